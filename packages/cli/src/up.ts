@@ -1,0 +1,45 @@
+import { type Node, readConfig, startNode, unknownSettings } from "@tidemill/server";
+import { fail } from "./fail.ts";
+
+/** Starts a node and keeps it until a signal ends it. A second signal ends it at once. */
+export async function up(): Promise<void> {
+  const startedMs = performance.now();
+  for (const name of unknownSettings(process.env)) process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
+  const node = await startNode(readConfig(process.env)).catch(fail);
+  process.stdout.write(welcome(node, performance.now() - startedMs));
+
+  let signals = 0;
+  const end = async (signal: NodeJS.Signals) => {
+    signals += 1;
+    if (signals > 1) process.exit(1);
+    process.stdout.write(`\n  ${signal}: finishing what is under way. Again to end at once.\n`);
+    await node.stop().catch(fail);
+    process.exit(0);
+  };
+  process.on("SIGTERM", end);
+  process.on("SIGINT", end);
+}
+
+function welcome({ url, internalUrl, firstKey }: Node, tookMs: number): string {
+  const lines = [
+    "",
+    `  Tidemill is up after ${(tookMs / 1000).toFixed(2)} s.`,
+    "",
+    `  API      ${url}`,
+    `  Docs     ${url}/docs`,
+    `  Metrics  ${internalUrl}/metrics`,
+  ];
+  if (firstKey) {
+    lines.push(
+      `  Key      ${firstKey}`,
+      "           It is shown this once; keep it.",
+      "",
+      "  Try it:",
+      "",
+      `    curl -s ${url}/v1/queues -H 'Authorization: Bearer ${firstKey}' -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
+    );
+  } else {
+    lines.push("  Key      was shown at the first start; `npm run tidemill -- workspace create NAME` makes another workspace and key.");
+  }
+  return `${lines.join("\n")}\n\n`;
+}

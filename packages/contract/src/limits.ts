@@ -1,0 +1,15 @@
+/** Sizes that the wire allows. */
+export const LIMITS = {
+  payloadBytes: 1024 * 1024,
+  bodyBytes: 2 * 1024 * 1024,
+  batchBodyBytes: 16 * 1024 * 1024,
+  batchJobs: 1_000,
+  jsonDepth: 64,
+  tagLength: 128,
+  concurrencyKeyLength: 256,
+  delaySeconds: 31_536_000,
+  resultBytes: 64 * 1024,
+  callbackHeaders: 50,
+  callbackHeaderLength: 4_096,
+  callbackUrlLength: 2_048,
+} as const;

@@ -1,0 +1,157 @@
+import { type Static, Type } from "typebox";
+import { JOB_STATES } from "./jobs.ts";
+import { LIMITS } from "./limits.ts";
+import { Nullable, PageQuery, Timestamp } from "./paging.ts";
+
+export const QueueName = Type.String({
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  description: "Name of a queue, unique in the workspace.",
+  examples: ["emails"],
+});
+
+export const Attempts = Type.Integer({ minimum: 1, maximum: 100, description: "Attempts per job." });
+
+export const Backoff = Type.Object(
+  {
+    type: Type.Optional(Type.Literal("exponential")),
+    delay: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 86_400_000, description: "Wait before the second attempt, doubled for each one after. Milliseconds." }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const CallbackUrl = Type.String({
+  format: "callback-url",
+  maxLength: LIMITS.callbackUrlLength,
+  description: "Handler address: http or https, without user and password.",
+  examples: ["https://example.com/tidemill"],
+});
+
+const CallbackHeaders = Type.Record(
+  Type.String(),
+  Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }),
+  {
+    propertyNames: { format: "callback-header-name", maxLength: 256 },
+    maxProperties: LIMITS.callbackHeaders,
+    description: "Headers sent with each callback.",
+    examples: [{ "x-team": "billing" }],
+  },
+);
+
+const JobOptions = Type.Object(
+  { attempts: Type.Optional(Attempts), backoff: Type.Optional(Backoff) },
+  { additionalProperties: false, description: "Retry policy of the queue's jobs." },
+);
+
+const settings = {
+  callback_url: Type.Optional(Nullable(CallbackUrl)),
+  callback_headers: Type.Optional(CallbackHeaders),
+  callback_timeout: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 900, default: 30, description: "How long one attempt may take. Seconds." }),
+  ),
+  defaultJobOptions: Type.Optional(JobOptions),
+  paused: Type.Optional(Type.Boolean({ description: "A paused queue takes jobs but starts none." })),
+};
+
+export const CreateQueue = Type.Object(
+  { name: QueueName, type: Type.Optional(Type.Literal("standard")), ...settings },
+  {
+    additionalProperties: false,
+    examples: [{ name: "emails", callback_url: "https://example.com/tidemill", defaultJobOptions: { attempts: 5, backoff: { type: "exponential", delay: 2000 } } }],
+  },
+);
+export type CreateQueue = Static<typeof CreateQueue>;
+
+export const PatchQueue = Type.Object(
+  {
+    ...settings,
+    rotate_callback_secret: Type.Optional(Type.Boolean({ description: "Make a new callback secret; it is shown in this reply alone." })),
+  },
+  { additionalProperties: false, examples: [{ callback_url: "https://example.com/tidemill", rotate_callback_secret: true }] },
+);
+export type PatchQueue = Static<typeof PatchQueue>;
+
+const queueFields = {
+  name: QueueName,
+  type: Type.Enum(["standard", "approval"]),
+  callback_url: Nullable(Type.String()),
+  callback_headers: Type.Record(Type.String(), Type.String()),
+  callback_timeout: Type.Integer({ description: "Seconds." }),
+  has_callback_secret: Type.Boolean(),
+  defaultJobOptions: Type.Object({
+    attempts: Type.Integer(),
+    backoff: Type.Object({ type: Type.Literal("exponential"), delay: Type.Integer({ description: "Milliseconds." }) }),
+  }),
+  paused: Type.Boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+
+const queueExample = {
+  name: "emails",
+  type: "standard",
+  callback_url: "https://example.com/tidemill",
+  callback_headers: { "x-team": "billing" },
+  callback_timeout: 30,
+  has_callback_secret: true,
+  defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 1000 } },
+  paused: false,
+  created_at: "2026-11-21T09:30:00.000Z",
+  updated_at: "2026-11-21T09:30:00.000Z",
+};
+
+/** A queue's configuration. Source: specification, Queue; contract §3. */
+export const Queue = Type.Object(queueFields, { examples: [queueExample] });
+export type Queue = Static<typeof Queue>;
+
+const CallbackSecret = Type.String({
+  pattern: "^cbs_[A-Za-z0-9_-]{43}$",
+  description: "The key of the callbacks' HMAC, shown in this reply alone.",
+});
+
+/** A queue as the reply that makes or rotates its callback secret shows it. */
+export const QueueWithSecret = Type.Object(
+  { ...queueFields, callback_secret: Type.Optional(CallbackSecret) },
+  { examples: [{ ...queueExample, callback_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs" }] },
+);
+
+export const QueueMetrics = Type.Object({
+  ...Object.fromEntries(JOB_STATES.map((state) => [state, Type.Integer()])),
+  oldest_waiting_seconds: Nullable(Type.Number({ description: "How long the oldest waiting job has been due. Seconds; null when none waits." })),
+  completed_last_minute: Type.Integer(),
+  failed_last_minute: Type.Integer(),
+  latency_ms: Type.Object(
+    { p50: Nullable(Type.Number()), p99: Nullable(Type.Number()) },
+    { description: "From due to finished, over the newest 1,000 jobs completed in the last minute. Milliseconds." },
+  ),
+});
+
+/** A queue with its metrics: GET of one queue. */
+export const QueueWithMetrics = Type.Object(
+  { ...queueFields, metrics: QueueMetrics },
+  {
+    examples: [
+      {
+        ...queueExample,
+        metrics: {
+          waiting: 12, delayed: 3, pending_approval: 0, active: 4, completed: 9120, failed: 2, cancelled: 1, rejected: 0,
+          oldest_waiting_seconds: 0.4, completed_last_minute: 312, failed_last_minute: 0, latency_ms: { p50: 18, p99: 140 },
+        },
+      },
+    ],
+  },
+);
+
+export const ListQueues = Type.Object({ ...PageQuery }, { additionalProperties: false });
+export const QueuePath = Type.Object({ name: QueueName });
+export const RetryAll = Type.Object(
+  {
+    tag: Type.Optional(Type.String({ maxLength: LIMITS.tagLength, description: "Only jobs with this tag." })),
+    failed_before: Type.Optional(Type.String({ format: "date-time", description: "Only jobs that failed before this moment." })),
+    failed_after: Type.Optional(Type.String({ format: "date-time", description: "Only jobs that failed at this moment or later." })),
+  },
+  { additionalProperties: false, examples: [{ tag: "welcome" }] },
+);
+export type RetryAll = Static<typeof RetryAll>;
+export const Retried = Type.Object({ retried: Type.Integer() }, { examples: [{ retried: 17 }] });

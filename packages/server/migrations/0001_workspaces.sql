@@ -1,0 +1,26 @@
+-- The database's moment. A test replaces the body to freeze time; the planner inlines it, so it costs nothing.
+create function moment() returns timestamptz language sql stable parallel safe as 'select now()';
+
+create table workspace (
+  id                   uuid primary key,
+  name                 text not null,
+  plan                 text not null,
+  executions_per_month bigint,
+  requests_per_minute  integer,
+  retention_days       integer,
+  created_at           timestamptz not null default moment(),
+  updated_at           timestamptz not null default moment()
+);
+
+create table api_key (
+  id           uuid primary key,
+  workspace_id uuid not null references workspace on delete cascade,
+  name         text not null,
+  role         text not null check (role in ('admin', 'write', 'read')),
+  hash         bytea not null unique check (length(hash) = 32),
+  expires_at   timestamptz,
+  revoked_at   timestamptz,
+  last_used_at timestamptz,
+  created_at   timestamptz not null default moment()
+);
+create index api_key_workspace on api_key (workspace_id, id);

@@ -1,0 +1,49 @@
+import type { Registry } from "prom-client";
+import { type DispatchRoutes, mountDispatch } from "#dispatch";
+import { type Api, describeApi, refuseOtherMethods } from "#http";
+import { type JobRoutes, mountJobs } from "#jobs";
+import { type Database, rows, sql, unavailable } from "#kernel";
+import { mountQueues, type QueueRoutes } from "#queues";
+import { type KeyMaker, mountOperatorApi } from "#workspaces";
+
+export interface PublicApp extends QueueRoutes, JobRoutes, DispatchRoutes {
+  readonly version: string;
+  readonly database: Database;
+  readonly isReady: () => boolean;
+}
+
+/** Mounts all that the public listener serves. */
+export async function mountPublic(api: Api, app: PublicApp): Promise<void> {
+  await describeApi(api, app.version);
+  await mountDocs(api);
+  const refuseOthers = refuseOtherMethods(api);
+  mountHealth(api, app);
+  mountQueues(api, app);
+  mountJobs(api, app);
+  mountDispatch(api, app);
+  refuseOthers();
+}
+
+/** Mounts what the internal listener serves: metrics and the operator API. */
+export function mountInternal(api: Api, database: Database, maker: KeyMaker, metrics: Registry): void {
+  const refuseOthers = refuseOtherMethods(api);
+  api.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()));
+  mountOperatorApi(api, database, maker);
+  refuseOthers();
+}
+
+function mountHealth(api: Api, { database, isReady }: PublicApp): void {
+  const hidden = { schema: { hide: true } as object };
+  api.get("/healthz", hidden, () => ({ status: "ok" }));
+  api.get("/readyz", hidden, async () => {
+    if (!isReady()) throw unavailable("The node is stopping.");
+    await rows(database, sql`select 1`);
+    return { status: "ok" };
+  });
+}
+
+/** The page that shows `/doc` to people. */
+async function mountDocs(api: Api): Promise<void> {
+  const { default: swaggerUi } = await import("@fastify/swagger-ui");
+  await api.register(swaggerUi, { routePrefix: "/docs", uiConfig: { url: "/doc", persistAuthorization: true }, theme: { title: "Tidemill" } });
+}

@@ -1,0 +1,24 @@
+import { rescueAcrossWorkspaces, findLanesWithWorkAcrossWorkspaces, type LaneKey } from "#dispatch";
+import type { Config, Database, EmitEvent, LoopOptions } from "#kernel";
+import { foldTallyAcrossWorkspaces, keepPartitions, sweepDeletedQueuesAcrossWorkspaces } from "#retention";
+
+export interface BackgroundWork {
+  readonly config: Config;
+  readonly engine: Database;
+  readonly emit: EmitEvent;
+  /** Jobs wait in these lanes; other nodes look for themselves. */
+  readonly onFound: (lanes: LaneKey[]) => void;
+  /** Jobs wait again in these lanes: all nodes should know. */
+  readonly onWaiting: (lanes: LaneKey[]) => void;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Every loop that a node runs besides its lease and the clockwork of delayed jobs: name, interval, what a pass does. */
+export const backgroundLoops = ({ config, engine, emit, onFound, onWaiting }: BackgroundWork): LoopOptions[] => [
+  { name: "look-for-work", everyMs: config.pollEveryMs, pass: async () => onFound(await findLanesWithWorkAcrossWorkspaces(engine)) },
+  { name: "rescue", everyMs: (config.nodeLeaseSeconds * 1000) / 3, pass: () => rescueAcrossWorkspaces(engine, emit, onWaiting) },
+  { name: "sweep-queues", everyMs: 15_000, pass: () => sweepDeletedQueuesAcrossWorkspaces(engine) },
+  { name: "fold-tally", everyMs: 30_000, pass: async () => void (await foldTallyAcrossWorkspaces(engine)) },
+  { name: "partitions", everyMs: HOUR_MS, pass: () => keepPartitions(engine, emit) },
+];

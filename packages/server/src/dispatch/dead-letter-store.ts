@@ -1,0 +1,70 @@
+import type { JobRow } from "#jobs";
+import { type Db, type JobId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { DeadLetterQuery } from "./dead-letter.ts";
+
+/** The database's moment. */
+export const momentOf = async (db: Db): Promise<Timestamp> => {
+  const found = await row<{ at: string }>(db, sql`select moment()::text as at`);
+  if (!found) throw new Error("A moment answered no row.");
+  return found.at;
+};
+
+/** Failed jobs of the workspace with their queue's name, newest first, from below `before`. Leans on job_failed. */
+export const listFailed = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  { queues, tags, errors, before, most }: { queues: string[] | null; tags: string[] | null; errors: string[] | null; before: JobId | null; most: number },
+): Promise<(JobRow & { queue: string })[]> =>
+  rows(
+    db,
+    sql`
+      select j.*, null as result, q.name as queue
+      from job j join queue q on q.workspace_id = j.workspace_id and q.id = j.lane_id and q.deleted_at is null
+      where j.workspace_id = ${workspaceId} and j.state = 'failed' and (${before}::uuid is null or j.id < ${before})
+        and (${queues}::text[] is null or q.name = any(${queues})) and (${tags}::text[] is null or j.tag = any(${tags}))
+        and (${errors}::text[] is null or j.last_error::json ->> 'code' = any(${errors}))
+      order by j.id desc limit ${most}`,
+  );
+
+/** Leans on job_failed. */
+export const retryFailed = (db: Db, { workspaceId, laneId, filter }: DeadLetterQuery, until: Timestamp, most: number): Promise<{ lane_id: LaneId; jobs: number }[]> =>
+  rows(
+    db,
+    sql`
+      with picked as (
+        select workspace_id, lane_id, id from job
+        where workspace_id = ${workspaceId} and state = 'failed' and (${laneId}::bigint is null or lane_id = ${laneId})
+          and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
+          and (${filter.error}::text is null or last_error::json ->> 'code' = ${filter.error})
+          and (${filter.failed_before}::timestamptz is null or finished_at < ${filter.failed_before})
+          and (${filter.failed_after}::timestamptz is null or finished_at >= ${filter.failed_after})
+        order by id desc limit ${most} for update skip locked
+      ), moved as (
+        update job j set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
+        from picked where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id
+        returning j.lane_id
+      )
+      select lane_id, count(*) as jobs from moved group by lane_id`,
+  );
+
+/** Leans on job_failed. */
+export const purgeFailed = async (db: Db, { workspaceId, laneId, filter }: DeadLetterQuery, until: Timestamp, most: number): Promise<number> =>
+  (
+    await row<{ jobs: number }>(
+      db,
+      sql`
+        with picked as (
+          select workspace_id, lane_id, id from job
+          where workspace_id = ${workspaceId} and state = 'failed' and (${laneId}::bigint is null or lane_id = ${laneId})
+            and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
+            and (${filter.error}::text is null or last_error::json ->> 'code' = ${filter.error})
+          order by id desc limit ${most} for update skip locked
+        ), gone as (
+          delete from job j using picked
+          where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id
+          returning j.id
+        )
+        select count(*) as jobs from gone`,
+    )
+  )?.jobs ?? 0;

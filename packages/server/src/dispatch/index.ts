@@ -1,0 +1,10 @@
+export * from "./claim.ts";
+export * from "./come-due.ts";
+export * from "./dispatcher.ts";
+export * from "./node-lease.ts";
+export * from "./rescue.ts";
+export type { Answer } from "./retry.ts";
+export * from "./routes.ts";
+export * from "./settle.ts";
+export { findLanesWithWorkAcrossWorkspaces } from "./store.ts";
+export * from "./wake.ts";

@@ -1,0 +1,109 @@
+import type { LaneKey } from "./claim.ts";
+import type { LaneId } from "#queues";
+
+/** What a node knows of a lane that has, or had just now, something to do. */
+export interface Lane extends LaneKey {
+  inFlight: number;
+  /** Jobs may wait that nobody has claimed. */
+  ready: boolean;
+  /** Grows with every wake-up, so that one that comes during a claim is not lost with the claim's "nothing left". */
+  wakes: number;
+  /** Most attempts of this lane under way at once, on this node, while its endpoint answers quickly. */
+  window: number;
+  lastAnswerMs: number;
+}
+
+const FIRST_WINDOW = 256;
+/** A full lane from which no answer came for this long gets a wider window: its endpoint is slow, not busy. */
+const STALL_MS = 100;
+const MOST_LANES_A_CLAIM = 128;
+const MOST_JOBS_A_CLAIM = 500;
+
+/**
+ * Shares a node's attempts out over lanes. Two rules keep one lane's flood or hanging endpoint from costing others anything:
+ * each claim gives all lanes with work an equal share, and a lane may have under way no more than what is still free
+ * (the dynamic threshold of shared buffers, Choudhury and Hahne 1998). So one hanging lane gets half of the node, two get a
+ * third each, and there is always room for the next.
+ */
+export class Lanes {
+  readonly #capacity: number;
+  readonly #lanes = new Map<LaneId, Lane>();
+  #inFlight = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get(key: LaneKey): Lane {
+    let lane = this.#lanes.get(key.laneId);
+    if (!lane) {
+      lane = { ...key, inFlight: 0, ready: false, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0 };
+      this.#lanes.set(key.laneId, lane);
+    }
+    return lane;
+  }
+
+  wake(key: LaneKey): void {
+    const lane = this.get(key);
+    lane.ready = true;
+    lane.wakes += 1;
+  }
+
+  started(key: LaneKey, nowMs: number): void {
+    const lane = this.get(key);
+    if (lane.inFlight === 0) lane.lastAnswerMs = nowMs;
+    lane.inFlight += 1;
+    this.#inFlight += 1;
+  }
+
+  ended(key: LaneKey, nowMs: number): void {
+    const lane = this.get(key);
+    lane.inFlight -= 1;
+    lane.lastAnswerMs = nowMs;
+    this.#inFlight -= 1;
+    if (lane.inFlight === 0 && !lane.ready) this.#lanes.delete(key.laneId);
+  }
+
+  /** How many more attempts of the lane may start. */
+  room(lane: Lane): number {
+    return Math.min(lane.window, this.#capacity - this.#inFlight) - lane.inFlight;
+  }
+
+  /** A wider window for each lane that is full of attempts nobody answers. */
+  widen(nowMs: number): boolean {
+    let widened = false;
+    for (const lane of this.#lanes.values()) {
+      if (!lane.ready || lane.inFlight < lane.window || nowMs - lane.lastAnswerMs < STALL_MS) continue;
+      lane.window = Math.min(lane.window * 2, this.#capacity);
+      widened = true;
+    }
+    return widened;
+  }
+
+  /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
+  shares(): { lane: Lane; take: number; wakes: number }[] {
+    const open: Lane[] = [];
+    for (const lane of this.#lanes.values()) {
+      if (lane.ready && this.room(lane) > 0) open.push(lane);
+      if (open.length === MOST_LANES_A_CLAIM) break;
+    }
+    const free = Math.min(this.#capacity - this.#inFlight, MOST_JOBS_A_CLAIM);
+    const share = Math.max(1, Math.floor(free / open.length));
+    return open.map((lane) => {
+      // To the end of the line: the next claim begins with those that had no turn in this one.
+      this.#lanes.delete(lane.laneId);
+      this.#lanes.set(lane.laneId, lane);
+      return { lane, take: Math.min(share, this.room(lane)), wakes: lane.wakes };
+    });
+  }
+
+  /** Takes note of what a claim brought: a lane that gave less than asked is empty, unless it was woken meanwhile. */
+  claimed({ lane, take, wakes }: { lane: Lane; take: number; wakes: number }, got: number): void {
+    if (got < take && lane.wakes === wakes) lane.ready = false;
+    if (!lane.ready && lane.inFlight === 0) this.#lanes.delete(lane.laneId);
+  }
+}

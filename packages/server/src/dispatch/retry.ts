@@ -1,0 +1,50 @@
+import type { AttemptError, LastError } from "@tidemill/contract";
+import type { Claim } from "./claim.ts";
+
+/** How somebody answered an attempt. */
+export type Answer =
+  | { readonly kind: "accepted"; readonly status: number; readonly result: string | null }
+  | {
+      readonly kind: "refused";
+      readonly status: number;
+      readonly code: Extract<AttemptError, "HTTP_STATUS" | "REDIRECT">;
+      readonly message: string;
+      readonly retryAfterSeconds: number | null;
+      /** No further attempt is wanted. */
+      readonly forGood: boolean;
+    }
+  | { readonly kind: "unreachable"; readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT">; readonly message: string }
+  /** Nobody was asked: the queue lost its handler's address after the claim. */
+  | { readonly kind: "withdrawn" };
+
+/** What becomes of the job. */
+export type Verdict =
+  | { readonly kind: "complete"; readonly status: number; readonly result: string | null }
+  | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError }
+  | { readonly kind: "fail"; readonly error: LastError }
+  | { readonly kind: "giveBack" };
+
+const MOST_WAIT_MS = 24 * 60 * 60 * 1000;
+const JITTER = 0.2;
+
+/**
+ * A failed callback is retried here: what an answer makes of its job. Source: contract §3 (backoff), §4 (Callback).
+ *
+ * @param fraction chance for the jitter, from 0 to 1
+ */
+export function judge(answer: Answer, claim: Pick<Claim, "attempt" | "attempts" | "spared" | "backoffDelayMs">, fraction: number): Verdict {
+  if (answer.kind === "accepted") return { kind: "complete", status: answer.status, result: answer.result };
+  if (answer.kind === "withdrawn") return { kind: "giveBack" };
+  const error: LastError = { code: answer.code, message: answer.message, status: answer.kind === "refused" ? answer.status : null };
+  const counted = claim.attempt - claim.spared;
+  const forGood = answer.kind === "refused" && answer.forGood;
+  if (forGood || counted >= claim.attempts) return { kind: "fail", error };
+  const notBeforeMs = answer.kind === "refused" ? (answer.retryAfterSeconds ?? 0) * 1000 : 0;
+  return { kind: "retry", waitMs: Math.min(Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs), MOST_WAIT_MS), error };
+}
+
+/** The wait after the `counted`th attempt: `delayMs * 2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */
+export function backoffMs(delayMs: number, counted: number, fraction: number): number {
+  const plainMs = Math.min(delayMs * 2 ** (counted - 1), MOST_WAIT_MS);
+  return Math.min(Math.round(plainMs * (1 + JITTER * fraction)), MOST_WAIT_MS);
+}

@@ -1,0 +1,100 @@
+import { DeadLetterFilter, Job, JobPath, ListDeadLetters, Page, Purged, QueuePath, Retried, RetryAll } from "@tidemill/contract";
+import { type Api, nextPage, readPage, replies, workspaceOf } from "#http";
+import { jobKey, readJobId, retryJob, showJob, showJobId } from "#jobs";
+import { type Database, problem, type WorkspaceId } from "#kernel";
+import { findQueue } from "#queues";
+import type { LaneKey } from "./claim.ts";
+import { type DeadLetterQuery, purgeDeadLetters, retryDeadLetters } from "./dead-letter.ts";
+import { listFailed } from "./dead-letter-store.ts";
+
+export interface DispatchRoutes {
+  readonly database: Database;
+  /** Told in which lanes jobs wait again. */
+  readonly onWaiting: (lanes: LaneKey[]) => void;
+}
+
+const security = [{ workspaceKey: [] }];
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** Retry by hand, and the workspace's dead-letter queue. Source: contract §3, §4. */
+export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes): void {
+  api.post(
+    "/v1/queues/:name/jobs/:id/retry",
+    {
+      config: { access: "write" },
+      schema: { tags: ["Jobs"], security, summary: "Retry a failed, cancelled or rejected job", operationId: "retryJob", params: JobPath, response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE") },
+    },
+    async (request, reply) => {
+      const key = await jobKey(database, workspaceOf(request), request.params);
+      const job = await retryJob(database, key);
+      onWaiting([key]);
+      return reply.type(JSON_TYPE).send(showJob(job, request.params.name));
+    },
+  );
+
+  api.post(
+    "/v1/queues/:name/retry-all",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: { tags: ["Queues"], security, summary: "Retry the failed jobs of a queue", operationId: "retryAll", params: QueuePath, body: RetryAll, response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const queue = await findQueue(database, workspaceId, request.params.name);
+      if (!queue) throw problem("NOT_FOUND");
+      return retryAndWake({ workspaceId, laneId: queue.id, filter: request.body });
+    },
+  );
+
+  api.get(
+    "/v1/dlq",
+    {
+      config: { access: "read" },
+      schema: { tags: ["Dead letters"], security, summary: "List failed jobs of all queues", operationId: "listDeadLetters", querystring: ListDeadLetters, response: replies({ 200: Page(Job) }) },
+    },
+    async (request, reply) => {
+      const { queue, tag, error } = request.query;
+      const page = readPage(request.query, readJobId);
+      const found = await listFailed(database, workspaceOf(request), {
+        queues: queue?.split(",") ?? null,
+        tags: tag?.split(",") ?? null,
+        errors: error?.split(",") ?? null,
+        before: page.after,
+        most: page.limit + 1,
+      });
+      const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
+      const records = rows.map((job) => showJob(job, job.queue)).join(",");
+      return reply.type(JSON_TYPE).send(`{"data":[${records}],"next_cursor":${JSON.stringify(nextCursor)}}`);
+    },
+  );
+
+  api.post(
+    "/v1/dlq/retry",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: { tags: ["Dead letters"], security, summary: "Retry failed jobs of all queues", operationId: "retryDeadLetters", body: DeadLetterFilter, response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+    },
+    async (request) => retryAndWake(await queryOf(workspaceOf(request), request.body)),
+  );
+
+  api.post(
+    "/v1/dlq/purge",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: { tags: ["Dead letters"], security, summary: "Remove failed jobs of all queues", operationId: "purgeDeadLetters", body: DeadLetterFilter, response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+    },
+    async (request) => ({ purged: await purgeDeadLetters(database, await queryOf(workspaceOf(request), request.body)) }),
+  );
+
+  async function retryAndWake(query: DeadLetterQuery): Promise<{ retried: number }> {
+    const { retried, lanes } = await retryDeadLetters(database, query);
+    onWaiting(lanes);
+    return { retried };
+  }
+
+  async function queryOf(workspaceId: WorkspaceId, { queue, ...filter }: DeadLetterFilter): Promise<DeadLetterQuery> {
+    const found = queue === undefined ? null : await findQueue(database, workspaceId, queue);
+    if (queue !== undefined && !found) throw problem("NOT_FOUND");
+    return { workspaceId, laneId: found?.id ?? null, filter };
+  }
+}

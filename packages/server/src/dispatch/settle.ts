@@ -1,0 +1,101 @@
+import type { AttemptEntry } from "@tidemill/contract";
+import { setTimeout as wait } from "node:timers/promises";
+import { logEntry } from "#jobs";
+import { Batcher, type Db, type EmitEvent } from "#kernel";
+import type { Claim } from "./claim.ts";
+import type { Verdict } from "./retry.ts";
+import { completeAcrossWorkspaces, type NotCompleted, refuseAcrossWorkspaces } from "./store.ts";
+
+interface Settlement {
+  readonly claim: Claim;
+  readonly verdict: Verdict;
+  readonly entry: string;
+}
+
+const MOST_ROWS = 500;
+const WRITERS = 2;
+const FIRST_PAUSE_MS = 50;
+const MOST_PAUSE_MS = 2_000;
+
+/** Writes what became of claims, many in one statement. A database that is away is waited for: an answer is not forgotten. */
+export class Settler {
+  readonly #db: Db;
+  readonly #emit: EmitEvent;
+  readonly #batcher: Batcher<Settlement, void>;
+  #givenUp = false;
+
+  constructor(db: Db, emit: EmitEvent) {
+    this.#db = db;
+    this.#emit = emit;
+    this.#batcher = new Batcher({ most: MOST_ROWS, writers: WRITERS, write: (settlements) => this.#write(settlements) });
+  }
+
+  /** Answers once it is written, or has become pointless because the claim is no longer true. */
+  add(claim: Claim, verdict: Verdict, tookMs: number): Promise<void> {
+    return this.#batcher.add({ claim, verdict, entry: logEntry(entryOf(claim, verdict, tookMs)) });
+  }
+
+  settled(): Promise<void> {
+    return this.#batcher.settled();
+  }
+
+  /** Stops waiting for a database that is away: what is not written is left to whoever takes the claims back. */
+  giveUp(): void {
+    this.#givenUp = true;
+  }
+
+  async #write(settlements: Settlement[]): Promise<void[]> {
+    const completed = settlements.flatMap(({ claim, verdict, entry }) =>
+      verdict.kind === "complete" ? [{ ...keyOf(claim), logEntry: entry, result: verdict.result }] : [],
+    );
+    const refused = settlements.flatMap(({ claim, verdict, entry }) => (verdict.kind === "complete" ? [] : [refusalOf(claim, verdict, entry)]));
+    const moved = await Promise.all([
+      completed.length > 0 ? this.#insist(() => completeAcrossWorkspaces(this.#db, completed)) : 0,
+      refused.length > 0 ? this.#insist(() => refuseAcrossWorkspaces(this.#db, refused)) : 0,
+    ]);
+    const lost = settlements.length - moved[0] - moved[1];
+    if (lost > 0) this.#emit("settle_lost_race", { count: lost });
+    return settlements.map(() => undefined);
+  }
+
+  async #insist(write: () => Promise<number>): Promise<number> {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MOST_PAUSE_MS)) {
+      try {
+        return await write();
+      } catch (error) {
+        if (this.#givenUp) return 0;
+        this.#emit("settle_retried", { error });
+        await wait(pauseMs);
+      }
+    }
+  }
+}
+
+const keyOf = ({ workspaceId, laneId, id, nodeId, attempt }: Claim) => ({ workspaceId, laneId, id, nodeId, attempt });
+
+const STATE_AFTER = { retry: "delayed", fail: "failed", giveBack: "waiting" } as const;
+
+function refusalOf(claim: Claim, verdict: Exclude<Verdict, { kind: "complete" }>, entry: string): NotCompleted {
+  return {
+    ...keyOf(claim),
+    logEntry: entry,
+    to: STATE_AFTER[verdict.kind],
+    waitMs: verdict.kind === "retry" ? verdict.waitMs : 0,
+    error: verdict.kind === "giveBack" ? null : JSON.stringify(verdict.error),
+  };
+}
+
+const OUTCOMES = { complete: "completed", retry: "failed", fail: "failed", giveBack: "released" } as const;
+
+function entryOf(claim: Claim, verdict: Verdict, tookMs: number): AttemptEntry {
+  const error = verdict.kind === "retry" || verdict.kind === "fail" ? verdict.error : null;
+  return {
+    attempt: claim.attempt,
+    started_at: claim.startedAt,
+    duration_ms: Math.round(tookMs * 100) / 100,
+    outcome: OUTCOMES[verdict.kind],
+    status: verdict.kind === "complete" ? verdict.status : (error?.status ?? null),
+    error,
+    worker: null,
+  };
+}

@@ -1,0 +1,253 @@
+import type { JobState } from "@tidemill/contract";
+import type { JobKey } from "#jobs";
+import { type Db, type JobId, plainArray, row, rows, sql, textArray, type Timestamp, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { LaneKey } from "./claim.ts";
+
+interface ClaimedRow {
+  workspace_id: WorkspaceId;
+  lane_id: LaneId;
+  id: JobId;
+  attempt: number;
+  attempts: number;
+  spared: number;
+  backoff_delay_ms: number;
+  payload: string;
+  tag: string | null;
+  created_at: Timestamp;
+  started_at: Timestamp;
+  revision: number;
+}
+
+/**
+ * Claims up to `take` due jobs of each lane for a node whose lease holds, highest priority first, oldest first. Rows that
+ * another node is claiming are passed over. Leans on job_claimable.
+ */
+export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (LaneKey & { take: number })[]): Promise<ClaimedRow[]> =>
+  rows(
+    db,
+    sql`
+      with picked as (
+        select j.*, q.revision
+        from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[],
+          ${plainArray(lanes.map((lane) => lane.take))}::int[]) l (workspace_id, lane_id, take)
+        join queue q on q.workspace_id = l.workspace_id and q.id = l.lane_id
+          and q.deleted_at is null and not q.paused and q.callback_url is not null
+        cross join lateral (
+          select workspace_id, lane_id, id from job
+          where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and state = 'waiting'
+          order by priority desc, run_at, id limit l.take
+          for update skip locked
+        ) j
+        where exists (select from node where node.id = ${nodeId} and lease_until > now())
+      )
+      update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = moment()
+      from picked
+      where job.workspace_id = picked.workspace_id and job.lane_id = picked.lane_id and job.id = picked.id
+      returning job.workspace_id, job.lane_id, job.id, attempt, attempts, spared, backoff_delay_ms, payload, tag, created_at, started_at, revision`,
+  );
+
+/** Lanes that have claimable jobs, found by one look per lane however many jobs wait in it. Leans on job_claimable. */
+export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey[]> =>
+  (
+    await rows<{ workspace_id: WorkspaceId; lane_id: LaneId }>(
+      db,
+      sql`
+        with recursive lane as (
+          (select workspace_id, lane_id from job where state = 'waiting' order by workspace_id, lane_id limit 1)
+          union all
+          select next.workspace_id, next.lane_id from lane cross join lateral (
+            select workspace_id, lane_id from job
+            where state = 'waiting' and (workspace_id, lane_id) > (lane.workspace_id, lane.lane_id)
+            order by workspace_id, lane_id limit 1) next
+        )
+        select lane.workspace_id, lane.lane_id from lane
+        join queue q on q.workspace_id = lane.workspace_id and q.id = lane.lane_id
+          and q.deleted_at is null and not q.paused and q.callback_url is not null`,
+    )
+  ).map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id }));
+
+/** A claim's identity, with the log entry of the attempt that ended. */
+interface Settled extends JobKey {
+  readonly nodeId: number;
+  readonly attempt: number;
+  readonly logEntry: string;
+}
+
+/**
+ * Moves completed jobs to history, where they stay as long as their workspace's plan keeps them. Answers how many claims were
+ * still true. Leans on the primary key.
+ */
+export const completeAcrossWorkspaces = async (
+  db: Db,
+  settled: readonly (Settled & { result: string | null })[],
+): Promise<number> =>
+  (
+    await row<{ moved: number }>(
+      db,
+      sql`
+        with gone as (
+          delete from job j
+          using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
+            ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.nodeId))}::bigint[],
+            ${plainArray(settled.map((one) => one.attempt))}::int[],
+            ${textArray(settled.map((one) => one.result))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
+            as s (workspace_id, lane_id, id, node_id, attempt, result, log_entry)
+          where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
+            and j.state = 'active' and j.node_id = s.node_id and j.attempt = s.attempt
+          returning j.*, s.result, s.log_entry
+        ), kept as (
+          insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
+            created_at, started_at, finished_at, tag, concurrency_key, payload, result, last_error, attempts_log, expires_at)
+          select g.workspace_id, lane_id, g.id, 'completed', priority, attempt, spared, attempts, backoff_delay_ms, run_at,
+            g.created_at, started_at, moment(), tag, concurrency_key, payload, result, last_error,
+            concat_ws(',', nullif(attempts_log, ''), log_entry),
+            coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
+          from gone g join workspace w on w.id = g.workspace_id
+        ), counted as (
+          insert into tally (workspace_id, lane_id, at, completed)
+          select workspace_id, lane_id, moment(), count(*) from gone group by workspace_id, lane_id
+        )
+        select count(*) as moved from gone`,
+    )
+  )?.moved ?? 0;
+
+/** Where a job goes that did not complete. */
+export interface NotCompleted extends Settled {
+  readonly to: Extract<JobState, "waiting" | "delayed" | "failed">;
+  readonly waitMs: number;
+  /** `last_error` as JSON text; null leaves it as it was. */
+  readonly error: string | null;
+}
+
+/** Puts jobs back to wait, or into the dead-letter queue. An attempt after which a job just waits again is spared. Answers how many claims were still true. */
+export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotCompleted[]): Promise<number> =>
+  (
+    await row<{ moved: number }>(
+      db,
+      sql`
+        with moved as (
+          update job j set state = s.state, node_id = null, node_losses = 0, last_error = coalesce(s.error, last_error),
+            spared = spared + (s.state = 'waiting')::int,
+            run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
+            finished_at = case when s.state = 'failed' then moment() end,
+            attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
+          from unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
+            ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.nodeId))}::bigint[],
+            ${plainArray(settled.map((one) => one.attempt))}::int[],
+            ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
+            ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
+            as s (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, error, log_entry)
+          where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
+            and j.state = 'active' and j.node_id = s.node_id and j.attempt = s.attempt
+          returning j.workspace_id, j.lane_id, j.state
+        ), counted as (
+          insert into tally (workspace_id, lane_id, at, failed)
+          select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id
+        )
+        select count(*) as moved from moved`,
+    )
+  )?.moved ?? 0;
+
+/**
+ * Takes back the claims of nodes: of one that gives them back, or of all whose lease has run out. The attempt is logged and
+ * spared. A job that `mostLosses` nodes were lost with goes to the dead-letter queue. Leans on job_active.
+ */
+export const takeBackAcrossWorkspaces = (
+  db: Db,
+  { nodeId, outcome, error, mostLosses, most }: { nodeId: number | null; outcome: "lost" | "released"; error: string | null; mostLosses: number; most: number },
+): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; state: JobState; jobs: number }[]> =>
+  rows(
+    db,
+    sql`
+      with held as (
+        select workspace_id, lane_id, id from job
+        where state = 'active' and node_id = any(
+          select id from node where id = ${nodeId} or (${nodeId}::bigint is null and lease_until <= now()))
+        limit ${most} for update skip locked
+      ), moved as (
+        update job j set
+          state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${mostLosses} then 'failed' else 'waiting' end::job_state,
+          finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${mostLosses} then moment() end,
+          node_id = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
+          last_error = coalesce(${error}, last_error),
+          attempts_log = concat_ws(',', nullif(attempts_log, ''), json_build_object('attempt', attempt, 'started_at',
+            to_char(started_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+            'duration_ms', extract(milliseconds from moment() - started_at), 'outcome', ${outcome}::text,
+            'status', null, 'error', ${error}::json, 'worker', null)::text)
+        from held where j.workspace_id = held.workspace_id and j.lane_id = held.lane_id and j.id = held.id
+        returning j.workspace_id, j.lane_id, j.state
+      ), counted as (
+        insert into tally (workspace_id, lane_id, at, failed)
+        select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id
+      )
+      select workspace_id, lane_id, state, count(*) as jobs from moved group by workspace_id, lane_id, state`,
+  );
+
+/** Moves delayed jobs that have come due into the claimable set. Leans on job_due. */
+export const moveDueAcrossWorkspaces = (db: Db, most: number): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; jobs: number }[]> =>
+  rows(
+    db,
+    sql`
+      with due as (
+        select workspace_id, lane_id, id from job where state = 'delayed' and run_at <= moment()
+        order by run_at limit ${most} for update skip locked
+      ), moved as (
+        update job j set state = 'waiting' from due
+        where j.workspace_id = due.workspace_id and j.lane_id = due.lane_id and j.id = due.id
+        returning j.workspace_id, j.lane_id
+      )
+      select workspace_id, lane_id, count(*) as jobs from moved group by workspace_id, lane_id`,
+  );
+
+/** Milliseconds until the next delayed job is due; null when there is none. Leans on job_due. */
+export const nextDueInMs = async (db: Db): Promise<number | null> =>
+  (
+    await row<{ ms: number }>(
+      db,
+      sql`
+        select (extract(epoch from run_at - moment()) * 1000)::float8 as ms from job
+        where state = 'delayed' order by run_at limit 1`,
+    )
+  )?.ms ?? null;
+
+/** What a node's lease statements answer: its own id, the other live nodes, and the database's time. */
+export interface LeaseRow {
+  id: number;
+  peers: number;
+  now_ms: number;
+}
+
+export const registerNode = (db: Db, leaseSeconds: number): Promise<LeaseRow | null> =>
+  row(
+    db,
+    sql`
+      insert into node (lease_until) values (now() + ${leaseSeconds} * interval '1 second')
+      returning id, (select count(*) from node where lease_until > now()) as peers,
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
+  );
+
+/** Nothing when the lease has run out: it is never taken up again, for others may be at its jobs. */
+export const renewLease = (db: Db, nodeId: number, leaseSeconds: number): Promise<LeaseRow | null> =>
+  row(
+    db,
+    sql`
+      update node set lease_until = now() + ${leaseSeconds} * interval '1 second'
+      where id = ${nodeId} and lease_until > now()
+      returning id, (select count(*) from node where lease_until > now()) - 1 as peers,
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
+  );
+
+/** Ends a node's lease at once. */
+export const endLease = (db: Db, nodeId: number): Promise<unknown> => row(db, sql`update node set lease_until = now() where id = ${nodeId}`);
+
+/** Forgets nodes long dead that hold nothing. */
+export const forgetNodes = (db: Db): Promise<unknown> =>
+  row(
+    db,
+    sql`
+      delete from node n where lease_until < now() - interval '1 hour'
+        and not exists (select from job where state = 'active' and job.node_id = n.id)`,
+  );
+
+export const notifyNodes = (db: Db, channel: string, message: string): Promise<unknown> => row(db, sql`select pg_notify(${channel}, ${message})`);

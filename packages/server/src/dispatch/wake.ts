@@ -1,0 +1,85 @@
+import { type Db, type EmitEvent, type JobId, tolerate, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { LaneKey } from "./claim.ts";
+import { notifyNodes } from "./store.ts";
+
+export const WAKE_CHANNEL = "tidemill_wake";
+
+const COALESCE_MS = 15;
+/** PostgreSQL refuses longer messages at 8,000 bytes. */
+const MOST_BYTES = 7_500;
+
+/** What nodes tell one another. */
+export type Message =
+  | { readonly kind: "lane"; readonly lane: LaneKey }
+  | { readonly kind: "cancel"; readonly nodeId: number; readonly id: JobId }
+  | { readonly kind: "deleted"; readonly laneId: LaneId }
+  | { readonly kind: "node" }
+  /** More than one message holds: look everywhere. */
+  | { readonly kind: "all" };
+
+/**
+ * Tells other nodes what they should look at, in one NOTIFY for all that comes within 15 ms and outside of every
+ * transaction. A message may be lost: polling is the net.
+ */
+export class Broadcaster {
+  readonly #db: Db;
+  readonly #emit: EmitEvent;
+  readonly #pending = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(db: Db, emit: EmitEvent) {
+    this.#db = db;
+    this.#emit = emit;
+  }
+
+  tell(message: Message): void {
+    this.#pending.add(write(message));
+    this.#timer ??= setTimeout(() => void this.flush(), COALESCE_MS);
+  }
+
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#pending.size === 0) return;
+    const text = [...this.#pending].join("\n");
+    this.#pending.clear();
+    await tolerate(
+      () => notifyNodes(this.#db, WAKE_CHANNEL, text.length <= MOST_BYTES ? text : write({ kind: "all" })),
+      (error) => this.#emit("notify_failed", { error }),
+    );
+  }
+}
+
+function write(message: Message): string {
+  switch (message.kind) {
+    case "lane":
+      return `lane ${message.lane.workspaceId} ${message.lane.laneId}`;
+    case "cancel":
+      return `cancel ${message.nodeId} ${message.id}`;
+    case "deleted":
+      return `deleted ${message.laneId}`;
+    default:
+      return message.kind;
+  }
+}
+
+/** The messages of a notification; what is not understood (a newer node's) is left out. */
+export function readMessages(payload: string): Message[] {
+  return payload.split("\n").flatMap((line): Message[] => {
+    const [kind, first = "", second = ""] = line.split(" ");
+    switch (kind) {
+      case "lane":
+        return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
+      case "cancel":
+        return [{ kind, nodeId: Number(first), id: second as JobId }];
+      case "deleted":
+        return [{ kind, laneId: Number(first) as LaneId }];
+      case "node":
+      case "all":
+        return [{ kind }];
+      default:
+        return [];
+    }
+  });
+}

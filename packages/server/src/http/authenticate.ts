@@ -1,0 +1,66 @@
+import { ROLES, type Role } from "@tidemill/contract";
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import { type ProblemError, problem, type WorkspaceId } from "#kernel";
+
+/** Who calls: what a valid workspace key stands for. */
+export interface Principal {
+  readonly keyId: string;
+  readonly workspaceId: WorkspaceId;
+  readonly role: Role;
+}
+
+/** What a route needs of its caller: a role of a workspace key, or the operator's token; nothing when left out. */
+export type Access = Role | "operator";
+
+export interface Authenticator {
+  readonly findPrincipal: (key: string) => Promise<Principal | null>;
+  /** Null closes the operator API. */
+  readonly operatorToken: string | null;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    principal: Principal | null;
+  }
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+}
+
+const BEARER = /^Bearer +(\S+) *$/i;
+
+/**
+ * Lets a request pass when it carries what its route asks for. Source: specification, Authentication.
+ *
+ * @throws UNAUTHORIZED, or FORBIDDEN for a key whose role does not reach
+ */
+export async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+  const { access } = request.routeOptions.config;
+  if (access === undefined) return;
+  const token = BEARER.exec(request.headers.authorization ?? "")?.[1];
+  if (token === undefined) throw unauthorized();
+  if (access === "operator") {
+    if (authenticator.operatorToken === null || !sameSecret(token, authenticator.operatorToken)) throw unauthorized();
+    return;
+  }
+  const principal = await authenticator.findPrincipal(token);
+  if (!principal) throw unauthorized();
+  // Roles are listed from most to least; each may do what those after it may.
+  if (ROLES.indexOf(principal.role) > ROLES.indexOf(access)) throw problem("FORBIDDEN", { role: principal.role, needs: access });
+  request.principal = principal;
+}
+
+/** The workspace of an authenticated request. */
+export function workspaceOf(request: FastifyRequest): WorkspaceId {
+  if (!request.principal) throw new Error("The route does not ask for a workspace key.");
+  return request.principal.workspaceId;
+}
+
+const unauthorized = (): ProblemError => problem("UNAUTHORIZED", {}, { headers: { "WWW-Authenticate": "Bearer" } });
+
+/** Compares secrets of any length in constant time. */
+function sameSecret(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}

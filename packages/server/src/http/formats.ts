@@ -1,0 +1,41 @@
+import { ATTEMPT_ERRORS, JOB_STATES } from "@tidemill/contract";
+import { parseMoment } from "#kernel";
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Headers that are the connection's or that a callback has of its own. */
+const TAKEN = new Set([
+  "connection", "content-length", "content-type", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+]);
+
+/** A list with commas of the words given. */
+const listOf = (words: readonly string[]) => (text: string) => text.split(",").every((word) => words.includes(word));
+
+/** The string formats that schemas name. Each answers whether the text is of the format. */
+export const FORMATS: Record<string, (text: string) => boolean> = {
+  "date-time": (text) => parseMoment(text) !== null,
+  "callback-url": isCallbackUrl,
+  "callback-header-name": (name) => TOKEN.test(name) && !TAKEN.has(name.toLowerCase()) && !/^(x-service-|proxy-)/i.test(name),
+  "header-value": (value) => HEADER_VALUE.test(value),
+  /** PostgreSQL's text holds no NUL, and UTF-8 no lone surrogate. */
+  storable: (text) => !text.includes("\0") && text.isWellFormed(),
+  "job-states": listOf(JOB_STATES),
+  "attempt-errors": listOf(ATTEMPT_ERRORS),
+};
+
+/** What a text that is not of the format is told. */
+export const FORMAT_MESSAGES: Record<string, string> = {
+  "date-time": "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z",
+  "callback-url": "must be an http or https address without user, password or fragment",
+  "callback-header-name": "must be a header name that callbacks do not use themselves",
+  "header-value": "must hold only characters that a header value may have",
+  storable: "must not hold NUL characters or lone surrogates",
+  "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
+  "job-states": `must be one or more of ${JOB_STATES.join(", ")}`,
+};
+
+function isCallbackUrl(text: string): boolean {
+  if (!/^https?:\/\//i.test(text) || !text.isWellFormed() || /\s/.test(text) || text.includes("\0")) return false;
+  const url = URL.parse(text);
+  return url !== null && url.hostname !== "" && url.username === "" && url.password === "" && url.hash === "";
+}

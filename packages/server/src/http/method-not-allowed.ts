@@ -1,0 +1,28 @@
+import type { HTTPMethods, RouteOptions } from "fastify";
+import type { Access } from "./authenticate.ts";
+import type { Api } from "./server.ts";
+
+const METHODS: HTTPMethods[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/**
+ * Answers 405 with `Allow` for every method that a path has not got. Call it before routes are mounted; what it answers
+ * mounts the refusals and is called after.
+ */
+export function refuseOtherMethods(api: Api): () => void {
+  const paths = new Map<string, { methods: Set<HTTPMethods>; access: Access | undefined }>();
+  api.addHook("onRoute", ({ url, method, config }: RouteOptions) => {
+    const path = paths.get(url) ?? { methods: new Set(), access: config?.access };
+    for (const one of [method].flat()) path.methods.add(one as HTTPMethods);
+    paths.set(url, path);
+  });
+  return () => {
+    for (const [url, { methods, access }] of [...paths]) {
+      const allow = [...methods].sort().join(", ");
+      const others = METHODS.filter((method) => !methods.has(method));
+      // A key of any role may learn which methods there are.
+      const needs: Access | undefined = access === undefined || access === "operator" ? access : "read";
+      const refused = { config: { allow, ...(needs && { access: needs }) }, schema: { hide: true } as object };
+      if (others.length > 0) api.route({ url, method: others, ...refused, handler: () => {} });
+    }
+  };
+}

@@ -1,0 +1,28 @@
+import type { PageParameters } from "@tidemill/contract";
+import { invalid } from "#kernel";
+
+const DEFAULT_LIMIT = 50;
+
+export interface Page<Key> {
+  readonly limit: number;
+  /** Records after this one, or from the newest when null. */
+  readonly after: Key | null;
+}
+
+/**
+ * Reads a list's `limit` and `cursor`.
+ *
+ * @param readKey the key that a cursor stands for; null when it is none
+ * @throws VALIDATION_ERROR for a cursor that no page gave
+ */
+export function readPage<Key>(query: PageParameters, readKey: (cursor: string) => Key | null): Page<Key> {
+  const after = query.cursor === undefined ? null : readKey(query.cursor);
+  if (query.cursor !== undefined && after === null) throw invalid("cursor", "is not a cursor that a list gave");
+  return { limit: query.limit ?? DEFAULT_LIMIT, after };
+}
+
+/** Splits off what shows that there is another page: stores select one record more than `limit`. */
+export function nextPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string): { rows: Row[]; nextCursor: string | null } {
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { rows: rows.slice(0, limit), nextCursor: last === undefined ? null : cursorOf(last) };
+}

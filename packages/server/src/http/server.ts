@@ -1,0 +1,86 @@
+import { LIMITS } from "@tidemill/contract";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { type EmitEvent, problem, type Random } from "#kernel";
+import { type Authenticator, authenticate } from "./authenticate.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { replyProblem } from "./problem-reply.ts";
+import { compileSchema } from "./validate.ts";
+
+/** A listener on which the rooms mount their routes. */
+export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The body's member whose values stay raw text (`RawJson`). */
+    rawMember?: string;
+    /** No body counts as an empty object. */
+    emptyBody?: boolean;
+    /** The methods that the path has, on a route that refuses all others. */
+    allow?: string;
+  }
+}
+
+const REQUEST_TIMEOUT_MS = 120_000;
+const KEEP_ALIVE_MS = 72_000;
+
+/** Makes a listener with what every endpoint shares: request ids, authentication, strict JSON, one error envelope. */
+export function createApi(authenticator: Authenticator, emit: EmitEvent, random: Random): Api {
+  const process = random.bytes(6).toString("hex");
+  let requests = 0;
+  const onError = replyProblem(emit);
+  const api = Fastify({
+    bodyLimit: LIMITS.bodyBytes,
+    genReqId: () => `req_${process}${(++requests).toString(36)}`,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // A stopping node ends idle connections itself and lets the others finish.
+    forceCloseConnections: "idle",
+    frameworkErrors: onError,
+    clientErrorHandler: refuseBadHttp,
+    routerOptions: { maxParamLength: 512 },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  api.setValidatorCompiler(compileSchema);
+  // Replies are built field by field; there is nothing to filter out of them.
+  api.setSerializerCompiler(() => JSON.stringify);
+  api.setErrorHandler(onError);
+  api.setNotFoundHandler(() => {
+    throw problem("NOT_FOUND");
+  });
+  api.removeAllContentTypeParsers();
+  api.addContentTypeParser(/^application\/json(\s*;|$)/i, { parseAs: "buffer" }, (request, body, done) => {
+    try {
+      done(null, readBody(body as Buffer, request.routeOptions.config.rawMember ?? null));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  api.addHook("preValidation", async (request) => {
+    if (request.body === undefined && request.routeOptions.config.emptyBody) request.body = {};
+  });
+  api.decorateRequest("principal", null);
+  api.addHook("onRequest", async (request, reply) => {
+    reply.raw.setHeader("X-Request-Id", request.id);
+    await authenticate(authenticator, request);
+    const { allow } = request.routeOptions.config;
+    if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
+  });
+  return api as unknown as Api;
+}
+
+/** An empty body counts as none: what a route asks for decides whether that will do. */
+const readBody = (body: Buffer, rawMember: string | null): unknown =>
+  body.length === 0 ? undefined : parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember });
+
+/** What is no HTTP at all never reaches a route; it gets the envelope all the same. */
+function refuseBadHttp(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return;
+  const { code, message, status } = problem("VALIDATION_ERROR", {}, { message: "The request is not well-formed HTTP." });
+  const body = JSON.stringify({ error: { code, message, details: { issues: [] } } });
+  socket.end(
+    `HTTP/1.1 ${status} Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

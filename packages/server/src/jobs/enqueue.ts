@@ -1,0 +1,149 @@
+import { Batcher, type Db, type EmitEvent, type JobId, problem, type ProblemError, unavailable, type UuidSource, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { JobRow } from "./job.ts";
+import { type InsertedJob, insertJobsAcrossWorkspaces, type JobToInsert } from "./store.ts";
+
+/** One job as a caller sends it, checked. `null` stands for the queue's default. */
+export interface NewJob {
+  /** JSON text. */
+  readonly payload: string;
+  readonly delaySeconds: number;
+  /** Milliseconds since 1970; instead of `delaySeconds`. */
+  readonly runAtMs: number | null;
+  readonly tag: string | null;
+  readonly priority: number;
+  readonly concurrencyKey: string | null;
+  readonly attempts: number | null;
+  readonly backoffDelayMs: number | null;
+}
+
+/** What enqueue needs of the engine that moves the jobs on. */
+export interface Outlet {
+  /** The node that has room to take `count` jobs of the queue as they are written; null when none may go straight through. */
+  offer(workspaceId: WorkspaceId, queue: string, count: number): number | null;
+  /** Jobs that were written as claimed by this node: it starts them now. */
+  take(jobs: StartedJob[]): void;
+  /** Jobs wait in these lanes. */
+  wake(lanes: Iterable<{ workspaceId: WorkspaceId; laneId: LaneId }>): void;
+  /** A job will be due then. Milliseconds since 1970. */
+  dueAt(ms: number): void;
+}
+
+/** A job that went straight through, with what its delivery needs. */
+export interface StartedJob {
+  readonly workspaceId: WorkspaceId;
+  readonly queue: string;
+  readonly inserted: InsertedJob;
+  readonly input: JobToInsert;
+}
+
+interface Request {
+  readonly workspaceId: WorkspaceId;
+  readonly queue: string;
+  readonly jobs: JobToInsert[];
+}
+
+const MOST_ROWS = 500;
+const WRITERS = 2;
+
+/** Takes jobs in: what arrives while a write is under way is written together with the next one (I1). */
+export class Enqueuer {
+  readonly #db: Db;
+  readonly #ids: UuidSource;
+  readonly #outlet: Outlet;
+  readonly #emit: EmitEvent;
+  readonly #mostWaiting: number;
+  readonly #batcher: Batcher<Request, InsertedJob[] | ProblemError>;
+
+  constructor(options: { db: Db; ids: UuidSource; outlet: Outlet; emit: EmitEvent; mostWaiting: number }) {
+    this.#db = options.db;
+    this.#ids = options.ids;
+    this.#outlet = options.outlet;
+    this.#emit = options.emit;
+    this.#mostWaiting = options.mostWaiting;
+    this.#batcher = new Batcher({ most: MOST_ROWS, writers: WRITERS, weigh: ({ jobs }) => jobs.length, write: (requests) => this.#writeGroup(requests) });
+  }
+
+  /**
+   * Stores jobs of one queue, all or none, and answers them in their order once they are durable.
+   *
+   * @throws NOT_FOUND when the workspace has no such queue; UNAVAILABLE when too many jobs wait to be written, or the
+   *   database is away
+   */
+  async enqueue(workspaceId: WorkspaceId, queue: string, jobs: readonly NewJob[]): Promise<JobRow[]> {
+    if (this.#batcher.waiting + jobs.length > this.#mostWaiting) throw unavailable("Too many jobs are waiting to be stored.");
+    const nodeId = jobs.length === 1 ? this.#outlet.offer(workspaceId, queue, jobs.length) : null;
+    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, nodeId }));
+    const inserted = await this.#batcher.add({ workspaceId, queue, jobs: toInsert });
+    if (!Array.isArray(inserted)) throw inserted;
+    return inserted.map((row, index) => recordOf(toInsert[index] as JobToInsert, row));
+  }
+
+  settled(): Promise<void> {
+    return this.#batcher.settled();
+  }
+
+  async #writeGroup(requests: Request[]): Promise<(InsertedJob[] | ProblemError)[]> {
+    try {
+      return await this.#write(requests);
+    } catch (error) {
+      // One request's job that the database refuses must not fail its neighbours.
+      if (requests.length === 1 || isAway(error)) throw error;
+      this.#emit("enqueue_group_split", { requests: requests.length, error });
+      const outcomes = await Promise.allSettled(requests.map((request) => this.#write([request])));
+      return outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value[0] ?? problem("NOT_FOUND")) : (outcome.reason as ProblemError)));
+    }
+  }
+
+  async #write(requests: Request[]): Promise<(InsertedJob[] | ProblemError)[]> {
+    const inserted = await insertJobsAcrossWorkspaces(this.#db, requests);
+    const byId = new Map(inserted.map((row) => [row.id, row]));
+    const answers = requests.map(({ jobs }) => {
+      const own = jobs.map(({ id }) => byId.get(id)).filter((row) => row !== undefined);
+      // A queue that is not there takes none of its request's jobs.
+      return own.length === jobs.length ? own : problem("NOT_FOUND");
+    });
+    this.#passOn(requests, answers);
+    this.#emit("jobs_enqueued", { count: inserted.length });
+    return answers;
+  }
+
+  #passOn(requests: Request[], answers: (InsertedJob[] | ProblemError)[]): void {
+    const started: StartedJob[] = [];
+    const lanes = new Map<LaneId, { workspaceId: WorkspaceId; laneId: LaneId }>();
+    for (const [at, { workspaceId, queue, jobs }] of requests.entries()) {
+      const answer = answers[at];
+      if (!Array.isArray(answer)) continue;
+      for (const [index, inserted] of answer.entries()) {
+        const input = jobs[index] as JobToInsert;
+        if (inserted.state === "active") started.push({ workspaceId, queue, inserted, input });
+        else if (inserted.state === "waiting") lanes.set(inserted.lane_id, { workspaceId, laneId: inserted.lane_id });
+        else if (inserted.state === "delayed") this.#outlet.dueAt(Date.parse(inserted.run_at));
+      }
+    }
+    if (started.length > 0) this.#outlet.take(started);
+    if (lanes.size > 0) this.#outlet.wake(lanes.values());
+  }
+}
+
+const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
+
+function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
+  return {
+    id: input.id,
+    state: inserted.state,
+    priority: input.priority,
+    attempt: inserted.state === "active" ? 1 : 0,
+    spared: 0,
+    attempts: inserted.attempts,
+    run_at: inserted.run_at,
+    created_at: inserted.created_at,
+    started_at: inserted.state === "active" ? inserted.created_at : null,
+    finished_at: null,
+    tag: input.tag,
+    concurrency_key: input.concurrencyKey,
+    payload: input.payload,
+    result: null,
+    last_error: null,
+  };
+}

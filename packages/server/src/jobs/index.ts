@@ -1,0 +1,5 @@
+export * from "./enqueue.ts";
+export * from "./job.ts";
+export * from "./metrics.ts";
+export * from "./retry.ts";
+export * from "./routes.ts";

@@ -1,0 +1,73 @@
+import type { AttemptEntry, JobState } from "@tidemill/contract";
+import { type JobId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+
+/**
+ * Every way in which a job's state may change. Guards and the diagram in docs/architecture.md derive from it (I12);
+ * `null` is a job that is not there yet, or no more.
+ */
+export const JOB_MOVES = {
+  enqueue: { from: [null], to: "waiting" },
+  postpone: { from: [null], to: "delayed" },
+  hold: { from: [null], to: "pending_approval" },
+  straightThrough: { from: [null], to: "active" },
+  comeDue: { from: ["delayed"], to: "waiting" },
+  claim: { from: ["waiting"], to: "active" },
+  succeed: { from: ["active"], to: "completed" },
+  backOff: { from: ["active"], to: "delayed" },
+  exhaust: { from: ["active"], to: "failed" },
+  giveBack: { from: ["active"], to: "waiting" },
+  cancel: { from: ["waiting", "delayed", "pending_approval", "active"], to: "cancelled" },
+  retry: { from: ["failed", "cancelled", "rejected"], to: "waiting" },
+  remove: { from: ["completed", "failed", "cancelled", "rejected"], to: null },
+} as const satisfies Record<string, { from: readonly (JobState | null)[]; to: JobState | null }>;
+
+/** What names a job: every statement on one leads with its workspace (I11). */
+export interface JobKey {
+  readonly workspaceId: WorkspaceId;
+  readonly laneId: LaneId;
+  readonly id: JobId;
+}
+
+/** A job as the view `job_record` gives it. `attempts` is what is allowed besides the `spared` ones. */
+export interface JobRow {
+  readonly id: JobId;
+  readonly state: JobState;
+  readonly priority: number;
+  readonly attempt: number;
+  readonly spared: number;
+  readonly attempts: number;
+  readonly run_at: Timestamp;
+  readonly created_at: Timestamp;
+  readonly started_at: Timestamp | null;
+  readonly finished_at: Timestamp | null;
+  readonly tag: string | null;
+  readonly concurrency_key: string | null;
+  /** JSON text, as it was sent. */
+  readonly payload: string;
+  readonly result: string | null;
+  readonly last_error: string | null;
+}
+
+export const showJobId = (id: JobId): string => typeId("job", id);
+
+export const readJobId = (text: string): JobId | null => uuidOf("job", text) as JobId | null;
+
+/** An attempt's entry of `attempts_log` as it is stored: JSON text, joined to the others by commas. */
+export const logEntry = (entry: AttemptEntry): string => JSON.stringify(entry);
+
+/**
+ * The record as JSON text. Payload and result stand in it as they came: parsed and written again they would lose the
+ * digits of big numbers and the order of keys.
+ */
+export function showJob(job: JobRow, queue: string, more = ""): string {
+  const { tag, concurrency_key, started_at, finished_at } = job;
+  return (
+    `{"id":"${showJobId(job.id)}","queue":${JSON.stringify(queue)},"state":"${job.state}","payload":${job.payload},` +
+    `"tag":${tag === null ? "null" : JSON.stringify(tag)},"priority":${job.priority},` +
+    `"concurrencyKey":${concurrency_key === null ? "null" : JSON.stringify(concurrency_key)},"idempotencyKey":null,` +
+    `"attempt":${job.attempt},"attempts":${job.attempts + job.spared},"run_at":"${job.run_at}","created_at":"${job.created_at}",` +
+    `"started_at":${started_at === null ? "null" : `"${started_at}"`},"finished_at":${finished_at === null ? "null" : `"${finished_at}"`},` +
+    `"result":${job.result ?? "null"},"schedule":null,"last_error":${job.last_error ?? "null"}${more}}`
+  );
+}

@@ -1,0 +1,66 @@
+import type { JobState, QueueMetrics } from "@tidemill/contract";
+import type { Static } from "typebox";
+import { type Db, row, sql } from "#kernel";
+import type { Queue } from "#queues";
+
+interface Counts extends Record<JobState, number> {
+  oldest_waiting_seconds: number | null;
+  completed_last_minute: number;
+  failed_last_minute: number;
+  p50: number | null;
+  p99: number | null;
+}
+
+/**
+ * A queue's metrics. Live states are counted, finished ones are added up from the tally; the oldest waiting job is found by
+ * one look per priority; latency is read off the newest 1,000 finished jobs. Leans on job_claimable and the primary keys.
+ */
+export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<Static<typeof QueueMetrics>> {
+  const counts = await row<Counts>(
+    db,
+    sql`
+      with recursive live as (
+        select count(*) filter (where state = 'waiting') as waiting, count(*) filter (where state = 'delayed') as delayed,
+          count(*) filter (where state = 'pending_approval') as pending_approval,
+          count(*) filter (where state = 'active') as active, count(*) filter (where state = 'failed') as failed
+        from job where workspace_id = ${workspace_id} and lane_id = ${id}
+      ), finished as (
+        select coalesce(sum(t.completed), 0)::bigint as completed, coalesce(sum(t.cancelled), 0)::bigint as cancelled,
+          coalesce(sum(t.rejected), 0)::bigint as rejected,
+          coalesce(sum(t.completed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as completed_last_minute,
+          coalesce(sum(t.failed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as failed_last_minute
+        from tally t join workspace w on w.id = t.workspace_id
+        where t.workspace_id = ${workspace_id} and t.lane_id = ${id}
+          and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
+      ), head as (
+        (select priority, run_at from job
+          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting'
+          order by priority desc, run_at, id limit 1)
+        union all
+        select next.priority, next.run_at from head cross join lateral (
+          select priority, run_at from job
+          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and priority < head.priority
+          order by priority desc, run_at, id limit 1) next
+      ), latency as (
+        select percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from finished_at - run_at) * 1000) as ms
+        from (
+          select finished_at, run_at, state from job_history
+          where workspace_id = ${workspace_id} and lane_id = ${id} and expires_at > moment()
+          order by id desc limit 1000) newest
+        where state = 'completed' and finished_at > moment() - interval '1 minute'
+      )
+      select live.*, finished.*, (select extract(epoch from moment() - min(run_at))::float8 from head) as oldest_waiting_seconds,
+        latency.ms[1] as p50, latency.ms[2] as p99
+      from live, finished, latency`,
+  );
+  if (!counts) throw new Error("A count answered no row.");
+  const { oldest_waiting_seconds, completed_last_minute, failed_last_minute, p50, p99, ...states } = counts;
+  const rounded = (ms: number | null) => (ms === null ? null : Math.max(0, Math.round(ms * 10) / 10));
+  return {
+    ...states,
+    oldest_waiting_seconds: oldest_waiting_seconds === null ? null : Math.max(0, oldest_waiting_seconds),
+    completed_last_minute,
+    failed_last_minute,
+    latency_ms: { p50: rounded(p50), p99: rounded(p99) },
+  };
+}

@@ -1,0 +1,45 @@
+/** What time it is. Node code asks a clock that it was given; only this file reads the machine's. */
+export interface Clock {
+  /** Milliseconds since 1970 by the database's clock. */
+  nowMs(): number;
+  /** Milliseconds that only grow; for durations. */
+  elapsedMs(): number;
+}
+
+/** The machine's clock, moved by what the database's is seen to differ. */
+export class DatabaseClock implements Clock {
+  #offsetMs = Date.now() - performance.now();
+
+  nowMs(): number {
+    return performance.now() + this.#offsetMs;
+  }
+
+  elapsedMs(): number {
+    return performance.now();
+  }
+
+  /** Takes over the database's time, read between `sentMs` and now by `elapsedMs`. */
+  follow(databaseMs: number, sentMs: number): void {
+    const halfTripMs = (performance.now() - sentMs) / 2;
+    this.#offsetMs = databaseMs + halfTripMs - performance.now();
+  }
+}
+
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+
+/** Milliseconds since 1970 of an RFC 3339 date and time, or null when `text` is none or names a day that does not exist. */
+export function parseMoment(text: string): number | null {
+  const [, year, month, day] = RFC3339.exec(text) ?? [];
+  const ms = Date.parse(text);
+  if (year === undefined || Number.isNaN(ms) || Number(year) < 1970) return null;
+  const daysInMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+  return Number(day) <= daysInMonth ? ms : null;
+}
+
+/** Milliseconds since 1970 of an HTTP date, or null. */
+export function parseHttpDate(text: string): number | null {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+export const toMoment = (ms: number): string => new Date(ms).toISOString();

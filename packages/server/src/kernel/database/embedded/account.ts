@@ -1,0 +1,33 @@
+import { readFile } from "node:fs/promises";
+import { EmbeddedPostgresError, unless } from "./error.ts";
+
+/** An account of the system that PostgreSQL runs as. */
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Accounts without a person behind them, best first. */
+const UNPRIVILEGED = ["postgres", "_postgres", "nobody", "daemon"];
+
+export const readAccounts = async (): Promise<Account[]> => parseAccounts(await unless("ENOENT", "", readFile("/etc/passwd", "utf8")));
+
+export const parseAccounts = (passwd: string): Account[] =>
+  passwd
+    .split("\n")
+    .map((line) => line.split(":"))
+    .filter((fields) => fields.length >= 7)
+    .map(([name = "", , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
+
+/** @throws {EmbeddedPostgresError} NO_UNPRIVILEGED_USER */
+export function chooseUnprivileged(accounts: readonly Account[]): Account {
+  for (const name of UNPRIVILEGED) {
+    const account = accounts.find((one) => one.name === name && one.uid !== 0);
+    if (account) return account;
+  }
+  throw new EmbeddedPostgresError(
+    "NO_UNPRIVILEGED_USER",
+    `PostgreSQL does not run as root, and /etc/passwd has none of ${UNPRIVILEGED.join(", ")}. Start Tidemill as an ordinary user.`,
+  );
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import { readdir, readFile, rename, rmdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Binaries } from "./binaries.ts";
+import { ensureDirectory } from "./directory.ts";
+import { EmbeddedPostgresError, unless } from "./error.ts";
+import { syncPath } from "./files.ts";
+import type { Place } from "./place.ts";
+import { runProgram } from "./run.ts";
+
+/** Name of the database superuser and of the database. */
+export const NAME = "tidemill";
+
+const INITDB = [
+  `--username=${NAME}`,
+  "--encoding=UTF8",
+  // Order by bytes, so that no upgrade of the system's locales breaks an index; letters as Unicode has them.
+  "--locale=C",
+  "--locale-provider=builtin",
+  "--builtin-locale=C.UTF-8",
+  // Who can enter the socket's directory may connect; nobody else gets there.
+  "--auth-local=trust",
+  "--auth-host=reject",
+  // A small machine's disk is the one most likely to lie, and the price is a percent or two.
+  "--data-checksums",
+  "--no-instructions",
+];
+
+/**
+ * Whether there is a cluster that these binaries can serve.
+ *
+ * @throws {EmbeddedPostgresError} DATA_OF_ANOTHER_VERSION, DATA_NOT_OURS
+ */
+export async function hasCluster({ cluster, account }: Place, { major }: Binaries): Promise<boolean> {
+  const found = await unless("ENOENT", null, stat(cluster));
+  if (found === null) return false;
+  const notOurs = (what: string) => new EmbeddedPostgresError("DATA_NOT_OURS", `${cluster} ${what}. Move it away.`);
+  if (!account && found.uid !== process.geteuid?.()) throw notOurs(`belongs to another user (uid ${found.uid})`);
+  const version = await unless("ENOENT", null, readFile(join(cluster, "PG_VERSION"), "utf8"));
+  if (version === null) {
+    if ((await readdir(cluster)).length === 0) return false;
+    throw notOurs("holds files that are not PostgreSQL's");
+  }
+  if (version.trim() === major) return true;
+  throw new EmbeddedPostgresError(
+    "DATA_OF_ANOTHER_VERSION",
+    `${cluster} was made by PostgreSQL ${version.trim()}, and this Tidemill brings ${major}. Dump it with the old version and load the dump.`,
+  );
+}
+
+/** Makes the cluster, whole or not at all: under another name, made durable by initdb, then renamed. */
+export async function initialise(place: Place, binaries: Binaries): Promise<void> {
+  const { cluster, account, home } = place;
+  await removeDrafts(place);
+  const draft = `${cluster}.${randomUUID()}`;
+  await ensureDirectory(draft, account, 0o700);
+  await runProgram(binaries.initdb, [...INITDB, "-D", draft], account);
+  await rename(draft, cluster);
+  await syncPath(home);
+}
+
+/** What an initdb left that ended early. Its content is removed as the account: as root, a link in there could lead astray. */
+async function removeDrafts({ home, account }: Place): Promise<void> {
+  const drafts = (await readdir(home)).filter((name) => /^postgres\.[0-9a-f-]{36}$/.test(name));
+  for (const draft of drafts.map((name) => join(home, name))) {
+    if (await unless("ENOTEMPTY", false, rmdir(draft).then(() => true))) continue;
+    await runProgram("/bin/sh", ["-c", 'cd "$1" && rm -rf ./* ./.[!.]*', "sh", draft], account);
+    // An initdb that outlived its node may still write; it ends for want of its files, and the next start removes the rest.
+    await unless("ENOTEMPTY", undefined, rmdir(draft));
+  }
+}

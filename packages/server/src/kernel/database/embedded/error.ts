@@ -1,0 +1,40 @@
+/** Why there is no embedded PostgreSQL; what callers match on. */
+export type EmbeddedPostgresFault =
+  | "PLATFORM_UNSUPPORTED"
+  | "BINARIES_UNUSABLE"
+  | "NO_UNPRIVILEGED_USER"
+  | "DATA_DIR_NOT_WRITABLE"
+  | "DATA_DIR_UNREACHABLE"
+  | "DATA_OF_ANOTHER_VERSION"
+  | "DATA_NOT_OURS"
+  | "UNSAFE_DIRECTORY"
+  | "IN_USE_ELSEWHERE"
+  | "START_FAILED";
+
+/** The embedded PostgreSQL cannot be had. The message is one line for the person who started the node. */
+export class EmbeddedPostgresError extends Error {
+  override readonly name = "EmbeddedPostgresError";
+  readonly code: EmbeddedPostgresFault;
+
+  constructor(code: EmbeddedPostgresFault, what: string, options?: ErrorOptions) {
+    super(`${what} Or set DATABASE_URL to use a PostgreSQL of your own.`, options);
+    this.code = code;
+  }
+}
+
+/** The code of a failed system call ("EACCES"), or "" for any other error. */
+export const systemCode = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+
+/** Why a system call was refused that would change something: no right to, or a file system that is read-only. */
+export const isRefusal = (error: unknown): boolean => ["EACCES", "EPERM", "EROFS"].includes(systemCode(error));
+
+/** The answer of `work`, or `instead` when it fails with the system's `code`. */
+export async function unless<Result, Instead>(code: string, instead: Instead, work: Promise<Result>): Promise<Result | Instead> {
+  try {
+    return await work;
+  } catch (error) {
+    if (systemCode(error) === code) return instead;
+    throw error;
+  }
+}

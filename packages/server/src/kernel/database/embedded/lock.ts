@@ -1,0 +1,84 @@
+import { readdir, readlink, rm, symlink } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EmbeddedPostgresError, unless } from "./error.ts";
+import { identifySelf, isAlive } from "./process.ts";
+
+const FREE = "free";
+const LOOK_EVERY_MS = 10;
+/** As long as a server may take to recover from a crash while its starter holds the lock. */
+const MOST_WAIT_MS = 600_000;
+
+/**
+ * Runs `work` while no other process, and nobody else in this one, holds the lock `path`. A holder that died is passed over.
+ *
+ * The lock is a row of symbolic links `<path>.<generation>`, each naming its holder. The highest counts and is never
+ * deleted, only followed: who finds it free or its holder dead makes the next, which succeeds for one. So nobody ever
+ * removes a lock that another just took, as happens when stale lock files are deleted.
+ *
+ * @throws {EmbeddedPostgresError} START_FAILED when a living process holds it for ten minutes
+ */
+export async function withLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  const generation = await acquire(path);
+  try {
+    return await work();
+  } finally {
+    await make(path, generation + 1, FREE);
+    await forget(path, generation + 1);
+  }
+}
+
+async function acquire(path: string): Promise<number> {
+  const self = await identifySelf();
+  const sinceMs = performance.now();
+  for (;;) {
+    const newest = await newestOf(path);
+    if (!(await isHeld(newest.holder))) {
+      const mine = newest.generation + 1;
+      if (await make(path, mine, `${self.pid} ${self.started}`)) {
+        // Others may have come and gone since the look: then `mine` was free because it is outdated.
+        if ((await newestOf(path)).generation === mine) {
+          await forget(path, mine);
+          return mine;
+        }
+        await rm(`${path}.${mine}`, { force: true });
+      }
+    } else if (performance.now() - sinceMs > MOST_WAIT_MS) {
+      throw new EmbeddedPostgresError("START_FAILED", `Another process (${newest.holder}) has held ${path} for ten minutes.`);
+    } else {
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+}
+
+async function generationsOf(path: string): Promise<number[]> {
+  const prefix = `${basename(path)}.`;
+  const names = await readdir(dirname(path));
+  const numbers = names.filter((name) => name.startsWith(prefix)).map((name) => Number(name.slice(prefix.length)));
+  return numbers.filter(Number.isSafeInteger);
+}
+
+async function newestOf(path: string): Promise<{ generation: number; holder: string }> {
+  for (;;) {
+    const generation = Math.max(0, ...(await generationsOf(path)));
+    if (generation === 0) return { generation, holder: FREE };
+    const holder = await unless("ENOENT", null, readlink(`${path}.${generation}`));
+    if (holder !== null) return { generation, holder };
+  }
+}
+
+async function isHeld(holder: string): Promise<boolean> {
+  if (holder === FREE) return false;
+  const gap = holder.indexOf(" ");
+  return await isAlive({ pid: Number(holder.slice(0, gap)), started: holder.slice(gap + 1) });
+}
+
+/** Whether this call made it: a symbolic link comes into being whole, or not at all. */
+const make = (path: string, generation: number, holder: string): Promise<boolean> =>
+  unless("EEXIST", false, symlink(holder, `${path}.${generation}`).then(() => true));
+
+/** Removes the generations before `newest`. */
+async function forget(path: string, newest: number): Promise<void> {
+  const old = (await generationsOf(path)).filter((generation) => generation < newest);
+  await Promise.all(old.map((generation) => rm(`${path}.${generation}`, { force: true })));
+}

@@ -1,0 +1,100 @@
+import { constants } from "node:fs";
+import { open, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EmbeddedPostgresError, systemCode, unless } from "./error.ts";
+import { identify, isAlive, isPostmasterOf, type ProcessIdentity } from "./process.ts";
+import { answersAt, SOCKET_NAME } from "./session.ts";
+
+/** A running server: its main process and the directory of its socket. */
+export interface Server extends ProcessIdentity {
+  readonly sockets: string;
+}
+
+const LOOK_EVERY_MS = 5;
+/** Recovery after a crash reads at most the WAL of one checkpoint's distance; slow disks take minutes for that. */
+const MOST_RECOVERY_MS = 600_000;
+
+/** What `postmaster.pid` of a cluster says; null when there is none, or one that is only half written. */
+export async function readPostmasterFile(cluster: string): Promise<{ pid: number; sockets: string; status: string } | null> {
+  const text = await unless("ENOENT", null, readFile(join(cluster, "postmaster.pid"), "utf8"));
+  const [pid = "", , , , sockets = "", , , status = ""] = text?.split("\n") ?? [];
+  return /^\d+$/.test(pid) ? { pid: Number(pid), sockets, status: status.trim() } : null;
+}
+
+/**
+ * The server that runs on a cluster, verified to be one; null when none does.
+ *
+ * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when one answers whose process cannot be seen from here
+ */
+export async function findServer(cluster: string): Promise<Server | null> {
+  const file = await readPostmasterFile(cluster);
+  if (!file) return null;
+  if (await isPostmasterOf(file.pid, cluster)) {
+    const identity = await identify(file.pid);
+    return identity && { ...identity, sockets: file.sockets };
+  }
+  if (!(await answersAt(file.sockets))) return null;
+  throw new EmbeddedPostgresError(
+    "IN_USE_ELSEWHERE",
+    `A PostgreSQL in another container uses ${cluster}. Stop that one, or name another data directory in TIDEMILL_DATA_DIR.`,
+  );
+}
+
+/**
+ * Waits until a server takes connections.
+ *
+ * @returns false when it ended instead
+ * @throws {EmbeddedPostgresError} START_FAILED when it is not ready after ten minutes, or `signal` aborts
+ */
+export async function becomesReady(cluster: string, server: ProcessIdentity, signal?: AbortSignal): Promise<boolean> {
+  const sinceMs = performance.now();
+  while (await isAlive(server)) {
+    const file = await readPostmasterFile(cluster);
+    if (file?.pid === server.pid && file.status === "ready") return true;
+    if (signal?.aborted || performance.now() - sinceMs > MOST_RECOVERY_MS) {
+      throw new EmbeddedPostgresError("START_FAILED", `PostgreSQL (process ${server.pid}) is not ready yet.`);
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
+  return false;
+}
+
+/**
+ * Clears the way for a start after a crash: PostgreSQL takes the lock files of a dead server for a living one's when meanwhile
+ * another process, or a zombie, has its pid.
+ *
+ * `postmaster.pid` must stay: it also names the shared memory by which PostgreSQL notices backends of the dead server that
+ * still write. It gets our pid instead, for a file with the pid of its parent PostgreSQL takes for stale.
+ *
+ * @returns whether the last server crashed
+ */
+export async function disownDeadServer(cluster: string, sockets: string): Promise<boolean> {
+  await rm(join(sockets, `${SOCKET_NAME}.lock`), { force: true });
+  const file = await readPostmasterFile(cluster);
+  if (!file) return false;
+  if (isTaken(file.pid)) await putOwnPid(join(cluster, "postmaster.pid"));
+  return true;
+}
+
+/** In place, for the file must keep the account that owns it; as root, never through a link that the account put there. */
+async function putOwnPid(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  try {
+    const text = await handle.readFile("utf8");
+    if ((await handle.stat()).nlink !== 1) return;
+    const [, ...rest] = text.split("\n");
+    await handle.truncate(0);
+    await handle.write([process.pid, ...rest].join("\n"), 0);
+  } finally {
+    await handle.close();
+  }
+}
+
+function isTaken(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return systemCode(error) !== "ESRCH";
+  }
+}

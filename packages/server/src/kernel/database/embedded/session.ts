@@ -1,0 +1,74 @@
+import { open } from "node:fs/promises";
+import { connect } from "node:net";
+import { endianness } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { NAME } from "./cluster.ts";
+import { EmbeddedPostgresError } from "./error.ts";
+
+/** PostgreSQL names its socket by a port even where it opens none. */
+const PORT = 5432;
+export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export interface Connection {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+}
+
+export const connectionTo = (sockets: string, database = NAME): Connection => ({ host: sockets, port: PORT, user: NAME, database });
+
+/** Whether anything listens on the socket in this directory. */
+export const answersAt = (sockets: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(join(sockets, SOCKET_NAME));
+    const settle = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", () => settle(true)).once("error", () => settle(false));
+  });
+
+/**
+ * Makes sure that it is the cluster's own server that answers, and that it has our database.
+ *
+ * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when the socket is another cluster's
+ */
+export async function verifyServer(sockets: string, cluster: string): Promise<void> {
+  // Not our own database, which is missing when a first start ended early.
+  await withClient(connectionTo(sockets, "postgres"), async (client) => {
+    const { rows } = await client.query<{ cluster: string; complete: boolean }>(
+      `select system_identifier::text as cluster, exists (select from pg_database where datname = '${NAME}') as complete
+       from pg_control_system()`,
+    );
+    if (rows[0]?.cluster !== (await systemIdentifier(cluster))) {
+      throw new EmbeddedPostgresError("IN_USE_ELSEWHERE", `The server at ${sockets} is not that of ${cluster}. Stop it.`);
+    }
+    if (!rows[0].complete) await client.query(`create database ${NAME} strategy file_copy`);
+  });
+}
+
+async function withClient(connection: Connection, work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ ...connection, ssl: false, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  // A server that dies in between fails the query under way; the event tells nothing more.
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The first eight bytes of a cluster's control file, which initdb made unique. */
+async function systemIdentifier(cluster: string): Promise<string> {
+  const file = await open(join(cluster, "global/pg_control"), "r");
+  try {
+    const { buffer } = await file.read(Buffer.alloc(8), 0, 8, 0);
+    return String(endianness() === "BE" ? buffer.readBigUInt64BE() : buffer.readBigUInt64LE());
+  } finally {
+    await file.close();
+  }
+}

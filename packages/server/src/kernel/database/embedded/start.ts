@@ -1,0 +1,116 @@
+import { join } from "node:path";
+import { findInstalled, provideBinaries } from "./binaries.ts";
+import { hasCluster, initialise } from "./cluster.ts";
+import { openDataDir } from "./directory.ts";
+import { unless } from "./error.ts";
+import { halt } from "./halt.ts";
+import { launch, type Site } from "./launch.ts";
+import { withLock } from "./lock.ts";
+import { joined, left, newMember, readMembership, type Role, writeMembership } from "./members.ts";
+import { choosePlace, recordPlace } from "./place.ts";
+import { becomesReady, findServer, type Server } from "./postmaster.ts";
+import { type Connection, connectionTo, verifyServer } from "./session.ts";
+import { watchServer } from "./watch.ts";
+
+/** A PostgreSQL of our own that runs and takes connections. */
+export interface EmbeddedPostgres {
+  /** Settings for node-postgres: the directory of the Unix socket as host, no password. The same for as long as it is held. */
+  readonly connection: Connection;
+  /** Whether a server was found running: left by a node that died, or in use by another process. */
+  readonly adopted: boolean;
+  /** Releases it. The last owner stops the server, and so does the last guest of one that a guest started. Can be repeated. */
+  stop(): Promise<void>;
+}
+
+type Emit = (event: string, fields: Record<string, unknown>) => void;
+
+/**
+ * Starts the PostgreSQL of a data directory, or joins the one that runs there already. Safe to call from several processes
+ * at the same moment: one starts it, all get it.
+ *
+ * @param options.dataDir made when missing; the cluster lies in its `postgres`, or where its `postgres.json` says
+ * @param options.as an owner has the server started again whenever it dies, and stops it in the end; a guest only uses it
+ * @param options.emit told what happened: postgres_initialised, postgres_started, postgres_adopted, postgres_died,
+ *   postgres_restart_failed, postgres_stopped, postgres_left_running
+ * @param options.settings settings of the server that win over ours; they count when this call starts it
+ * @throws {EmbeddedPostgresError} when there can be none here; its message tells the user what to do
+ */
+export async function startEmbeddedPostgres(options: {
+  dataDir: string;
+  as: Role;
+  emit: Emit;
+  settings?: Record<string, string>;
+}): Promise<EmbeddedPostgres> {
+  const { as, emit, settings = {} } = options;
+  const installed = await findInstalled();
+  const dataDir = await openDataDir(options.dataDir);
+  const lock = join(dataDir, "postgres.lock");
+  const membersFile = join(dataDir, "postgres.members.json");
+  const member = await newMember(as);
+
+  const { site, server, found } = await withLock(lock, async () => {
+    const place = await choosePlace(dataDir);
+    const binaries = await provideBinaries(installed, place);
+    const site: Site = { place, binaries, settings, log: join(dataDir, "postgres.log") };
+    await prepare(site, emit);
+    await recordPlace(dataDir, place);
+    const running = await adoptOrLaunch(site, emit);
+    await writeMembership(membersFile, joined(await readMembership(membersFile), member, running.found));
+    // Started again, it must be where the caller's pool looks for it.
+    return { site: { ...site, place: { ...place, sockets: running.server.sockets } }, ...running };
+  });
+
+  const revive = (signal: AbortSignal) => withLock(lock, async () => (await adoptOrLaunch(site, emit, signal)).server);
+  const watch = as === "owner" ? watchServer(server, revive, emit) : null;
+
+  const release = () =>
+    withLock(lock, async () => {
+      const { after, stopsServer } = left(await readMembership(membersFile), member);
+      await writeMembership(membersFile, after);
+      if (stopsServer) await stopServer(site.place.cluster, emit);
+    });
+  let stopped: Promise<void> | undefined;
+  return {
+    connection: connectionTo(server.sockets),
+    adopted: found,
+    stop: () => {
+      // Whoever removed the data directory took the server's data, which ends it, and the lock.
+      stopped ??= Promise.resolve(watch?.stop()).then(() => unless("ENOENT", undefined, release()));
+      return stopped;
+    },
+  };
+}
+
+async function prepare({ place, binaries }: Site, emit: Emit): Promise<void> {
+  if (await hasCluster(place, binaries)) return;
+  const sinceMs = performance.now();
+  await initialise(place, binaries);
+  emit("postgres_initialised", { cluster: place.cluster, tookMs: Math.round(performance.now() - sinceMs) });
+}
+
+async function adoptOrLaunch(site: Site, emit: Emit, signal?: AbortSignal): Promise<{ server: Server; found: boolean }> {
+  const { cluster } = site.place;
+  const sinceMs = performance.now();
+  const running = await findServer(cluster);
+  // One that is found shutting down is waited for, and another started.
+  const found = running !== null && (await becomesReady(cluster, running, signal));
+  const server = found ? running : await launch(site, signal);
+  try {
+    await verifyServer(server.sockets, cluster);
+  } catch (error) {
+    if (!found) await halt(server, cluster);
+    throw error;
+  }
+  emit(found ? "postgres_adopted" : "postgres_started", { pid: server.pid, tookMs: Math.round(performance.now() - sinceMs) });
+  return { server, found };
+}
+
+async function stopServer(cluster: string, emit: Emit): Promise<void> {
+  const sinceMs = performance.now();
+  const server = await findServer(cluster);
+  if (!server) return;
+  const mode = await halt(server, cluster);
+  const tookMs = Math.round(performance.now() - sinceMs);
+  if (mode) emit("postgres_stopped", { pid: server.pid, mode, tookMs });
+  else emit("postgres_left_running", { pid: server.pid, tookMs });
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Server } from "./postmaster.ts";
+import { isAlive } from "./process.ts";
+
+const LOOK_EVERY_MS = 250;
+const FIRST_BACKOFF_MS = 100;
+const MOST_BACKOFF_MS = 30_000;
+/** A server that lived this long did not fail at its start: the backoff begins anew. */
+const LIVED_MS = 60_000;
+
+export interface Watch {
+  /** Ends the watch, once a start under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Has a server that dies started again, after a wait that doubles from one failure to the next. Does not keep Node running. */
+export function watchServer(
+  server: Server,
+  revive: (signal: AbortSignal) => Promise<Server>,
+  emit: (event: string, fields: Record<string, unknown>) => void,
+): Watch {
+  const stopping = new AbortController();
+  const ended = watch(server, revive, emit, stopping.signal);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+async function watch(
+  first: Server,
+  revive: (signal: AbortSignal) => Promise<Server>,
+  emit: (event: string, fields: Record<string, unknown>) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let server: Server | null = first;
+  let sinceMs = performance.now();
+  let backoffMs = 0;
+  while (!signal.aborted) {
+    // A look that fails (no file handle left, say) proves no death.
+    if (server && (await isAlive(server).catch(() => true))) {
+      await pause(LOOK_EVERY_MS, signal);
+      continue;
+    }
+    if (server) emit("postgres_died", { pid: server.pid });
+    if (performance.now() - sinceMs > LIVED_MS) backoffMs = 0;
+    await pause(backoffMs, signal);
+    if (signal.aborted) return;
+    backoffMs = Math.min(Math.max(FIRST_BACKOFF_MS, 2 * backoffMs), MOST_BACKOFF_MS);
+    try {
+      server = await revive(signal);
+    } catch (error) {
+      server = null;
+      emit("postgres_restart_failed", { error, retryInMs: backoffMs });
+    }
+    sinceMs = performance.now();
+  }
+}
+
+/** Ends early, without a word, when `signal` aborts. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { ref: false, signal }).catch(() => {});

@@ -1,0 +1,63 @@
+import pg from "pg";
+import type { EmitEvent } from "../events.ts";
+import { type Connection, clientConfig } from "./pool.ts";
+
+const RECONNECT_MS = 1_000;
+
+/**
+ * Listens to one channel on a connection of its own, made again whenever it breaks. After each (re)connection `onGap` is
+ * called, for what was said meanwhile is lost.
+ */
+export class Listener {
+  readonly #connection: Connection;
+  readonly #channel: string;
+  readonly #emit: EmitEvent;
+  readonly #onMessage: (payload: string) => void;
+  readonly #onGap: () => void;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: {
+    connection: Connection;
+    channel: string;
+    emit: EmitEvent;
+    onMessage: (payload: string) => void;
+    onGap: () => void;
+  }) {
+    this.#connection = options.connection;
+    this.#channel = options.channel;
+    this.#emit = options.emit;
+    this.#onMessage = options.onMessage;
+    this.#onGap = options.onGap;
+  }
+
+  async start(): Promise<void> {
+    const client = new pg.Client({ ...clientConfig(this.#connection), keepAlive: true, connectionTimeoutMillis: 5_000 });
+    this.#client = client;
+    client.on("error", (error) => this.#lost(client, error));
+    client.on("end", () => this.#lost(client, null));
+    client.on("notification", ({ payload }) => this.#onMessage(payload ?? ""));
+    try {
+      await client.connect();
+      await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`);
+      this.#onGap();
+    } catch (error) {
+      this.#lost(client, error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#client?.end().catch(() => {});
+  }
+
+  #lost(client: pg.Client, error: unknown): void {
+    if (this.#stopped || this.#client !== client) return;
+    this.#client = undefined;
+    this.#emit("listener_lost", { error });
+    void client.end().catch(() => {});
+    this.#timer = setTimeout(() => void this.start(), RECONNECT_MS);
+  }
+}

@@ -1,0 +1,122 @@
+import pg from "pg";
+import { unavailable } from "../problem.ts";
+import type { Db, Statement } from "./sql.ts";
+
+/** Where the database is: a URL, or a socket directory with a database's name. */
+export type Connection = { connectionString: string } | { host: string; port: number; user: string; database: string };
+
+/** A moment as the API shows it: RFC 3339 in UTC with milliseconds. */
+export type Timestamp = string;
+
+const INT8 = 20;
+const TIMESTAMPTZ = 1184;
+
+/** PostgreSQL's "2026-11-21 09:30:00.1234+00" as RFC 3339; sessions run in UTC. */
+export function toRfc3339(text: string): Timestamp {
+  const fraction = text.charAt(19) === "." ? text.slice(20, text.indexOf("+", 20)) : "";
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
+}
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") => {
+    if (oid === INT8) return Number;
+    if (oid === TIMESTAMPTZ) return toRfc3339;
+    return pg.types.getTypeParser(oid, format as "text");
+  }) as pg.CustomTypesConfig["getTypeParser"],
+};
+
+/** Session settings of every connection. Statements find their tables in the schema `tidemill`. */
+const SESSION = "-c search_path=tidemill -c timezone=UTC -c jit=off";
+
+/**
+ * Every statement leans on an index. Statistics taken while the hot table was empty must not talk the planner into reading it
+ * whole when it has a million rows, so connections leave it no such choice.
+ */
+const BY_INDEX = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
+
+export interface PoolOptions {
+  readonly connection: Connection;
+  readonly size: number;
+  /** A statement is ended after this. Milliseconds. */
+  readonly statementTimeoutMs: number;
+}
+
+/** Connections to the database. A statement that cannot reach it rejects with `UNAVAILABLE`; the pool itself goes on. */
+export class Database implements Db {
+  readonly #pool: pg.Pool;
+
+  constructor({ connection, size, statementTimeoutMs }: PoolOptions) {
+    this.#pool = new pg.Pool({
+      ...clientConfig(connection),
+      options: `${SESSION} ${BY_INDEX} -c statement_timeout=${statementTimeoutMs}`,
+      max: size,
+      connectionTimeoutMillis: 5_000,
+      // A server that has stopped answering altogether: later than its own timeout would have spoken.
+      query_timeout: statementTimeoutMs + 5_000,
+      idleTimeoutMillis: 60_000,
+    });
+    // An idle connection that breaks is taken out by the pool; who needs one next is told by the statement.
+    this.#pool.on("error", () => {});
+  }
+
+  async query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> {
+    try {
+      return await this.#pool.query(statement);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  /** Runs `work` in one transaction, undone when it throws. */
+  async transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
+    let client: pg.PoolClient;
+    try {
+      client = await this.#pool.connect();
+    } catch (error) {
+      throw translate(error);
+    }
+    // Without a listener a connection that breaks between two statements would end the process.
+    const broken = () => {};
+    client.on("error", broken);
+    try {
+      await client.query("begin");
+      const result = await work(client);
+      await client.query("commit");
+      client.release();
+      return result;
+    } catch (error) {
+      // Closing the connection undoes the transaction, whatever state it was in.
+      client.release(true);
+      throw translate(error);
+    } finally {
+      client.off("error", broken);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+export const clientConfig = (connection: Connection): pg.ClientConfig => ({ ...connection, types, application_name: "tidemill" });
+
+/** SQLSTATE classes of a server that is going, gone, full, or too slow: 08, 53, 57 (but for a user's cancel they are one). */
+const AWAY = /^(08|53|57)/;
+
+const UNIQUE_VIOLATION = "23505";
+
+/** Whether an error is a row that exists already. */
+export const isUniqueViolation = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION;
+
+/** What is not the server's own word about a statement is a broken or absent connection. */
+function translate(error: unknown): unknown {
+  if (error instanceof pg.DatabaseError) {
+    return AWAY.test(error.code ?? "") ? Object.assign(unavailable("The database is away."), { cause: error }) : error;
+  }
+  return isConnectionFault(error) ? Object.assign(unavailable("The database is away."), { cause: error }) : error;
+}
+
+/** pg's own errors carry no code for a connection that ended or a time-out, so what is left over after ours counts as one. */
+function isConnectionFault(error: unknown): boolean {
+  return error instanceof Error && error.name === "Error";
+}

@@ -1,0 +1,40 @@
+/** What happened, in the past tense, with the fields that tell it. Features emit; the log and the metrics subscribe. */
+export type EmitEvent = (event: string, fields?: Record<string, unknown>) => void;
+
+export type Severity = "debug" | "info" | "warn" | "error";
+
+/** Facts that an operator should see without asking for detail. What is not named here is `debug`. */
+const SEVERITIES: Record<string, Severity> = {
+  node_started: "info",
+  node_draining: "info",
+  node_stopped: "info",
+  migrations_ran: "info",
+  workspace_created: "info",
+  database_reached: "info",
+  postgres_started: "info",
+  postgres_adopted: "info",
+  postgres_stopped: "info",
+  jobs_rescued: "warn",
+  node_lease_lost: "warn",
+  settle_lost_race: "warn",
+  postgres_died: "warn",
+  loop_failed: "warn",
+  listener_lost: "warn",
+  settle_retried: "warn",
+  enqueue_group_split: "warn",
+  request_failed: "error",
+  callback_broke: "error",
+};
+
+export class Events {
+  readonly #subscribers: ((event: string, fields: Record<string, unknown>, severity: Severity) => void)[] = [];
+
+  readonly emit: EmitEvent = (event, fields = {}) => {
+    const severity = SEVERITIES[event] ?? "debug";
+    for (const tell of this.#subscribers) tell(event, fields, severity);
+  };
+
+  subscribe(tell: (event: string, fields: Record<string, unknown>, severity: Severity) => void): void {
+    this.#subscribers.push(tell);
+  }
+}

@@ -1,0 +1,79 @@
+import type { EmitEvent } from "./events.ts";
+import type { Random } from "./random.ts";
+
+const MOST_BACKOFF_MS = 10_000;
+
+export interface LoopOptions {
+  readonly name: string;
+  /** Wait between two passes, less up to a tenth by chance so that nodes spread out. Milliseconds. */
+  readonly everyMs: number;
+  /** One pass. What it answers, when it is a number, is the wait before the next in milliseconds, if that is sooner. */
+  readonly pass: () => Promise<number | undefined | void>;
+}
+
+/**
+ * Runs `pass` again and again, never twice at once. A pass that fails is told (`loop_failed`) and tried again after a
+ * wait that doubles up to 10 s. `wake` asks for a pass now; asked for during one, another follows it.
+ */
+export class Loop {
+  readonly #options: LoopOptions;
+  readonly #emit: EmitEvent;
+  readonly #random: Random;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = true;
+  #failures = 0;
+
+  constructor(options: LoopOptions, emit: EmitEvent, random: Random) {
+    this.#options = options;
+    this.#emit = emit;
+    this.#random = random;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.wake();
+  }
+
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#running) {
+      this.#again = true;
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** Ends the loop, once the pass under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let waitMs: number;
+    do {
+      this.#again = false;
+      waitMs = await this.#passOnce();
+    } while (this.#again && !this.#stopped && this.#failures === 0);
+    if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), waitMs);
+  }
+
+  async #passOnce(): Promise<number> {
+    const { everyMs, name, pass } = this.#options;
+    try {
+      const soonerMs = await pass();
+      this.#failures = 0;
+      return Math.min(soonerMs ?? everyMs, everyMs * (1 - this.#random.fraction() / 10));
+    } catch (error) {
+      this.#failures += 1;
+      this.#emit("loop_failed", { loop: name, failures: this.#failures, error });
+      return Math.min(everyMs * 2 ** Math.min(this.#failures, 8), MOST_BACKOFF_MS);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Events } from "./events.ts";
+
+/** Prometheus metrics of a node, counted from its events. */
+export function createMetrics(events: Events): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  const enqueued = new Counter({ name: "tidemill_jobs_enqueued_total", help: "Jobs accepted.", registers });
+  const attempts = new Counter({ name: "tidemill_attempts_total", help: "Attempts that ended.", labelNames: ["outcome"], registers });
+  const duration = new Histogram({
+    name: "tidemill_callback_duration_seconds",
+    help: "From sending a callback to the end of its answer.",
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900],
+    registers,
+  });
+  const rescued = new Counter({ name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", registers });
+  const lostRaces = new Counter({ name: "tidemill_settles_lost_total", help: "Settles that came after a cancel or a rescue.", registers });
+  const failures = new Counter({ name: "tidemill_loop_failures_total", help: "Passes of background loops that failed.", labelNames: ["loop"], registers });
+  const inFlight = new Gauge({ name: "tidemill_callbacks_in_flight", help: "Callbacks under way.", registers });
+
+  const count: Record<string, (fields: Record<string, unknown>) => void> = {
+    jobs_enqueued: ({ count }) => enqueued.inc(Number(count)),
+    attempt_ended: ({ outcome, tookMs, inFlight: now }) => {
+      attempts.inc({ outcome: String(outcome) });
+      duration.observe(Number(tookMs) / 1000);
+      inFlight.set(Number(now));
+    },
+    jobs_rescued: ({ count }) => rescued.inc(Number(count)),
+    settle_lost_race: ({ count }) => lostRaces.inc(Number(count)),
+    loop_failed: ({ loop }) => failures.inc({ loop: String(loop) }),
+  };
+  events.subscribe((event, fields) => count[event]?.(fields));
+  return registry;
+}

@@ -1,0 +1,194 @@
+import { readFileSync } from "node:fs";
+import { CallbackCarrier, Endpoints } from "#callbacks";
+import { Broadcaster, ComeDue, Dispatcher, giveBackAll, type LaneKey, type Message, NodeLease, readMessages, Settler, WAKE_CHANNEL } from "#dispatch";
+import { type Api, createApi } from "#http";
+import { Enqueuer, metricsOf } from "#jobs";
+import { type Config, createMetrics, DatabaseClock, Events, Listener, logEvents, Loop, migrate, systemRandom, tolerate, UuidSource } from "#kernel";
+import { createAddressGuard, Sender } from "#outbound";
+import { keepPartitions } from "#retention";
+import { createFirstWorkspace, PrincipalFinder } from "#workspaces";
+import { mountInternal, mountPublic } from "./app.ts";
+import { backgroundLoops } from "./background.ts";
+import { openDatabases } from "./databases.ts";
+
+export { openDatabases, type OpenDatabases } from "./databases.ts";
+export { type Config, ConfigError, DatabaseClock, describeConfig, Events, logEvents, migrate, readConfig, SETTINGS, systemRandom, unknownSettings, UuidSource } from "#kernel";
+export { createKey, createWorkspace, type KeyMaker, readWorkspaceId } from "#workspaces";
+
+export const VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
+
+/** A running node. */
+export interface Node {
+  readonly url: string;
+  readonly internalUrl: string;
+  /** The first workspace's key when this start made it, else null. */
+  readonly firstKey: string | null;
+  /** Finishes what is under way, gives back the rest, and closes. */
+  stop(): Promise<void>;
+  /** Looks for work now instead of at the next poll. */
+  wake(): void;
+}
+
+/** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
+const GIVE_UP_SECONDS = 5;
+
+/**
+ * Starts a node: database, schema, lease, loops, listeners; in this order, so that what listens serves.
+ *
+ * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, or one of the embedded PostgreSQL's
+ */
+export async function startNode(config: Config): Promise<Node> {
+  const events = new Events();
+  const { emit } = events;
+  const metrics = createMetrics(events);
+  logEvents(events, config.logLevel);
+  const random = systemRandom;
+  const clock = new DatabaseClock();
+  const ids = new UuidSource(clock, random);
+  const databases = await openDatabases(config, "owner", emit);
+  const { api: apiDatabase, engine } = databases;
+  const opened: (() => Promise<unknown>)[] = [() => databases.close()];
+  const closeAll = async () => {
+    for (const close of opened.reverse()) await tolerate(close, (error) => emit("close_failed", { error }));
+  };
+
+  try {
+    await migrate(databases.connection, emit);
+    const maker = { ids, random };
+    const first = await createFirstWorkspace(apiDatabase, maker, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
+    await keepPartitions(engine, emit);
+
+    const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
+    const sender = new Sender(guard);
+    opened.push(() => sender.close());
+    const settler = new Settler(engine, emit);
+    const broadcaster = new Broadcaster(engine, emit);
+    const tellPeers = (message: Message) => {
+      if (lease.peers > 0) broadcaster.tell(message);
+    };
+    const tellLanes = (lanes: readonly LaneKey[]) => {
+      for (const { workspaceId, laneId } of lanes) tellPeers({ kind: "lane", lane: { workspaceId, laneId } });
+    };
+
+    const lease: NodeLease = new NodeLease({
+      db: engine,
+      clock,
+      random,
+      emit,
+      leaseSeconds: config.nodeLeaseSeconds,
+      onLost: () => dispatcher.abortAll(),
+      onHeld: () => look(),
+    });
+    const endpoints = new Endpoints(engine, guard);
+    const dispatcher: Dispatcher = new Dispatcher({
+      db: engine,
+      clock,
+      random,
+      emit,
+      lease,
+      settler,
+      carrier: new CallbackCarrier({ sender, endpoints, clock, version: VERSION }),
+      capacity: config.callbacksInFlight,
+      onWaiting: tellLanes,
+      onDueAt: (ms) => comeDue.expect(ms),
+    });
+    const onWaiting = (lanes: LaneKey[]) => dispatcher.wake(lanes);
+    const comeDue = new ComeDue({ db: engine, clock, random, emit, everyMs: config.pollEveryMs, onWaiting });
+    const onFound = (lanes: LaneKey[]) => dispatcher.wakeHere(lanes);
+    const loops = backgroundLoops({ config, engine, emit, onFound, onWaiting }).map((options) => new Loop(options, emit, random));
+    const look = () => {
+      for (const loop of loops) loop.wake();
+      comeDue.wake();
+    };
+    const listener = new Listener({
+      connection: databases.connection,
+      channel: WAKE_CHANNEL,
+      emit,
+      onGap: look,
+      onMessage: (payload) => {
+        for (const message of readMessages(payload)) {
+          if (message.kind === "lane") dispatcher.wakeHere([message.lane]);
+          else if (message.kind === "cancel") dispatcher.abort(message.id);
+          else if (message.kind === "deleted") dispatcher.abortLane(message.laneId);
+          else if (message.kind === "node") lease.refresh();
+          else look();
+        }
+      },
+    });
+
+    let stopping = false;
+    const enqueuer = new Enqueuer({ db: apiDatabase, ids, outlet: dispatcher, emit, mostWaiting: config.enqueueBacklog });
+    const authenticator = { findPrincipal: finder(new PrincipalFinder(apiDatabase, clock, config.bootstrapKey)), operatorToken: config.adminToken };
+    const api = createApi(authenticator, emit, random);
+    await mountPublic(api, {
+      version: VERSION,
+      database: apiDatabase,
+      clock,
+      random,
+      enqueuer,
+      isReady: () => !stopping,
+      metricsOf: (queue) => metricsOf(apiDatabase, queue),
+      onChanged: ({ workspace_id, id }) => onWaiting([{ workspaceId: workspace_id, laneId: id }]),
+      onDeleted: ({ id }) => {
+        dispatcher.abortLane(id);
+        tellPeers({ kind: "deleted", laneId: id });
+      },
+      onCancelled: ({ id }, nodeId) => {
+        dispatcher.abort(id);
+        if (nodeId !== lease.id) tellPeers({ kind: "cancel", nodeId, id });
+      },
+      onWaiting,
+    });
+    const internal = createApi(authenticator, emit, random);
+    mountInternal(internal, apiDatabase, maker, metrics);
+
+    const url = await listen(api, config.host, config.port);
+    opened.push(() => api.close());
+    const internalUrl = await listen(internal, config.internalHost, config.internalPort);
+    opened.push(() => internal.close());
+
+    await lease.start();
+    if (lease.peers > 0) broadcaster.tell({ kind: "node" });
+    for (const loop of loops) loop.start();
+    comeDue.start();
+    await listener.start();
+    emit("node_started", { nodeId: lease.id, url, version: VERSION });
+
+    const stop = async () => {
+      stopping = true;
+      emit("node_draining", { inFlight: dispatcher.inFlight });
+      dispatcher.stopClaiming();
+      await Promise.all([api.close(), dispatcher.landed(config.drainSeconds)]);
+      dispatcher.abortAll();
+      await Promise.race([settler.settled(), giveUpAfter(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
+      await Promise.all([...loops.map((loop) => loop.stop()), comeDue.stop(), lease.stop(), listener.stop(), broadcaster.flush()]);
+      await tolerate(
+        async () => {
+          if (lease.id !== null) await giveBackAll(engine, emit, lease.id);
+          await lease.release();
+        },
+        (error) => emit("give_back_failed", { error }),
+      );
+      await closeAll();
+      emit("node_stopped");
+    };
+    let stopped: Promise<void> | undefined;
+    return { url, internalUrl, firstKey: first?.key ?? null, stop: () => (stopped ??= stop()), wake: look };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+const finder = (principals: PrincipalFinder) => (key: string) => principals.find(key);
+
+async function listen(api: Api, host: string, port: number): Promise<string> {
+  await api.listen({ host, port, listenTextResolver: () => "" });
+  const address = api.server.address();
+  const bound = typeof address === "object" && address ? address.port : port;
+  // An address that stands for all of the machine's is reached at the loopback one.
+  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
+}
+
+const giveUpAfter = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

@@ -1,0 +1,3 @@
+export * from "./address-guard.ts";
+export * from "./send.ts";
+export * from "./sign.ts";

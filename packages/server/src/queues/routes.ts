@@ -1,0 +1,110 @@
+import {
+  CreateQueue,
+  ListQueues,
+  Page,
+  PatchQueue,
+  Queue as QueueRecord,
+  QueuePath,
+  type QueueMetrics,
+  QueueWithMetrics,
+  QueueWithSecret,
+} from "@tidemill/contract";
+import type { Static } from "typebox";
+import { type Api, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import { type Database, problem, type Random } from "#kernel";
+import { createQueue } from "./create.ts";
+import { patchQueue } from "./patch.ts";
+import { type Queue, showQueue } from "./queue.ts";
+import { findQueue, listQueues, markQueueDeleted } from "./store.ts";
+
+export interface QueueRoutes {
+  readonly database: Database;
+  readonly random: Random;
+  readonly metricsOf: (queue: Queue) => Promise<Static<typeof QueueMetrics>>;
+  /** Told after a queue's settings changed: jobs may be free to go. */
+  readonly onChanged: (queue: Pick<Queue, "workspace_id" | "id">) => void;
+  readonly onDeleted: (queue: Pick<Queue, "id">) => void;
+}
+
+const tags = ["Queues"];
+const security = [{ workspaceKey: [] }];
+
+/** The queue endpoints of the specification. */
+export function mountQueues(api: Api, { database, random, metricsOf, onChanged, onDeleted }: QueueRoutes): void {
+  const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }) => ({
+    ...showQueue(queue),
+    ...(secret !== null && { callback_secret: secret }),
+  });
+
+  api.get(
+    "/v1/queues",
+    {
+      config: { access: "read" },
+      schema: { tags, security, summary: "List queues", operationId: "listQueues", querystring: ListQueues, response: replies({ 200: Page(QueueRecord) }) },
+    },
+    async (request) => {
+      const page = readPage(request.query, readCursor);
+      const found = await listQueues(database, workspaceOf(request), page.after, page.limit + 1);
+      const { rows, nextCursor } = nextPage(found, page.limit, (queue) => queue.id.toString(36));
+      return { data: rows.map(showQueue), next_cursor: nextCursor };
+    },
+  );
+
+  api.post(
+    "/v1/queues",
+    {
+      config: { access: "write" },
+      schema: { tags, security, summary: "Create a queue", operationId: "createQueue", body: CreateQueue, response: replies({ 201: QueueWithSecret }, "CONFLICT", "PAYLOAD_TOO_LARGE") },
+    },
+    async (request, reply) => {
+      const created = await createQueue(database, random, workspaceOf(request), request.body);
+      return reply.code(201).send(withSecret(created));
+    },
+  );
+
+  api.get(
+    "/v1/queues/:name",
+    {
+      config: { access: "read" },
+      schema: { tags, security, summary: "A queue's configuration and metrics", operationId: "getQueue", params: QueuePath, response: replies({ 200: QueueWithMetrics }, "NOT_FOUND") },
+    },
+    async (request) => {
+      const queue = await findQueue(database, workspaceOf(request), request.params.name);
+      if (!queue) throw problem("NOT_FOUND");
+      return { ...showQueue(queue), metrics: await metricsOf(queue) };
+    },
+  );
+
+  api.patch(
+    "/v1/queues/:name",
+    {
+      config: { access: "write" },
+      schema: { tags, security, summary: "Change a queue", operationId: "patchQueue", params: QueuePath, body: PatchQueue, response: replies({ 200: QueueWithSecret }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+    },
+    async (request) => {
+      const patched = await patchQueue(database, random, workspaceOf(request), request.params.name, request.body);
+      onChanged(patched.queue);
+      return withSecret(patched);
+    },
+  );
+
+  api.delete(
+    "/v1/queues/:name",
+    {
+      config: { access: "write" },
+      schema: { tags, security, summary: "Delete a queue and its jobs", operationId: "deleteQueue", params: QueuePath, response: replies({ 204: noContent("The queue is gone.") }, "NOT_FOUND") },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const deleted = await markQueueDeleted(database, workspaceId, request.params.name);
+      if (!deleted) throw problem("NOT_FOUND");
+      onDeleted(deleted);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function readCursor(cursor: string): number | null {
+  const id = /^[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor, 36) : Number.NaN;
+  return Number.isSafeInteger(id) ? id : null;
+}

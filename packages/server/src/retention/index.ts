@@ -1,0 +1,3 @@
+export * from "./fold-tally.ts";
+export * from "./partitions.ts";
+export * from "./sweep-queues.ts";

@@ -1,0 +1,59 @@
+import { type Db, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+
+/** Rows of one statement. */
+const CHUNK = 5_000;
+
+/**
+ * Deletes the jobs of deleted queues, then the queues. A queue's row stays for a minute, so that an enqueue that was under
+ * way when it was deleted leaves nothing behind.
+ */
+export async function sweepDeletedQueuesAcrossWorkspaces(db: Db): Promise<void> {
+  const deleted = await rows<{ workspace_id: WorkspaceId; id: LaneId }>(
+    db,
+    sql`select workspace_id, id from queue where deleted_at is not null order by id limit 100`,
+  );
+  for (const queue of deleted) {
+    while ((await deleteLive(db, queue.workspace_id, queue.id)) === CHUNK);
+    while ((await deleteHistory(db, queue.workspace_id, queue.id)) === CHUNK);
+    await rows(db, sql`delete from tally where workspace_id = ${queue.workspace_id} and lane_id = ${queue.id}`);
+    await rows(
+      db,
+      sql`
+        delete from queue where workspace_id = ${queue.workspace_id} and id = ${queue.id}
+          and deleted_at < moment() - interval '1 minute'`,
+    );
+  }
+}
+
+const deleteLive = async (db: Db, workspaceId: WorkspaceId, laneId: LaneId): Promise<number> =>
+  (
+    await row<{ jobs: number }>(
+      db,
+      sql`
+        with picked as (
+          select workspace_id, lane_id, id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${CHUNK} for update
+        ), gone as (
+          delete from job j using picked
+          where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id returning j.id
+        )
+        select count(*) as jobs from gone`,
+    )
+  )?.jobs ?? 0;
+
+const deleteHistory = async (db: Db, workspaceId: WorkspaceId, laneId: LaneId): Promise<number> =>
+  (
+    await row<{ jobs: number }>(
+      db,
+      sql`
+        with picked as (
+          select workspace_id, lane_id, id, expires_at from job_history
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${CHUNK}
+        ), gone as (
+          delete from job_history j using picked
+          where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id and j.expires_at = picked.expires_at
+          returning j.id
+        )
+        select count(*) as jobs from gone`,
+    )
+  )?.jobs ?? 0;

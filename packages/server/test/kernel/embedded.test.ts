@@ -1,0 +1,414 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { chooseUnprivileged, parseAccounts } from "../../src/kernel/database/embedded/account.ts";
+import { findInstalled } from "../../src/kernel/database/embedded/binaries.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
+import { withLock } from "../../src/kernel/database/embedded/lock.ts";
+import { runProgram } from "../../src/kernel/database/embedded/run.ts";
+
+const asRoot = process.getuid?.() === 0;
+const frontDoor = new URL("../../src/kernel/database/embedded/index.ts", import.meta.url).href;
+
+let base: string;
+let dataDir: string;
+let held: EmbeddedPostgres[];
+let nodes: ChildProcess[];
+let told: { event: string; fields: Record<string, unknown> }[];
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), "embedded-"));
+  // Root's PostgreSQL runs as somebody else, who has to get through.
+  chmodSync(base, 0o711);
+  dataDir = join(base, "data");
+  held = [];
+  nodes = [];
+  told = [];
+});
+
+afterEach(async () => {
+  await Promise.all(held.map((one) => one.stop()));
+  for (const node of nodes) node.kill("SIGKILL");
+  const left = postmasterPid();
+  if (left !== null && isThere(left)) process.kill(left, "SIGQUIT");
+  await until(() => left === null || !isThere(left));
+  for (const { host } of held.map(({ connection }) => connection)) {
+    // Root's own room has a directory for each data directory; others get one for the socket.
+    if (!host.startsWith(base)) rmSync(asRoot ? dirname(host) : host, { recursive: true, force: true });
+  }
+  rmSync(base, { recursive: true, force: true });
+});
+
+describe("a start", () => {
+  test("makes a cluster, a database and a socket, and keeps the data until the next", async () => {
+    const first = await start();
+    expect(first.adopted).toBe(false);
+    await query(first, "create table kept as select 42 as answer");
+    await first.stop();
+    const sinceMs = performance.now();
+    const second = await start();
+    expect(performance.now() - sinceMs).toBeLessThan(2_000);
+    expect(await query(second, "select answer from kept")).toEqual([{ answer: 42 }]);
+    expect(second.connection).toEqual(first.connection);
+    expect(toldOf("postgres_initialised")).toHaveLength(1);
+  });
+
+  test("opens no port, is durable, and lets nobody else at its socket", async () => {
+    const postgres = await start({ settings: { work_mem: "5MB" } });
+    const rows = await query(
+      postgres,
+      `select name, setting from pg_settings where name in
+         ('listen_addresses', 'fsync', 'synchronous_commit', 'full_page_writes', 'data_checksums', 'TimeZone', 'work_mem')`,
+    );
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+      listen_addresses: "",
+      fsync: "on",
+      synchronous_commit: "on",
+      full_page_writes: "on",
+      data_checksums: "on",
+      TimeZone: "UTC",
+      work_mem: "5120",
+    });
+    expect(statSync(postgres.connection.host).mode & 0o777).toBe(0o700);
+    expect(await query(postgres, "select lower('ÄÖ') as low, 'a' > 'B' as bytewise")).toEqual([{ low: "äö", bytewise: true }]);
+  });
+
+  test.each([
+    ["spaces, quotes and letters beyond ASCII", `with "a space", 'quotes', Zoë's & 数据`],
+    ["more than a socket's path may have", "long".repeat(40)],
+  ])("works below a path with %s", async (_, name) => {
+    dataDir = join(base, name);
+    const postgres = await start();
+    expect(await query(postgres, "select 1 as one")).toEqual([{ one: 1 }]);
+    expect(JSON.parse(readFileSync(join(dataDir, "postgres.json"), "utf8"))).toMatchObject({ sockets: postgres.connection.host });
+    await postgres.stop();
+    expect((await start()).connection).toEqual(postgres.connection);
+  });
+
+  test("removes what an initdb left that was killed", async () => {
+    const draft = join(dataDir, "postgres.0d4a0d7c-8a4e-4b0e-9c55-0f3a3f4c1a11");
+    mkdirSync(join(draft, "base"), { recursive: true });
+    chmodSync(dataDir, 0o711);
+    chmodSync(draft, 0o777);
+    chmodSync(join(draft, "base"), 0o777);
+    await start();
+    expect(() => statSync(draft)).toThrow("ENOENT");
+  });
+
+  test("puts an overlong log aside", async () => {
+    mkdirSync(dataDir, { mode: 0o711 });
+    writeFileSync(join(dataDir, "postgres.log"), Buffer.alloc(9 * 1024 * 1024, "x"));
+    await start();
+    expect(statSync(join(dataDir, "postgres.log")).size).toBeLessThan(10_000);
+    expect(statSync(join(dataDir, "postgres.log.1")).size).toBe(9 * 1024 * 1024);
+  });
+
+  test.runIf(asRoot)("keeps the data in root's own room when nobody else can enter the data directory", async () => {
+    chmodSync(base, 0o700);
+    const postgres = await start();
+    await query(postgres, "create table kept ()");
+    await postgres.stop();
+    expect(elsewhere()).toMatch(/^\/var\/lib\/tidemill\/[0-9a-f]{16}$/);
+    expect(readdirSync(dataDir)).not.toContain("postgres");
+    expect(await query(await start(), "select count(*)::int as kept from kept")).toEqual([{ kept: 0 }]);
+  });
+
+  test.runIf(asRoot)("does not begin anew when data kept elsewhere are gone", async () => {
+    mkdirSync(dataDir, { mode: 0o711 });
+    writeFileSync(join(dataDir, "postgres.json"), JSON.stringify({ elsewhere: join(base, "gone"), sockets: null }));
+    await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_UNREACHABLE" });
+  });
+});
+
+describe("after a crash", () => {
+  test("of the node, the server that still runs is adopted, and stopped by its new owner", async () => {
+    const node = await startNode();
+    const pid = postmasterPid();
+    node.kill("SIGKILL");
+    await once(node, "exit");
+    const postgres = await start();
+    expect(postgres.adopted).toBe(true);
+    expect(postmasterPid()).toBe(pid);
+    await postgres.stop();
+    expect(isThere(Number(pid))).toBe(false);
+  });
+
+  test("of node and server, a start is clean", async () => {
+    const node = await startNode();
+    const pid = Number(postmasterPid());
+    node.kill("SIGKILL");
+    await once(node, "exit");
+    process.kill(pid, "SIGKILL");
+    await until(() => !isThere(pid));
+    const postgres = await start();
+    expect(postgres.adopted).toBe(false);
+    expect(await query(postgres, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("a process that got the pid of the dead server does not pass for it", async () => {
+    const first = await start();
+    const pidFile = join(clusterDir(), "postmaster.pid");
+    const socketLock = join(first.connection.host, ".s.PGSQL.5432.lock");
+    const [before, socketLockBefore] = [readFileSync(pidFile, "utf8"), readFileSync(socketLock, "utf8")];
+    await first.stop();
+    // Same user as PostgreSQL's, whose pid PostgreSQL itself takes for a living server's.
+    const { uid, gid } = statSync(clusterDir());
+    const other = spawn("sleep", ["60"], asRoot ? { uid, gid } : {});
+    nodes.push(other);
+    await once(other, "spawn");
+    const withPid = (text: string) => text.replace(/^\d+/, String(other.pid));
+    for (const [file, text] of [[pidFile, before], [socketLock, socketLockBefore]] as const) {
+      writeFileSync(file, withPid(text), { mode: 0o600 });
+      chownSync(file, uid, gid);
+    }
+    const second = await start();
+    expect(second.adopted).toBe(false);
+    expect(isThere(Number(other.pid))).toBe(true);
+  });
+
+  test("of the server, its owner has it started again on the same socket, again and again", async () => {
+    const postgres = await start();
+    const pool = new pg.Pool(postgres.connection);
+    pool.on("error", () => {});
+    await pool.query("create table kept as select 42 as answer");
+    for (const _ of [1, 2]) {
+      const pid = Number(postmasterPid());
+      process.kill(pid, "SIGKILL");
+      await until(() => postmasterPid() !== pid && toldOf("postgres_started").at(-1)?.pid === postmasterPid());
+      expect((await pool.query("select answer from kept")).rows).toEqual([{ answer: 42 }]);
+    }
+    expect(toldOf("postgres_died")).toHaveLength(2);
+    await pool.end();
+  });
+
+  test("of the server, an owner that had adopted it starts it again too, until it stops", async () => {
+    const node = await startNode();
+    node.kill("SIGKILL");
+    await once(node, "exit");
+    const postgres = await start();
+    const pid = Number(postmasterPid());
+    process.kill(pid, "SIGKILL");
+    await until(() => toldOf("postgres_started").length === 1);
+    await postgres.stop();
+    expect(postmasterPid()).toBeNull();
+    expect(toldOf("postgres_died")).toHaveLength(1);
+  });
+});
+
+describe("two of them", () => {
+  test("that start at the same moment share one server", async () => {
+    const [one, two, node] = await Promise.all([start(), start({ as: "guest" }), startNode()]);
+    expect(one?.connection).toEqual(two?.connection);
+    expect([...toldOf("postgres_started"), ...toldBy(node).filter(({ event }) => event === "postgres_started")]).toHaveLength(1);
+    expect([...toldOf("postgres_initialised"), ...toldBy(node).filter(({ event }) => event === "postgres_initialised")]).toHaveLength(1);
+  });
+
+  test("a guest never stops an owner's server, not even one whose owner died", async () => {
+    const node = await startNode();
+    const guest = await start({ as: "guest" });
+    expect(guest.adopted).toBe(true);
+    await guest.stop();
+    expect(isThere(Number(postmasterPid()))).toBe(true);
+    node.kill("SIGKILL");
+    await once(node, "exit");
+    await (await start({ as: "guest" })).stop();
+    expect(isThere(Number(postmasterPid()))).toBe(true);
+  });
+
+  test("the last guest stops a server that a guest started", async () => {
+    const first = await start({ as: "guest" });
+    const second = await start({ as: "guest" });
+    await first.stop();
+    expect(await query(second, "select 1 as one")).toEqual([{ one: 1 }]);
+    await Promise.all([second.stop(), second.stop()]);
+    expect(postmasterPid()).toBeNull();
+  });
+
+  test("a guest that started it leaves it to an owner that came since", async () => {
+    const guest = await start({ as: "guest" });
+    const owner = await start();
+    await guest.stop();
+    expect(await query(owner, "select 1 as one")).toEqual([{ one: 1 }]);
+    await owner.stop();
+    expect(postmasterPid()).toBeNull();
+  });
+
+  test("a second owner stops nothing while the first lives, and is the owner once that is gone", async () => {
+    const first = await start();
+    await (await start()).stop();
+    expect(await query(first, "select 1 as one")).toEqual([{ one: 1 }]);
+    const heir = await start();
+    await first.stop();
+    expect(await query(heir, "select 1 as one")).toEqual([{ one: 1 }]);
+    await heir.stop();
+    expect(postmasterPid()).toBeNull();
+  });
+});
+
+describe("the process of the server", () => {
+  test("is not reached by a Ctrl-C that its node gets", async () => {
+    const node = await startNode({ detached: true });
+    process.kill(-Number(node.pid), "SIGINT");
+    await once(node, "exit");
+    expect((await start()).adopted).toBe(true);
+  });
+
+  test("does not keep its node running", async () => {
+    const node = await startNode({ holds: false });
+    if (node.exitCode === null) await once(node, "exit");
+    expect(node.exitCode).toBe(0);
+    expect((await start()).adopted).toBe(true);
+  });
+});
+
+describe("a start that cannot be", () => {
+  test.each([["win32-x64"], ["freebsd-x64"], ["linux-s390x"]])("names DATABASE_URL on %s", async (platform) => {
+    const failure = findInstalled(platform);
+    await expect(failure).rejects.toThrow("DATABASE_URL");
+    await expect(failure).rejects.toMatchObject({ name: "EmbeddedPostgresError", code: "PLATFORM_UNSUPPORTED" });
+  });
+
+  test("says so when the package of the platform is not installed", async () => {
+    const missing = process.arch === "ppc64" ? "linux-arm" : "linux-ppc64";
+    await expect(findInstalled(missing)).rejects.toMatchObject({ code: "PLATFORM_UNSUPPORTED" });
+  });
+
+  test("says that the binaries need glibc when their loader is missing", async () => {
+    const binary = join(base, "initdb");
+    writeFileSync(binary, "#!/lib/ld-of-another-libc\n", { mode: 0o755 });
+    await expect(runProgram(binary, [], null)).rejects.toMatchObject({ code: "BINARIES_UNUSABLE", message: expect.stringMatching(/GNU C library.*DATABASE_URL/) });
+  });
+
+  test("says so when root has no unprivileged user", () => {
+    const passwd = "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\n";
+    expect(() => chooseUnprivileged(parseAccounts(passwd))).toThrow("DATABASE_URL");
+    expect(chooseUnprivileged(parseAccounts(`${passwd}nobody:x:65534:65534::/:/bin/false\n`)).name).toBe("nobody");
+  });
+
+  test("says which version made the data", async () => {
+    await (await start()).stop();
+    writeFileSync(join(clusterDir(), "PG_VERSION"), "17\n");
+    await expect(start()).rejects.toMatchObject({ code: "DATA_OF_ANOTHER_VERSION", message: expect.stringMatching(/PostgreSQL 17.*DATABASE_URL/) });
+  });
+
+  test("touches no directory that holds something else", async () => {
+    mkdirSync(join(dataDir, "postgres"), { recursive: true });
+    chmodSync(dataDir, 0o711);
+    writeFileSync(join(dataDir, "postgres", "thesis.txt"), "years of work");
+    await expect(start()).rejects.toMatchObject({ code: "DATA_NOT_OURS", message: expect.stringContaining("DATABASE_URL") });
+  });
+
+  test("says so when the data directory is a file, or lies in one", async () => {
+    writeFileSync(dataDir, "");
+    await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
+    dataDir = join(dataDir, "below");
+    await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE" });
+    dataDir = join(base, "none");
+  });
+
+  test.skipIf(asRoot)("says so when the data directory may not be written", async () => {
+    mkdirSync(dataDir, { mode: 0o500 });
+    await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
+  });
+
+  test("repeats PostgreSQL's last words", async () => {
+    await expect(start({ settings: { shared_buffers: "lots" } })).rejects.toMatchObject({
+      code: "START_FAILED",
+      message: expect.stringMatching(/invalid value for parameter "shared_buffers".*DATABASE_URL/),
+    });
+  });
+});
+
+describe("the lock", () => {
+  test("lets one in at a time, and passes over a holder that is dead or whose pid another has", async () => {
+    const lock = join(base, "lock");
+    symlinkSync(`${process.pid} long-ago`, `${lock}.7`);
+    let inside = 0;
+    let most = 0;
+    const visit = () =>
+      withLock(lock, async () => {
+        inside += 1;
+        most = Math.max(most, inside);
+        await new Promise(setImmediate);
+        inside -= 1;
+      });
+    await Promise.all(Array.from({ length: 20 }, visit));
+    expect(most).toBe(1);
+    expect(readdirSync(base)).toHaveLength(1);
+  });
+});
+
+async function start({ as = "owner", settings = {} }: { as?: "owner" | "guest"; settings?: Record<string, string> } = {}) {
+  const postgres = await startEmbeddedPostgres({ dataDir, as, settings, emit: (event, fields) => told.push({ event, fields }) });
+  held.push(postgres);
+  return postgres;
+}
+
+/** A process that starts as owner, and then waits, or has nothing left to do. */
+async function startNode({ detached = false, holds = true } = {}): Promise<ChildProcess> {
+  const code = `
+    const { startEmbeddedPostgres } = await import(${JSON.stringify(frontDoor)});
+    const told = [];
+    await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, as: "owner", emit: (event, fields) => told.push({ event, fields }) });
+    console.log(JSON.stringify(told));
+    if (${holds}) setInterval(() => {}, 60_000);`;
+  const node = spawn(process.execPath, ["--input-type=module", "-e", code], { detached, stdio: ["ignore", "pipe", "inherit"] });
+  nodes.push(node);
+  const [line] = await once(createInterface(node.stdout), "line");
+  Object.assign(node, { told: JSON.parse(line) });
+  return node;
+}
+
+const toldBy = (node: ChildProcess | undefined) => (node as unknown as { told: typeof told }).told;
+const toldOf = (name: string) => told.filter(({ event }) => event === name).map(({ fields }) => fields);
+
+async function query(postgres: EmbeddedPostgres, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(postgres.connection);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function elsewhere(): string | null {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, "postgres.json"), "utf8")).elsewhere;
+  } catch {
+    return null;
+  }
+}
+
+const clusterDir = () => join(elsewhere() ?? dataDir, "postgres");
+
+function postmasterPid(): number | null {
+  try {
+    return Number.parseInt(readFileSync(join(clusterDir(), "postmaster.pid"), "utf8"), 10);
+  } catch {
+    return null;
+  }
+}
+
+/** Alive, and no zombie. */
+function isThere(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const sinceMs = performance.now();
+  while (!condition()) {
+    if (performance.now() - sinceMs > 15_000) throw new Error("It did not come about within 15 seconds.");
+    await sleep(10);
+  }
+}
