@@ -3,7 +3,7 @@ import { CallbackCarrier, Endpoints } from "#callbacks";
 import { Broadcaster, ComeDue, Dispatcher, giveBackAll, type LaneKey, type Message, NodeLease, readMessages, Settler, WAKE_CHANNEL } from "#dispatch";
 import { type Api, createApi } from "#http";
 import { Enqueuer, metricsOf } from "#jobs";
-import { type Config, createMetrics, DatabaseClock, Events, Listener, logEvents, Loop, migrate, systemRandom, tolerate, UuidSource } from "#kernel";
+import { type Config, createMetrics, DatabaseClock, Events, Listener, logEvents, Loop, migrate, type Random, systemRandom, tolerate, UuidSource } from "#kernel";
 import { createAddressGuard, Sender } from "#outbound";
 import { keepPartitions } from "#retention";
 import { createFirstWorkspace, PrincipalFinder } from "#workspaces";
@@ -32,18 +32,25 @@ export interface Node {
 /** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
 const GIVE_UP_SECONDS = 5;
 
+/** What a test gives in place of the machine's own. */
+export interface NodeParts {
+  readonly clock?: DatabaseClock;
+  readonly random?: Random;
+  readonly events?: Events;
+}
+
 /**
  * Starts a node: database, schema, lease, loops, listeners; in this order, so that what listens serves.
  *
  * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, or one of the embedded PostgreSQL's
  */
-export async function startNode(config: Config): Promise<Node> {
-  const events = new Events();
+export async function startNode(
+  config: Config,
+  { clock = new DatabaseClock(), random = systemRandom, events = new Events() }: NodeParts = {},
+): Promise<Node> {
   const { emit } = events;
   const metrics = createMetrics(events);
   logEvents(events, config.logLevel);
-  const random = systemRandom;
-  const clock = new DatabaseClock();
   const ids = new UuidSource(clock, random);
   const databases = await openDatabases(config, "owner", emit);
   const { api: apiDatabase, engine } = databases;

@@ -128,17 +128,18 @@ export class Enqueuer {
 
 const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
+/** The job as it was accepted. One that went straight through was started in the same breath; its record says so from then on. */
 function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
   return {
     id: input.id,
-    state: inserted.state,
+    state: inserted.state === "active" ? "waiting" : inserted.state,
     priority: input.priority,
-    attempt: inserted.state === "active" ? 1 : 0,
+    attempt: 0,
     spared: 0,
     attempts: inserted.attempts,
     run_at: inserted.run_at,
     created_at: inserted.created_at,
-    started_at: inserted.state === "active" ? inserted.created_at : null,
+    started_at: null,
     finished_at: null,
     tag: input.tag,
     concurrency_key: input.concurrencyKey,

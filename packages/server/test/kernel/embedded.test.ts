@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { chooseUnprivileged, parseAccounts } from "../../src/kernel/database/embedded/account.ts";
 import { findInstalled } from "../../src/kernel/database/embedded/binaries.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
@@ -16,17 +16,23 @@ import { runProgram } from "../../src/kernel/database/embedded/run.ts";
 const asRoot = process.getuid?.() === 0;
 const frontDoor = new URL("../../src/kernel/database/embedded/index.ts", import.meta.url).href;
 
+/** Most tests use one cluster after the other, stopped in between: making it is what takes long. */
+let shared: string;
 let base: string;
 let dataDir: string;
 let held: EmbeddedPostgres[];
 let nodes: ChildProcess[];
 let told: { event: string; fields: Record<string, unknown> }[];
+/** Removed at the very end: ext4 makes new files slowly right after many were removed. */
+const litter: string[] = [];
+
+beforeAll(() => {
+  shared = temporary();
+});
 
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), "embedded-"));
-  // Root's PostgreSQL runs as somebody else, who has to get through.
-  chmodSync(base, 0o711);
-  dataDir = join(base, "data");
+  base = temporary();
+  dataDir = join(shared, "data");
   held = [];
   nodes = [];
   told = [];
@@ -36,17 +42,21 @@ afterEach(async () => {
   await Promise.all(held.map((one) => one.stop()));
   for (const node of nodes) node.kill("SIGKILL");
   const left = postmasterPid();
-  if (left !== null && isThere(left)) process.kill(left, "SIGQUIT");
+  if (left !== null && isThere(left)) process.kill(left, "SIGINT");
   await until(() => left === null || !isThere(left));
   for (const { host } of held.map(({ connection }) => connection)) {
     // Root's own room has a directory for each data directory; others get one for the socket.
-    if (!host.startsWith(base)) rmSync(asRoot ? dirname(host) : host, { recursive: true, force: true });
+    if (!host.startsWith(base) && !host.startsWith(shared)) litter.push(asRoot ? dirname(host) : host);
   }
-  rmSync(base, { recursive: true, force: true });
+});
+
+afterAll(() => {
+  for (const path of litter) rmSync(path, { recursive: true, force: true });
 });
 
 describe("a start", () => {
   test("makes a cluster, a database and a socket, and keeps the data until the next", async () => {
+    fresh();
     const first = await start();
     expect(first.adopted).toBe(false);
     await query(first, "create table kept as select 42 as answer");
@@ -92,6 +102,7 @@ describe("a start", () => {
   });
 
   test("removes what an initdb left that was killed", async () => {
+    fresh();
     const draft = join(dataDir, "postgres.0d4a0d7c-8a4e-4b0e-9c55-0f3a3f4c1a11");
     mkdirSync(join(draft, "base"), { recursive: true });
     chmodSync(dataDir, 0o711);
@@ -102,6 +113,7 @@ describe("a start", () => {
   });
 
   test("puts an overlong log aside", async () => {
+    fresh();
     mkdirSync(dataDir, { mode: 0o711 });
     writeFileSync(join(dataDir, "postgres.log"), Buffer.alloc(9 * 1024 * 1024, "x"));
     await start();
@@ -110,6 +122,7 @@ describe("a start", () => {
   });
 
   test.runIf(asRoot)("keeps the data in root's own room when nobody else can enter the data directory", async () => {
+    fresh();
     chmodSync(base, 0o700);
     const postgres = await start();
     await query(postgres, "create table kept ()");
@@ -120,6 +133,7 @@ describe("a start", () => {
   });
 
   test.runIf(asRoot)("does not begin anew when data kept elsewhere are gone", async () => {
+    fresh();
     mkdirSync(dataDir, { mode: 0o711 });
     writeFileSync(join(dataDir, "postgres.json"), JSON.stringify({ elsewhere: join(base, "gone"), sockets: null }));
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_UNREACHABLE" });
@@ -176,12 +190,12 @@ describe("after a crash", () => {
     const postgres = await start();
     const pool = new pg.Pool(postgres.connection);
     pool.on("error", () => {});
-    await pool.query("create table kept as select 42 as answer");
+    await pool.query("create table survivor as select 42 as answer");
     for (const _ of [1, 2]) {
       const pid = Number(postmasterPid());
       process.kill(pid, "SIGKILL");
       await until(() => postmasterPid() !== pid && toldOf("postgres_started").at(-1)?.pid === postmasterPid());
-      expect((await pool.query("select answer from kept")).rows).toEqual([{ answer: 42 }]);
+      expect((await pool.query("select answer from survivor")).rows).toEqual([{ answer: 42 }]);
     }
     expect(toldOf("postgres_died")).toHaveLength(2);
     await pool.end();
@@ -203,6 +217,7 @@ describe("after a crash", () => {
 
 describe("two of them", () => {
   test("that start at the same moment share one server", async () => {
+    fresh();
     const [one, two, node] = await Promise.all([start(), start({ as: "guest" }), startNode()]);
     expect(one?.connection).toEqual(two?.connection);
     expect([...toldOf("postgres_started"), ...toldBy(node).filter(({ event }) => event === "postgres_started")]).toHaveLength(1);
@@ -292,12 +307,14 @@ describe("a start that cannot be", () => {
   });
 
   test("says which version made the data", async () => {
+    fresh();
     await (await start()).stop();
     writeFileSync(join(clusterDir(), "PG_VERSION"), "17\n");
     await expect(start()).rejects.toMatchObject({ code: "DATA_OF_ANOTHER_VERSION", message: expect.stringMatching(/PostgreSQL 17.*DATABASE_URL/) });
   });
 
   test("touches no directory that holds something else", async () => {
+    fresh();
     mkdirSync(join(dataDir, "postgres"), { recursive: true });
     chmodSync(dataDir, 0o711);
     writeFileSync(join(dataDir, "postgres", "thesis.txt"), "years of work");
@@ -305,14 +322,15 @@ describe("a start that cannot be", () => {
   });
 
   test("says so when the data directory is a file, or lies in one", async () => {
+    fresh();
     writeFileSync(dataDir, "");
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
     dataDir = join(dataDir, "below");
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE" });
-    dataDir = join(base, "none");
   });
 
   test.skipIf(asRoot)("says so when the data directory may not be written", async () => {
+    fresh();
     mkdirSync(dataDir, { mode: 0o500 });
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
   });
@@ -343,6 +361,19 @@ describe("the lock", () => {
     expect(readdirSync(base)).toHaveLength(1);
   });
 });
+
+function temporary(): string {
+  const path = mkdtempSync(join(tmpdir(), "embedded-"));
+  // Root's PostgreSQL runs as somebody else, who has to get through.
+  chmodSync(path, 0o711);
+  litter.push(path);
+  return path;
+}
+
+/** Has the test use a data directory of its own. */
+function fresh(): void {
+  dataDir = join(base, "data");
+}
 
 async function start({ as = "owner", settings = {} }: { as?: "owner" | "guest"; settings?: Record<string, string> } = {}) {
   const postgres = await startEmbeddedPostgres({ dataDir, as, settings, emit: (event, fields) => told.push({ event, fields }) });

@@ -9,21 +9,21 @@ export const isRoot = (): boolean => process.geteuid?.() === 0;
 
 /**
  * Makes the data directory when it is missing, and answers its real path. As root it may be passed through by others, so
- * that the account PostgreSQL runs as gets to the cluster in it.
- *
- * @throws {EmbeddedPostgresError} DATA_DIR_NOT_WRITABLE
+ * that the account PostgreSQL runs as gets to the cluster in it. Fails as the system does when it cannot be written.
  */
 export async function openDataDir(dataDir: string): Promise<string> {
-  try {
-    const path = resolve(dataDir);
-    if ((await unless("ENOENT", null, stat(path))) === null) await makeAtOnce(path, isRoot() ? 0o711 : 0o700);
-    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    return await realpath(path);
-  } catch (error) {
-    if (!isRefusal(error) && !["ENOTDIR", "EEXIST"].includes(systemCode(error))) throw error;
-    const message = `The data directory ${dataDir} cannot be written (${systemCode(error)}). Name another in TIDEMILL_DATA_DIR.`;
-    throw new EmbeddedPostgresError("DATA_DIR_NOT_WRITABLE", message, { cause: error });
-  }
+  const path = resolve(dataDir);
+  if ((await unless("ENOENT", null, stat(path))) === null) await makeAtOnce(path, isRoot() ? 0o711 : 0o700);
+  await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  return await realpath(path);
+}
+
+/** What an error is for the user when it is the system's refusal to let us write the data directory; else the error itself. */
+export function explainRefusal(dataDir: string, error: unknown): unknown {
+  if (!isRefusal(error) && !["ENOTDIR", "EEXIST"].includes(systemCode(error))) return error;
+  const { path = dataDir } = error as { path?: string };
+  const message = `The data directory ${dataDir} cannot be written (${systemCode(error)} for ${path}). Name another in TIDEMILL_DATA_DIR.`;
+  return new EmbeddedPostgresError("DATA_DIR_NOT_WRITABLE", message, { cause: error });
 }
 
 /** With its final mode from the first moment, whatever the umask: nobody may judge it by another. */

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, rename } from "node:fs/promises";
+import { type FileHandle, open, rename, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { unless } from "./error.ts";
 
 /** A log larger than this is moved to `<log>.1`. Bytes. */
 const LARGEST_LOG = 8 * 1024 * 1024;
@@ -8,7 +10,7 @@ const LARGEST_LOG = 8 * 1024 * 1024;
 /** Writes a file in one piece, readable by its owner only. Replaces what stands there, and never follows a link. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomUUID()}`;
-  const handle = await open(draft, "wx", 0o600);
+  const handle = await create(draft, constants.O_WRONLY);
   try {
     await handle.writeFile(text);
   } finally {
@@ -19,12 +21,21 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 
 /** Opens a log for appending, after putting an overlong one aside. Refuses a symbolic link (ELOOP). */
 export async function openLog(path: string): Promise<FileHandle> {
-  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
-  const handle = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  const append = constants.O_WRONLY | constants.O_APPEND;
+  const handle = await unless("ENOENT", null, open(path, append | constants.O_NOFOLLOW));
+  if (handle === null) return await create(path, append);
   if ((await handle.stat()).size <= LARGEST_LOG) return handle;
   await handle.close();
   await rename(path, `${path}.1`);
-  return await openLog(path);
+  return await create(path, append);
+}
+
+/** A new file, which belongs to whom its directory belongs: what root leaves in a user's directory, the user can use. */
+async function create(path: string, flags: number): Promise<FileHandle> {
+  const handle = await open(path, flags | constants.O_CREAT | constants.O_EXCL, 0o600);
+  const { uid, gid } = await stat(dirname(path));
+  if (uid !== process.geteuid?.()) await handle.chown(uid, gid);
+  return handle;
 }
 
 /** Makes a file, or the names in a directory, durable. */

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EmbeddedPostgresError, systemCode, unless } from "./error.ts";
+import { EmbeddedPostgresError, unless } from "./error.ts";
 import { identify, isAlive, isPostmasterOf, type ProcessIdentity } from "./process.ts";
 import { answersAt, SOCKET_NAME } from "./session.ts";
 
@@ -61,8 +61,9 @@ export async function becomesReady(cluster: string, server: ProcessIdentity, sig
 }
 
 /**
- * Clears the way for a start after a crash: PostgreSQL takes the lock files of a dead server for a living one's when meanwhile
- * another process, or a zombie, has its pid.
+ * Clears the way for a start after a crash. The lock files of the dead server name a pid that meanwhile another process may
+ * have (PostgreSQL would take the server for alive), a zombie, or, in a container that was restarted, the new server itself
+ * (we would take the old file for its word that it is ready).
  *
  * `postmaster.pid` must stay: it also names the shared memory by which PostgreSQL notices backends of the dead server that
  * still write. It gets our pid instead, for a file with the pid of its parent PostgreSQL takes for stale.
@@ -71,30 +72,18 @@ export async function becomesReady(cluster: string, server: ProcessIdentity, sig
  */
 export async function disownDeadServer(cluster: string, sockets: string): Promise<boolean> {
   await rm(join(sockets, `${SOCKET_NAME}.lock`), { force: true });
-  const file = await readPostmasterFile(cluster);
-  if (!file) return false;
-  if (isTaken(file.pid)) await putOwnPid(join(cluster, "postmaster.pid"));
-  return true;
-}
-
-/** In place, for the file must keep the account that owns it; as root, never through a link that the account put there. */
-async function putOwnPid(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  const path = join(cluster, "postmaster.pid");
+  // As root, never through a link that the account put there; and in place, for the file must stay the account's.
+  const handle = await unless("ENOENT", null, open(path, constants.O_RDWR | constants.O_NOFOLLOW));
+  if (handle === null) return false;
   try {
-    const text = await handle.readFile("utf8");
-    if ((await handle.stat()).nlink !== 1) return;
-    const [, ...rest] = text.split("\n");
-    await handle.truncate(0);
-    await handle.write([process.pid, ...rest].join("\n"), 0);
+    const [, ...rest] = (await handle.readFile("utf8")).split("\n");
+    const text = [process.pid, ...rest].join("\n");
+    if ((await handle.stat()).nlink !== 1) return true;
+    await handle.write(text, 0);
+    await handle.truncate(Buffer.byteLength(text));
+    return true;
   } finally {
     await handle.close();
-  }
-}
-
-function isTaken(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return systemCode(error) !== "ESRCH";
   }
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { findInstalled, provideBinaries } from "./binaries.ts";
 import { hasCluster, initialise } from "./cluster.ts";
-import { openDataDir } from "./directory.ts";
+import { explainRefusal, openDataDir } from "./directory.ts";
 import { unless } from "./error.ts";
 import { halt } from "./halt.ts";
 import { launch, type Site } from "./launch.ts";
@@ -24,6 +24,13 @@ export interface EmbeddedPostgres {
 
 type Emit = (event: string, fields: Record<string, unknown>) => void;
 
+interface Options {
+  readonly dataDir: string;
+  readonly as: Role;
+  readonly emit: Emit;
+  readonly settings?: Record<string, string>;
+}
+
 /**
  * Starts the PostgreSQL of a data directory, or joins the one that runs there already. Safe to call from several processes
  * at the same moment: one starts it, all get it.
@@ -35,13 +42,15 @@ type Emit = (event: string, fields: Record<string, unknown>) => void;
  * @param options.settings settings of the server that win over ours; they count when this call starts it
  * @throws {EmbeddedPostgresError} when there can be none here; its message tells the user what to do
  */
-export async function startEmbeddedPostgres(options: {
-  dataDir: string;
-  as: Role;
-  emit: Emit;
-  settings?: Record<string, string>;
-}): Promise<EmbeddedPostgres> {
-  const { as, emit, settings = {} } = options;
+export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedPostgres> {
+  try {
+    return await start(options);
+  } catch (error) {
+    throw explainRefusal(options.dataDir, error);
+  }
+}
+
+async function start({ as, emit, settings = {}, ...options }: Options): Promise<EmbeddedPostgres> {
   const installed = await findInstalled();
   const dataDir = await openDataDir(options.dataDir);
   const lock = join(dataDir, "postgres.lock");
@@ -49,13 +58,14 @@ export async function startEmbeddedPostgres(options: {
   const member = await newMember(as);
 
   const { site, server, found } = await withLock(lock, async () => {
+    const before = await readMembership(membersFile);
     const place = await choosePlace(dataDir);
     const binaries = await provideBinaries(installed, place);
     const site: Site = { place, binaries, settings, log: join(dataDir, "postgres.log") };
     await prepare(site, emit);
     await recordPlace(dataDir, place);
     const running = await adoptOrLaunch(site, emit);
-    await writeMembership(membersFile, joined(await readMembership(membersFile), member, running.found));
+    await writeMembership(membersFile, joined(before, member, running.found));
     // Started again, it must be where the caller's pool looks for it.
     return { site: { ...site, place: { ...place, sockets: running.server.sockets } }, ...running };
   });

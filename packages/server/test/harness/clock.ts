@@ -1,0 +1,29 @@
+import { DatabaseClock } from "@tidemill/server";
+import type { TestDatabase } from "./database.ts";
+
+/** A clock that stands still until it is moved, in the node and in its database alike. */
+export class FrozenClock extends DatabaseClock {
+  readonly #database: TestDatabase;
+  #ms = 0;
+
+  constructor(database: TestDatabase) {
+    super();
+    this.#database = database;
+  }
+
+  override nowMs(): number {
+    return this.#ms;
+  }
+
+  override follow(): void {}
+
+  /** @param at milliseconds since 1970 */
+  async set(at: number): Promise<void> {
+    this.#ms = at;
+    await this.#database.query("with gone as (delete from frozen_moment) insert into frozen_moment values ($1)", [new Date(at).toISOString()]);
+  }
+
+  async advance(seconds: number): Promise<void> {
+    await this.set(this.#ms + seconds * 1000);
+  }
+}

@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { type Server, TEMPLATE } from "./postgres.ts";
+
+/** A database of a test file's own, cloned from the migrated template. */
+export class TestDatabase {
+  readonly url: string;
+  readonly name: string;
+  readonly #pool: pg.Pool;
+
+  private constructor(server: Server, name: string) {
+    this.name = name;
+    this.url = `postgres://${server.user}@${encodeURIComponent(server.host)}:${server.port}/${name}`;
+    this.#pool = new pg.Pool({ connectionString: this.url, max: 4, options: "-c search_path=tidemill -c timezone=UTC" });
+    this.#pool.on("error", () => {});
+  }
+
+  static async create(server: Server): Promise<TestDatabase> {
+    const name = `test_${randomUUID().replaceAll("-", "")}`;
+    await administer(server, `create database ${name} template ${TEMPLATE}`);
+    return new TestDatabase(server, name);
+  }
+
+  /** Rows of a statement with values. */
+  async query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return (await this.#pool.query<Row>(text, values)).rows;
+  }
+
+  async drop(server: Server): Promise<void> {
+    await this.#pool.end();
+    await administer(server, `drop database ${this.name} with (force)`);
+  }
+}
+
+async function administer(server: Server, text: string): Promise<void> {
+  const admin = new pg.Client({ ...server, database: "tidemill" });
+  await admin.connect();
+  try {
+    await admin.query(text);
+  } finally {
+    await admin.end();
+  }
+}

@@ -1,0 +1,116 @@
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A callback as it arrived. */
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly raw: string;
+  readonly body: { id: string; queue: string; attempt: number; attempts: number; tag: string | null; payload: unknown };
+  readonly at: number;
+}
+
+/** A status, a full answer, or none at all (`"hang"`: the request stays open). */
+export type Answer = number | { status: number; headers?: Record<string, string>; body?: string } | "hang" | "reset";
+export type Answers = Answer | readonly Answer[] | ((received: Received) => Answer | Promise<Answer>);
+
+/**
+ * A handler that users would write: a real HTTP server that keeps what it was sent. A list of answers is given one after the
+ * other; the last one stays.
+ */
+export class Handler {
+  answers: Answers;
+  readonly received: Received[] = [];
+  readonly #server;
+  #open = new Set<ServerResponse>();
+  #aborted = 0;
+
+  private constructor(answers: Answers) {
+    this.answers = answers;
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server.keepAliveTimeout = 60_000;
+  }
+
+  static async listen(answers: Answers, port = 0): Promise<Handler> {
+    const handler = new Handler(answers);
+    await new Promise<void>((resolve) => handler.#server.listen(port, "127.0.0.1", resolve));
+    return handler;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/callback`;
+  }
+
+  /** The attempt numbers that arrived, in order. */
+  get attempts(): number[] {
+    return this.received.map(({ headers }) => Number(headers["x-service-attempt"]));
+  }
+
+  get payloads(): unknown[] {
+    return this.received.map(({ body }) => body.payload);
+  }
+
+  /** Requests that are open, answered by nothing yet. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** Requests that the service broke off. */
+  get aborted(): number {
+    return this.#aborted;
+  }
+
+  /** Lets every hanging request have its answer now. */
+  release(status = 200): void {
+    for (const response of this.#open) response.writeHead(status).end();
+    this.#open.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const raw = Buffer.concat(chunks).toString("utf8");
+    const received = { path: request.url ?? "", headers: request.headers, raw, body: JSON.parse(raw) as Received["body"], at: performance.now() };
+    this.received.push(received);
+    const answer = await this.#next(received);
+    if (answer === "reset") {
+      request.socket.resetAndDestroy();
+    } else if (answer === "hang") {
+      this.#open.add(response);
+      response.on("close", () => {
+        if (this.#open.delete(response)) this.#aborted += 1;
+      });
+    } else {
+      const { status, headers = {}, body = "" } = typeof answer === "number" ? { status: answer } : answer;
+      response.writeHead(status, headers).end(body);
+    }
+  }
+
+  async #next(received: Received): Promise<Answer> {
+    const { answers } = this;
+    if (typeof answers === "function") return answers(received);
+    if (!Array.isArray(answers)) return answers as Answer;
+    return (answers[Math.min(this.received.length, answers.length) - 1] as Answer) ?? 200;
+  }
+}
+
+/**
+ * Whether a callback is signed as the specification's words have it: `v1,` followed by base64 of HMAC-SHA256 over
+ * `<job_id>.<timestamp>.<raw_body>`, keyed with the callback secret. Written from those words, not from our code.
+ */
+export function isSigned({ headers, raw }: Received, secret: string): boolean {
+  const id = headers["x-service-job-id"];
+  const timestamp = headers["x-service-timestamp"];
+  const expected = createHmac("sha256", secret).update(`${String(id)}.${String(timestamp)}.${raw}`).digest("base64");
+  return headers["x-service-signature"] === `v1,${expected}`;
+}

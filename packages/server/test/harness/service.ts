@@ -1,0 +1,206 @@
+import { createWorkspace, Events, type Node, openDatabases, readConfig, startNode, systemRandom, UuidSource } from "@tidemill/server";
+import { test as base, inject } from "vitest";
+import { FrozenClock } from "./clock.ts";
+import { TestDatabase } from "./database.ts";
+import { type Answers, Handler } from "./handler.ts";
+
+const BOUND_MS = 20_000;
+
+/** A reply of the API. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
+  readonly body: any;
+}
+
+/** Polls until `holds`, for at most 20 seconds; what it waits for is a condition, never a duration. */
+export async function until(holds: () => boolean | Promise<boolean>, what = "the condition"): Promise<void> {
+  const deadline = performance.now() + BOUND_MS;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`Waited ${BOUND_MS} ms in vain for ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+}
+
+/** A workspace of a running node, as its owner sees it over HTTP, with the means to freeze time and look underneath. */
+export class Service {
+  readonly node: Node;
+  readonly database: TestDatabase;
+  readonly clock: FrozenClock;
+  readonly key: string;
+  readonly workspaceId: string;
+  readonly #handlers: Handler[] = [];
+  #queues = 0;
+
+  constructor(node: Node, database: TestDatabase, clock: FrozenClock, workspace: { id: string; key: string }) {
+    this.node = node;
+    this.database = database;
+    this.clock = clock;
+    this.key = workspace.key;
+    this.workspaceId = workspace.id;
+  }
+
+  /** Sends a request. A string body goes out as it is; anything else as JSON. */
+  async api(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+    const response = await fetch(this.node.url + path, {
+      method,
+      headers: { authorization: `Bearer ${this.key}`, ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    return { status: response.status, headers: response.headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
+  }
+
+  /** As `api`, for replies that must be successes: answers the body. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  async ok(method: string, path: string, body?: unknown): Promise<any> {
+    const reply = await this.api(method, path, body);
+    if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
+    return reply.body;
+  }
+
+  /** Makes a queue; without a callback unless `settings` name one. Answers its name. */
+  async queue(settings: Record<string, unknown> = {}): Promise<string> {
+    const name = `queue-${++this.#queues}`;
+    await this.ok("POST", "/v1/queues", { name, ...settings });
+    return name;
+  }
+
+  /** A handler with a queue that calls it. */
+  async handler({ answers = 200, ...settings }: { answers?: Answers; [setting: string]: unknown } = {}): Promise<Handler & { queue: string; secret: string }> {
+    const handler = await Handler.listen(answers);
+    this.#handlers.push(handler);
+    const name = `queue-${++this.#queues}`;
+    const { callback_secret } = await this.ok("POST", "/v1/queues", { name, callback_url: handler.url, ...settings });
+    return Object.assign(handler, { queue: name, secret: callback_secret as string });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  enqueue({ queue, payload = {}, ...job }: { queue: string; payload?: unknown; [field: string]: unknown }): Promise<any> {
+    return this.ok("POST", `/v1/queues/${queue}/jobs`, { payload, ...job });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  job(job: { id: string; queue: string }): Promise<any> {
+    return this.ok("GET", `/v1/queues/${job.queue}/jobs/${job.id}`);
+  }
+
+  async untilState(job: { id: string; queue: string }, state: string): Promise<void> {
+    await until(async () => (await this.job(job)).state === state, `job ${job.id} to be ${state}`);
+  }
+
+  /** Waits until nothing of this workspace waits or is under way; the clock is moved through every delay and backoff. */
+  async untilIdle(): Promise<void> {
+    for (;;) {
+      await until(async () => (await this.#count("'waiting', 'active'")) === 0, "the queues to be idle");
+      const next = await this.#nextDue();
+      if (next === null) return;
+      await this.moveTo(next);
+    }
+  }
+
+  /** Moves the clock, and has the node look what is due. */
+  async moveTo(ms: number): Promise<void> {
+    if (ms > this.clock.nowMs()) await this.clock.set(ms);
+    this.node.wake();
+    await until(async () => (await this.#countDue()) === 0, "due jobs to be moved");
+  }
+
+  advance(seconds: number): Promise<void> {
+    return this.moveTo(this.clock.nowMs() + seconds * 1000);
+  }
+
+  async close(): Promise<void> {
+    for (const handler of this.#handlers) await handler.close();
+  }
+
+  async #count(states: string): Promise<number> {
+    const found = await this.database.query<{ n: number }>(`select count(*)::int as n from job where workspace_id = ${this.#uuid} and state in (${states})`, [this.key]);
+    return found[0]?.n ?? 0;
+  }
+
+  async #countDue(): Promise<number> {
+    const found = await this.database.query<{ n: number }>("select count(*)::int as n from job where state = 'delayed' and run_at <= moment()");
+    return found[0]?.n ?? 0;
+  }
+
+  async #nextDue(): Promise<number | null> {
+    const found = await this.database.query<{ ms: number | null }>(
+      `select (extract(epoch from min(run_at)) * 1000)::float8 as ms from job where workspace_id = ${this.#uuid} and state = 'delayed'`,
+      [this.key],
+    );
+    const ms = found[0]?.ms ?? null;
+    return ms === null ? null : Math.ceil(ms);
+  }
+
+  readonly #uuid = "(select workspace_id from api_key where hash = sha256($1::text::bytea))";
+}
+
+/** A node on a database of the file's own; `settings` are environment variables. */
+export async function startTestNode(database: TestDatabase, clock: FrozenClock, settings: Record<string, string> = {}): Promise<Node> {
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    TIDEMILL_PORT: "0",
+    TIDEMILL_INTERNAL_PORT: "0",
+    TIDEMILL_LOG_LEVEL: "error",
+    TIDEMILL_DRAIN_SECONDS: "5",
+    TIDEMILL_ADMIN_TOKEN: "the-operators-own-token",
+    ...settings,
+  });
+  return startNode(config, { clock });
+}
+
+/** Makes a workspace directly in the node's database. */
+export async function newWorkspace(database: TestDatabase, plan: "free" | "pro" | "team" | "enterprise" = "enterprise"): Promise<{ id: string; key: string }> {
+  const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DATABASE_CONNECTIONS: "4" });
+  const databases = await openDatabases(config, "guest", new Events().emit);
+  try {
+    return await createWorkspace(databases.api, { ids: new UuidSource(new FrozenIdClock(), systemRandom), random: systemRandom }, { name: "Test", plan });
+  } finally {
+    await databases.close();
+  }
+}
+
+class FrozenIdClock {
+  nowMs(): number {
+    return performance.timeOrigin + performance.now();
+  }
+  elapsedMs(): number {
+    return performance.now();
+  }
+}
+
+interface FileFixtures {
+  database: TestDatabase;
+  clock: FrozenClock;
+  node: Node;
+}
+
+/** One database and node for a file; a workspace for each test. Time stands still at 2026-11-21T12:00:00Z. */
+export const test = base
+  .extend<"database", TestDatabase>("database", { scope: "file" }, async ({}, { onCleanup }) => {
+    const server = inject("postgres");
+    const database = await TestDatabase.create(server);
+    onCleanup(() => database.drop(server));
+    return database;
+  })
+  .extend("clock", { scope: "file" }, async ({ database }) => {
+    const clock = new FrozenClock(database);
+    await clock.set(Date.UTC(2026, 10, 21, 12));
+    return clock;
+  })
+  .extend("node", { scope: "file" }, async ({ database, clock }, { onCleanup }) => {
+    const node = await startTestNode(database, clock);
+    onCleanup(() => node.stop());
+    return node;
+  })
+  .extend("service", async ({ database, clock, node }, { onCleanup }) => {
+    const service = new Service(node, database, clock, await newWorkspace(database));
+    onCleanup(() => service.close());
+    return service;
+  });
+
+export type Fixtures = FileFixtures;

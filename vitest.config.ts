@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const packages = fileURLToPath(new URL("packages", import.meta.url));
+
+export default defineConfig({
+  // The packages' own sources, as `node --conditions=source` finds them.
+  resolve: {
+    alias: [
+      { find: /^#([a-z]+)$/, replacement: `${packages}/server/src/$1/index.ts` },
+      { find: /^@tidemill\/server$/, replacement: `${packages}/server/src/main.ts` },
+      { find: /^@tidemill\/contract$/, replacement: `${packages}/contract/src/index.ts` },
+    ],
+  },
+  test: {
+    include: ["packages/*/test/**/*.test.ts"],
+    globalSetup: ["packages/server/test/harness/postgres.ts"],
+    reporters: ["default", "./scripts/count-reporter.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    maxWorkers: 2,
+    pool: "forks",
+    execArgv: ["--conditions=source"],
+  },
+});
