@@ -1,4 +1,4 @@
-import { type Clock, type Db, type EmitEvent, type JobId, type Random, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, type EmitEvent, type JobId, type Random } from "#kernel";
 import type { Outlet, StartedJob } from "#jobs";
 import type { LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
@@ -64,27 +64,30 @@ export class Dispatcher implements Outlet {
     return this.#flights.size;
   }
 
-  offer(_workspaceId: WorkspaceId, _queue: string, count: number): number | null {
+  get nodeId(): number | null {
+    return this.#draining ? null : this.#options.lease.heldBy;
+  }
+
+  hasRoom(): boolean {
     // Straight through pays while the node is far from full; past that, the order of claims decides.
-    const roomy = this.#lanes.inFlight + count < this.#options.capacity / 8;
-    return roomy && !this.#draining ? this.#options.lease.heldBy : null;
+    return this.#lanes.inFlight < this.#options.capacity / 8;
   }
 
   take(jobs: StartedJob[]): void {
-    for (const { workspaceId, inserted, input } of jobs) {
+    for (const { workspaceId, nodeId, inserted, input } of jobs) {
       this.#start({
         workspaceId,
-        laneId: inserted.lane_id,
+        laneId: inserted.laneId,
         id: input.id,
-        nodeId: input.nodeId as number,
+        nodeId,
         attempt: 1,
         attempts: inserted.attempts,
         spared: 0,
-        backoffDelayMs: inserted.backoff_delay_ms,
+        backoffDelayMs: inserted.backoffDelayMs,
         payload: input.payload,
         tag: input.tag,
-        createdAt: inserted.created_at,
-        startedAt: inserted.created_at,
+        createdAt: inserted.createdAt,
+        startedAt: inserted.createdAt,
         revision: inserted.revision,
       });
     }

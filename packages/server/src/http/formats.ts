@@ -13,7 +13,8 @@ const listOf = (words: readonly string[]) => (text: string) => text.split(",").e
 
 /** The string formats that schemas name. Each answers whether the text is of the format. */
 export const FORMATS: Record<string, (text: string) => boolean> = {
-  "date-time": (text) => parseMoment(text) !== null,
+  /** PostgreSQL takes no offset of 16 hours or more; there is no such place. */
+  "date-time": (text) => parseMoment(text) !== null && !/[+-](1[6-9]|2\d):\d\d$/.test(text),
   "callback-url": isCallbackUrl,
   "callback-header-name": (name) => TOKEN.test(name) && !TAKEN.has(name.toLowerCase()) && !/^(x-service-|proxy-)/i.test(name),
   "header-value": (value) => HEADER_VALUE.test(value),

@@ -1,14 +1,17 @@
+import { METHODS as KNOWN } from "node:http";
 import type { HTTPMethods, RouteOptions } from "fastify";
 import type { Access } from "./authenticate.ts";
 import type { Api } from "./server.ts";
 
-const METHODS: HTTPMethods[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+/** All that Node reads. CONNECT never comes to a route. */
+const METHODS = KNOWN.filter((method) => method !== "CONNECT") as HTTPMethods[];
 
 /**
  * Answers 405 with `Allow` for every method that a path has not got. Call it before routes are mounted; what it answers
  * mounts the refusals and is called after.
  */
 export function refuseOtherMethods(api: Api): () => void {
+  for (const method of METHODS) if (!api.supportedMethods.includes(method)) api.addHttpMethod(method);
   const paths = new Map<string, { methods: Set<HTTPMethods>; access: Access | undefined }>();
   api.addHook("onRoute", ({ url, method, config }: RouteOptions) => {
     const path = paths.get(url) ?? { methods: new Set(), access: config?.access };

@@ -2,11 +2,12 @@ import { LIMITS } from "@tidemill/contract";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { type EmitEvent, problem, type Random } from "#kernel";
+import { type EmitEvent, invalid, problem, type Random } from "#kernel";
 import { type Authenticator, authenticate } from "./authenticate.ts";
+import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { replyProblem } from "./problem-reply.ts";
+import { readQuery } from "./read-query.ts";
 import { compileSchema } from "./validate.ts";
 
 /** A listener on which the rooms mount their routes. */
@@ -30,16 +31,19 @@ const KEEP_ALIVE_MS = 72_000;
 export function createApi(authenticator: Authenticator, emit: EmitEvent, random: Random): Api {
   const process = random.bytes(6).toString("hex");
   let requests = 0;
+  const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
   const onError = replyProblem(emit);
   const api = Fastify({
     bodyLimit: LIMITS.bodyBytes,
-    genReqId: () => `req_${process}${(++requests).toString(36)}`,
+    genReqId: nextRequestId,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // A stopping node ends idle connections itself and lets the others finish.
     forceCloseConnections: "idle",
     frameworkErrors: onError,
-    clientErrorHandler: refuseBadHttp,
+    clientErrorHandler: refuseBadHttp(emit, nextRequestId),
+    // Node would refuse these without a body.
+    http: { requireHostHeader: false },
     routerOptions: { maxParamLength: 512 },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -59,15 +63,20 @@ export function createApi(authenticator: Authenticator, emit: EmitEvent, random:
     }
   });
   api.addHook("preValidation", async (request) => {
+    readQuery(request);
     if (request.body === undefined && request.routeOptions.config.emptyBody) request.body = {};
+    if (!request.is404 && request.routeOptions.schema?.body === undefined) refuseBody(request.body);
   });
   api.decorateRequest("principal", null);
   api.addHook("onRequest", async (request, reply) => {
     reply.raw.setHeader("X-Request-Id", request.id);
+    if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
     await authenticate(authenticator, request);
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
+  // An expectation that is not known need not be met (RFC 9110, 10.1.1); Node would refuse it without a body.
+  api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;
 }
 
@@ -75,12 +84,14 @@ export function createApi(authenticator: Authenticator, emit: EmitEvent, random:
 const readBody = (body: Buffer, rawMember: string | null): unknown =>
   body.length === 0 ? undefined : parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember });
 
-/** What is no HTTP at all never reaches a route; it gets the envelope all the same. */
-function refuseBadHttp(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return;
-  const { code, message, status } = problem("VALIDATION_ERROR", {}, { message: "The request is not well-formed HTTP." });
-  const body = JSON.stringify({ error: { code, message, details: { issues: [] } } });
-  socket.end(
-    `HTTP/1.1 ${status} Bad Request\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+/**
+ * What a route without a body would pass over in silence is refused; `{}` is let through for clients that always send JSON.
+ *
+ * @throws VALIDATION_ERROR naming the fields
+ */
+function refuseBody(body: unknown): void {
+  if (body === undefined) return;
+  if (typeof body !== "object" || body === null || Array.isArray(body)) throw invalid("", "takes no body");
+  const issues = Object.keys(body).map((path) => ({ path, message: "is not a known field" }));
+  if (issues.length > 0) throw problem("VALIDATION_ERROR", { issues });
 }

@@ -14,16 +14,32 @@ const MOST_ISSUES = 20;
 const FARTHEST_TYPO = 3;
 
 const options = { strict: false, allErrors: false, verbose: true, formats: FORMATS } as const;
-/** Bodies are taken as they are: nothing is coerced, nothing is dropped. */
+/** Values are taken as they are: nothing is coerced, nothing is dropped. */
 const bodies = new Ajv2020(options);
-/** Queries and paths are text: numbers in them are read as numbers. */
-const texts = new Ajv2020({ ...options, coerceTypes: true, useDefaults: true });
+const texts = new Ajv2020({ ...options, useDefaults: true });
 
 /** Compiles a route's schemas; what does not fit is thrown as `VALIDATION_ERROR` with the path of each wrong field. */
 export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-  const validate = (httpPart === "body" ? bodies : texts).compile(schema);
-  return (value: unknown) => check(validate, value, httpPart ?? "");
+  if (httpPart === "body") {
+    const validate = bodies.compile(schema);
+    return (value: unknown) => check(validate, value, "body");
+  }
+  const validate = texts.compile(schema);
+  const integers = integersOf(schema);
+  return (value: unknown) => check(validate, withIntegers(value as Record<string, unknown>, integers), httpPart ?? "");
 };
+
+const integersOf = (schema: { properties?: Record<string, { type?: string }> }): string[] =>
+  Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) => (type === "integer" ? [name] : []));
+
+/** Queries and paths are text: in them an integer is written in digits, and not as 1e1 or 0x10. */
+function withIntegers(texts: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  for (const name of names) {
+    const text = texts[name];
+    if (typeof text === "string" && /^-?\d{1,15}$/.test(text)) texts[name] = Number(text);
+  }
+  return texts;
+}
 
 /** For a body that is either an array or an object: each is checked by its own schema, so that issues name real paths. */
 export const compileArrayOr =
@@ -36,25 +52,39 @@ export const compileArrayOr =
   };
 
 function check(validate: ValidateFunction, value: unknown, part: string): { value: unknown } | { error: Error } {
-  if (part === "body" && value === undefined) {
-    return { error: problem("VALIDATION_ERROR", { issues: [{ path: "", message: "a JSON body is required" }] }) };
-  }
   if (validate(value)) return { value };
-  const issues = (validate.errors ?? []).slice(0, MOST_ISSUES).map(issueOf);
+  // Fastify hands on a body that did not come as null.
+  const issues = part === "body" && value === null ? [{ path: "", message: "needs a JSON body" }] : issuesOf(validate.errors ?? []);
   return { error: problem("VALIDATION_ERROR", { issues }, { message: sentence(issues) }) };
 }
 
+function issuesOf(errors: ErrorObject[]): Issue[] {
+  // Of a value that may be null, what it may be otherwise says more.
+  const telling = errors.filter(({ keyword, params }) => !["anyOf", "propertyNames"].includes(keyword) && params.type !== "null");
+  return (telling.length > 0 ? telling : errors).flatMap((error) => [issueOf(error), ...misspelt(error)]).slice(0, MOST_ISSUES);
+}
+
+/** Where a field is missing, the unknown fields beside it: one of them may be the missing one, misspelt. */
+function misspelt(error: ErrorObject): Issue[] {
+  const { properties, additionalProperties } = error.parentSchema as { properties?: object; additionalProperties?: unknown };
+  if (error.keyword !== "required" || !properties || additionalProperties !== false) return [];
+  return Object.keys(error.data as object)
+    .filter((name) => !Object.hasOwn(properties, name))
+    .slice(0, MOST_ISSUES)
+    .map((name) => ({ path: join(dotted(error.instancePath), name), message: unknownField(name, properties) }));
+}
+
 function issueOf(error: ErrorObject): Issue {
-  const path = dotted(error.instancePath);
+  const container = dotted(error.instancePath);
+  // Where it is a member's name that is wrong, the member is what the path names.
+  const path = error.propertyName === undefined ? container : join(container, error.propertyName);
   switch (error.keyword) {
     case "additionalProperties":
-      return { path: join(path, error.params.additionalProperty), message: unknownField(error) };
+      return { path: join(path, error.params.additionalProperty), message: unknownField(error.params.additionalProperty, propertiesOf(error)) };
     case "required":
       return { path: join(path, error.params.missingProperty), message: "is required" };
-    case "propertyNames":
-      return { path: join(path, error.params.propertyName), message: "is not a name that is allowed here" };
     case "format":
-      return { path: error.propertyName ? join(path, error.propertyName) : path, message: FORMAT_MESSAGES[error.params.format] ?? "is malformed" };
+      return { path, message: FORMAT_MESSAGES[error.params.format] ?? "is malformed" };
     case "enum":
       return { path, message: `must be one of ${(error.params.allowedValues as unknown[]).join(", ")}` };
     case "const":
@@ -64,10 +94,11 @@ function issueOf(error: ErrorObject): Issue {
   }
 }
 
+const propertiesOf = ({ parentSchema }: ErrorObject): object => (parentSchema as { properties?: object }).properties ?? {};
+
 /** Names the field that was probably meant, where one is near. */
-function unknownField({ params, parentSchema }: ErrorObject): string {
-  const typed = String(params.additionalProperty);
-  const near = Object.keys((parentSchema as { properties?: object }).properties ?? {})
+function unknownField(typed: string, properties: object): string {
+  const near = Object.keys(properties)
     .map((name) => ({ name, typos: distance(typed.toLowerCase(), name.toLowerCase()) }))
     .filter(({ name, typos }) => typos <= Math.min(FARTHEST_TYPO, Math.floor(name.length / 2)))
     .sort((a, b) => a.typos - b.typos)[0];
@@ -86,5 +117,6 @@ function dotted(pointer: string): string {
 const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 
 function sentence([first]: Issue[]): string {
-  return first ? `${first.path === "" ? "The request" : first.path} ${first.message}.` : "The request is malformed.";
+  if (!first) return "The request is malformed.";
+  return `${first.path === "" ? "The request" : first.path} ${first.message}${first.message.endsWith("?") ? "" : "."}`;
 }

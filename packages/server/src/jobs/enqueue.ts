@@ -1,7 +1,7 @@
-import { Batcher, type Db, type EmitEvent, type JobId, problem, type ProblemError, unavailable, type UuidSource, type WorkspaceId } from "#kernel";
+import { Batcher, type Db, type EmitEvent, type JobId, momentMs, problem, type ProblemError, unavailable, type UuidSource, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { JobRow } from "./job.ts";
-import { type InsertedJob, insertJobsAcrossWorkspaces, type JobToInsert } from "./store.ts";
+import { type InsertedJob, insertJobsAcrossWorkspaces, type InsertRequest, type JobToInsert } from "./insert.ts";
 
 /** One job as a caller sends it, checked. `null` stands for the queue's default. */
 export interface NewJob {
@@ -19,8 +19,9 @@ export interface NewJob {
 
 /** What enqueue needs of the engine that moves the jobs on. */
 export interface Outlet {
-  /** The node that has room to take `count` jobs of the queue as they are written; null when none may go straight through. */
-  offer(workspaceId: WorkspaceId, queue: string, count: number): number | null;
+  /** This node, while it may take jobs at all; and whether it has room to take one as it is written. */
+  readonly nodeId: number | null;
+  hasRoom(): boolean;
   /** Jobs that were written as claimed by this node: it starts them now. */
   take(jobs: StartedJob[]): void;
   /** Jobs wait in these lanes. */
@@ -32,19 +33,13 @@ export interface Outlet {
 /** A job that went straight through, with what its delivery needs. */
 export interface StartedJob {
   readonly workspaceId: WorkspaceId;
-  readonly queue: string;
+  readonly nodeId: number;
   readonly inserted: InsertedJob;
   readonly input: JobToInsert;
 }
 
-interface Request {
-  readonly workspaceId: WorkspaceId;
-  readonly queue: string;
-  readonly jobs: JobToInsert[];
-}
-
 const MOST_ROWS = 500;
-const WRITERS = 2;
+const WRITERS = 1;
 
 /** Takes jobs in: what arrives while a write is under way is written together with the next one (I1). */
 export class Enqueuer {
@@ -53,7 +48,7 @@ export class Enqueuer {
   readonly #outlet: Outlet;
   readonly #emit: EmitEvent;
   readonly #mostWaiting: number;
-  readonly #batcher: Batcher<Request, InsertedJob[] | ProblemError>;
+  readonly #batcher: Batcher<InsertRequest, InsertedJob[] | ProblemError>;
 
   constructor(options: { db: Db; ids: UuidSource; outlet: Outlet; emit: EmitEvent; mostWaiting: number }) {
     this.#db = options.db;
@@ -72,8 +67,8 @@ export class Enqueuer {
    */
   async enqueue(workspaceId: WorkspaceId, queue: string, jobs: readonly NewJob[]): Promise<JobRow[]> {
     if (this.#batcher.waiting + jobs.length > this.#mostWaiting) throw unavailable("Too many jobs are waiting to be stored.");
-    const nodeId = jobs.length === 1 ? this.#outlet.offer(workspaceId, queue, jobs.length) : null;
-    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, nodeId }));
+    const straight = jobs.length === 1 && this.#outlet.hasRoom();
+    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, straight }));
     const inserted = await this.#batcher.add({ workspaceId, queue, jobs: toInsert });
     if (!Array.isArray(inserted)) throw inserted;
     return inserted.map((row, index) => recordOf(toInsert[index] as JobToInsert, row));
@@ -83,7 +78,7 @@ export class Enqueuer {
     return this.#batcher.settled();
   }
 
-  async #writeGroup(requests: Request[]): Promise<(InsertedJob[] | ProblemError)[]> {
+  async #writeGroup(requests: InsertRequest[]): Promise<(InsertedJob[] | ProblemError)[]> {
     try {
       return await this.#write(requests);
     } catch (error) {
@@ -95,34 +90,28 @@ export class Enqueuer {
     }
   }
 
-  async #write(requests: Request[]): Promise<(InsertedJob[] | ProblemError)[]> {
-    const inserted = await insertJobsAcrossWorkspaces(this.#db, requests);
-    const byId = new Map(inserted.map((row) => [row.id, row]));
-    const answers = requests.map(({ jobs }) => {
-      const own = jobs.map(({ id }) => byId.get(id)).filter((row) => row !== undefined);
-      // A queue that is not there takes none of its request's jobs.
-      return own.length === jobs.length ? own : problem("NOT_FOUND");
-    });
-    this.#passOn(requests, answers);
-    this.#emit("jobs_enqueued", { count: inserted.length });
-    return answers;
+  async #write(requests: InsertRequest[]): Promise<(InsertedJob[] | ProblemError)[]> {
+    const { nodeId } = this.#outlet;
+    const inserted = await insertJobsAcrossWorkspaces(this.#db, nodeId, requests);
+    this.#passOn(requests, inserted, nodeId);
+    return inserted.map((jobs) => jobs ?? problem("NOT_FOUND"));
   }
 
-  #passOn(requests: Request[], answers: (InsertedJob[] | ProblemError)[]): void {
+  #passOn(requests: InsertRequest[], inserted: (InsertedJob[] | null)[], nodeId: number | null): void {
     const started: StartedJob[] = [];
     const lanes = new Map<LaneId, { workspaceId: WorkspaceId; laneId: LaneId }>();
-    for (const [at, { workspaceId, queue, jobs }] of requests.entries()) {
-      const answer = answers[at];
-      if (!Array.isArray(answer)) continue;
-      for (const [index, inserted] of answer.entries()) {
-        const input = jobs[index] as JobToInsert;
-        if (inserted.state === "active") started.push({ workspaceId, queue, inserted, input });
-        else if (inserted.state === "waiting") lanes.set(inserted.lane_id, { workspaceId, laneId: inserted.lane_id });
-        else if (inserted.state === "delayed") this.#outlet.dueAt(Date.parse(inserted.run_at));
+    let count = 0;
+    for (const [at, { workspaceId, jobs }] of requests.entries()) {
+      for (const [index, job] of (inserted[at] ?? []).entries()) {
+        count += 1;
+        if (job.state === "active" && nodeId !== null) started.push({ workspaceId, nodeId, inserted: job, input: jobs[index] as JobToInsert });
+        else if (job.state === "waiting") lanes.set(job.laneId, { workspaceId, laneId: job.laneId });
+        else if (job.state === "delayed") this.#outlet.dueAt(momentMs(job.runAt));
       }
     }
     if (started.length > 0) this.#outlet.take(started);
     if (lanes.size > 0) this.#outlet.wake(lanes.values());
+    this.#emit("jobs_enqueued", { count });
   }
 }
 
@@ -137,8 +126,8 @@ function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
     attempt: 0,
     spared: 0,
     attempts: inserted.attempts,
-    run_at: inserted.run_at,
-    created_at: inserted.created_at,
+    run_at: inserted.runAt,
+    created_at: inserted.createdAt,
     started_at: null,
     finished_at: null,
     tag: input.tag,

@@ -22,7 +22,7 @@ import { findJob, listJobs } from "./store.ts";
 export interface JobRoutes {
   readonly database: Database;
   readonly clock: Clock;
-  readonly enqueuer: Enqueuer;
+  readonly enqueuer: Pick<Enqueuer, "enqueue">;
   /** Told after a job was cancelled that an attempt was under way for. */
   readonly onCancelled: (key: JobKey, nodeId: number) => void;
 }

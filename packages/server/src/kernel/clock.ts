@@ -42,4 +42,7 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
+/** Milliseconds since 1970 of a moment that we wrote ourselves. */
+export const momentMs = (moment: string): number => Date.parse(moment);
+
 export const toMoment = (ms: number): string => new Date(ms).toISOString();

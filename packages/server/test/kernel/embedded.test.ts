@@ -1,16 +1,29 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chooseUnprivileged, parseAccounts } from "../../src/kernel/database/embedded/account.ts";
-import { findInstalled } from "../../src/kernel/database/embedded/binaries.ts";
+import { type Account, chooseUnprivileged, parseAccounts } from "../../src/kernel/database/embedded/account.ts";
+import { findInstalled, provideBinaries } from "../../src/kernel/database/embedded/binaries.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
 import { withLock } from "../../src/kernel/database/embedded/lock.ts";
+import { disownDeadServer, readPostmasterFile } from "../../src/kernel/database/embedded/postmaster.ts";
 import { runProgram } from "../../src/kernel/database/embedded/run.ts";
 
 const asRoot = process.getuid?.() === 0;
@@ -177,7 +190,10 @@ describe("after a crash", () => {
     nodes.push(other);
     await once(other, "spawn");
     const withPid = (text: string) => text.replace(/^\d+/, String(other.pid));
-    for (const [file, text] of [[pidFile, before], [socketLock, socketLockBefore]] as const) {
+    for (const [file, text] of [
+      [pidFile, before],
+      [socketLock, socketLockBefore],
+    ] as const) {
       writeFileSync(file, withPid(text), { mode: 0o600 });
       chownSync(file, uid, gid);
     }
@@ -212,6 +228,64 @@ describe("after a crash", () => {
     await postgres.stop();
     expect(postmasterPid()).toBeNull();
     expect(toldOf("postgres_died")).toHaveLength(1);
+  });
+});
+
+describe("after a crash of a container", () => {
+  test("an old file that happens to name the new server's pid is not taken for its word", async () => {
+    const cluster = join(base, "cluster");
+    mkdirSync(cluster);
+    writeFileSync(join(cluster, "postmaster.pid"), "12\n/data\n1\n5432\n/run\n\n 3 4\nready   \n");
+    expect(await disownDeadServer(cluster, base)).toBe(true);
+    expect(await readPostmasterFile(cluster)).toMatchObject({ pid: process.pid, sockets: "/run" });
+  });
+});
+
+describe("a server that somebody else told to end", () => {
+  test("is not waited for until its last client leaves", async () => {
+    const node = await startNode();
+    node.kill("SIGKILL");
+    await once(node, "exit");
+    const pid = Number(postmasterPid());
+    const client = new pg.Client({ host: join(dataDir, "run"), user: "tidemill", database: "tidemill" });
+    client.on("error", () => {});
+    await client.connect();
+    process.kill(pid, "SIGTERM");
+    await until(() => readFileSync(join(clusterDir(), "postmaster.pid"), "utf8").includes("stopping"));
+    const postgres = await start();
+    expect(postgres.adopted).toBe(false);
+    expect(postmasterPid()).not.toBe(pid);
+  });
+});
+
+describe("the binaries", () => {
+  /** A package as npm leaves it when install scripts may not run. */
+  function install(): { native: string; name: string; major: string } {
+    const native = join(base, "package", "native");
+    for (const part of ["bin", "lib/postgresql", "share/postgresql"]) mkdirSync(join(native, part), { recursive: true });
+    for (const file of ["bin/postgres", "bin/initdb", "lib/libpq.so.5.18"]) writeFileSync(join(native, file), "", { mode: 0o700 });
+    const links = [{ source: "native/lib/libpq.so.5.18", target: "native/lib/libpq.so.5" }];
+    writeFileSync(join(native, "pg-symlinks.json"), JSON.stringify(links));
+    return { native, name: `postgresql-0-${basename(base)}`, major: "18" };
+  }
+  const place = (account: Account | null) => ({ home: base, cluster: "", sockets: "", account });
+
+  test("get the links that the install script did not make", async () => {
+    const { postgres } = await provideBinaries(install(), place(null));
+    expect(postgres).toBe(join(base, "package/native/bin/postgres"));
+    expect(readlinkSync(join(base, "package/native/lib/libpq.so.5"))).toBe("libpq.so.5.18");
+  });
+
+  test("are copied when their place is nobody's to change, or out of the account's reach", async () => {
+    const installed = install();
+    chmodSync(join(installed.native, "lib"), 0o500);
+    const { postgres } = await provideBinaries(installed, place(asRoot ? { name: "nobody", uid: 65534, gid: 65534 } : null));
+    const copy = dirname(dirname(postgres));
+    litter.push(dirname(copy));
+    chmodSync(join(installed.native, "lib"), 0o700);
+    expect(copy).toBe(join(asRoot ? "/var/lib/tidemill" : base, installed.name, "native"));
+    expect(readlinkSync(join(copy, "lib/libpq.so.5"))).toBe("libpq.so.5.18");
+    expect(statSync(postgres).mode & 0o777).toBe(0o755);
   });
 });
 
@@ -297,7 +371,10 @@ describe("a start that cannot be", () => {
   test("says that the binaries need glibc when their loader is missing", async () => {
     const binary = join(base, "initdb");
     writeFileSync(binary, "#!/lib/ld-of-another-libc\n", { mode: 0o755 });
-    await expect(runProgram(binary, [], null)).rejects.toMatchObject({ code: "BINARIES_UNUSABLE", message: expect.stringMatching(/GNU C library.*DATABASE_URL/) });
+    await expect(runProgram(binary, [], null)).rejects.toMatchObject({
+      code: "BINARIES_UNUSABLE",
+      message: expect.stringMatching(/GNU C library.*DATABASE_URL/),
+    });
   });
 
   test("says so when root has no unprivileged user", () => {
@@ -310,7 +387,10 @@ describe("a start that cannot be", () => {
     fresh();
     await (await start()).stop();
     writeFileSync(join(clusterDir(), "PG_VERSION"), "17\n");
-    await expect(start()).rejects.toMatchObject({ code: "DATA_OF_ANOTHER_VERSION", message: expect.stringMatching(/PostgreSQL 17.*DATABASE_URL/) });
+    await expect(start()).rejects.toMatchObject({
+      code: "DATA_OF_ANOTHER_VERSION",
+      message: expect.stringMatching(/PostgreSQL 17.*DATABASE_URL/),
+    });
   });
 
   test("touches no directory that holds something else", async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, cp, lstat, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { ensureDirectory, permits, whatBars } from "./directory.ts";
-import { EmbeddedPostgresError, isRefusal, systemCode, unless } from "./error.ts";
+import { doneUnless, EmbeddedPostgresError, isRefusal, systemCode, unless } from "./error.ts";
 import { syncPath } from "./files.ts";
 import { openRootsRoom, type Place } from "./place.ts";
 
@@ -72,7 +72,7 @@ async function hydrate(native: string): Promise<void> {
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
     const link = join(dirname(native), target);
     if ((await unless("ENOENT", null, lstat(link))) !== null) continue;
-    await unless("EEXIST", undefined, symlink(relative(dirname(target), source), link));
+    await doneUnless("EEXIST", symlink(relative(dirname(target), source), link));
   }
 }
 

@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { ensureDirectory } from "./directory.ts";
-import { EmbeddedPostgresError, unless } from "./error.ts";
+import { doneUnless, EmbeddedPostgresError, unless } from "./error.ts";
 import { syncPath } from "./files.ts";
 import type { Place } from "./place.ts";
 import { runProgram } from "./run.ts";
@@ -63,9 +63,9 @@ export async function initialise(place: Place, binaries: Binaries): Promise<void
 async function removeDrafts({ home, account }: Place): Promise<void> {
   const drafts = (await readdir(home)).filter((name) => /^postgres\.[0-9a-f-]{36}$/.test(name));
   for (const draft of drafts.map((name) => join(home, name))) {
-    if (await unless("ENOTEMPTY", false, rmdir(draft).then(() => true))) continue;
+    if (await doneUnless("ENOTEMPTY", rmdir(draft))) continue;
     await runProgram("/bin/sh", ["-c", 'cd "$1" && rm -rf ./* ./.[!.]*', "sh", draft], account);
     // An initdb that outlived its node may still write; it ends for want of its files, and the next start removes the rest.
-    await unless("ENOTEMPTY", undefined, rmdir(draft));
+    await doneUnless("ENOTEMPTY", rmdir(draft));
   }
 }

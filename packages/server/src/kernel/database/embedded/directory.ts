@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access, chmod, lstat, mkdir, open, realpath, rename, rmdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Account } from "./account.ts";
-import { EmbeddedPostgresError, isRefusal, systemCode, unless } from "./error.ts";
+import { doneUnless, EmbeddedPostgresError, isRefusal, systemCode, unless } from "./error.ts";
 
 export const isRoot = (): boolean => process.geteuid?.() === 0;
 
@@ -47,7 +47,7 @@ async function makeAtOnce(path: string, mode: number): Promise<void> {
  * @throws {EmbeddedPostgresError} UNSAFE_DIRECTORY, NO_UNPRIVILEGED_USER when root here may not give files away
  */
 export async function ensureDirectory(path: string, owner: Account | null, mode: number): Promise<void> {
-  const made = await unless("EEXIST", false, mkdir(path, { mode }).then(() => true));
+  const made = await doneUnless("EEXIST", mkdir(path, { mode }));
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch((error: unknown) => {
     throw new EmbeddedPostgresError("UNSAFE_DIRECTORY", `${path} is no directory of its own. Remove it.`, { cause: error });
   });

@@ -17,7 +17,7 @@ export class EmbeddedPostgresError extends Error {
   readonly code: EmbeddedPostgresFault;
 
   constructor(code: EmbeddedPostgresFault, what: string, options?: ErrorOptions) {
-    super(`${what} Or set DATABASE_URL to use a PostgreSQL of your own.`, options);
+    super(`${what} With DATABASE_URL you can use a PostgreSQL of your own instead.`, options);
     this.code = code;
   }
 }
@@ -37,4 +37,10 @@ export async function unless<Result, Instead>(code: string, instead: Instead, wo
     if (systemCode(error) === code) return instead;
     throw error;
   }
+}
+
+/** Whether `work` was done; false when it fails with the system's `code`. */
+export async function doneUnless(code: string, work: Promise<unknown>): Promise<boolean> {
+  const done = work.then(() => true);
+  return await unless(code, false, done);
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAlive, isPostmasterOf } from "./process.ts";
-import type { Server } from "./postmaster.ts";
+import { isAlive, isPostmasterOf, type ProcessIdentity } from "./process.ts";
 
 /** PostgreSQL's own words for how it ends: after a checkpoint, or at once and with recovery at the next start. */
 const WAYS = [
@@ -11,7 +10,7 @@ const WAYS = [
 const LOOK_EVERY_MS = 5;
 
 /** Ends a server, gently first. Null when it would not end, or is no longer the cluster's. */
-export async function halt(server: Server, cluster: string): Promise<"fast" | "immediate" | null> {
+export async function halt(server: ProcessIdentity, cluster: string): Promise<"fast" | "immediate" | null> {
   for (const { mode, signal, waitMs } of WAYS) {
     // The pid may have gone to another process meanwhile.
     if (!(await isAlive(server)) || !(await isPostmasterOf(server.pid, cluster))) return null;
@@ -21,7 +20,7 @@ export async function halt(server: Server, cluster: string): Promise<"fast" | "i
   return null;
 }
 
-async function ends(server: Server, waitMs: number): Promise<boolean> {
+async function ends(server: ProcessIdentity, waitMs: number): Promise<boolean> {
   const sinceMs = performance.now();
   while (await isAlive(server)) {
     if (performance.now() - sinceMs > waitMs) return false;

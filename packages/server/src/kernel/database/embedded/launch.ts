@@ -1,13 +1,12 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
-import { EmbeddedPostgresError } from "./error.ts";
 import { openLog } from "./files.ts";
+import { halt } from "./halt.ts";
 import type { Place } from "./place.ts";
-import { becomesReady, disownDeadServer, type Server } from "./postmaster.ts";
-import { identify } from "./process.ts";
+import { disownDeadServer, type Server, whenReady } from "./postmaster.ts";
+import { identify, type ProcessIdentity } from "./process.ts";
 import { cannotRun, lastWords, runOptions } from "./run.ts";
 import { serverArguments } from "./settings.ts";
 
@@ -19,39 +18,45 @@ export interface Site {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Backends outlive a killed server until they next look; until the last is gone PostgreSQL refuses to start. */
-const MOST_WAIT_FOR_BACKENDS_MS = 15_000;
-const RETRY_AFTER_MS = 50;
+export type Launched =
+  | { kind: "running"; server: Server }
+  /** `retry`: somebody killed it, or the last server crashed and left backends that PostgreSQL waits to see gone. */
+  | { kind: "ended"; lastWords: string; retry: boolean };
 
 /**
  * Starts a server on a cluster that has none, and waits until it takes connections. In a session of its own, so that a
  * Ctrl-C meant for the node passes it by, and without holding on to the node's event loop.
  *
- * @throws {EmbeddedPostgresError} START_FAILED with PostgreSQL's last words, BINARIES_UNUSABLE, NO_UNPRIVILEGED_USER
+ * @throws {EmbeddedPostgresError} BINARIES_UNUSABLE, NO_UNPRIVILEGED_USER, START_FAILED when it is not ready in ten minutes
  */
-export async function launch(site: Site, signal?: AbortSignal): Promise<Server> {
+export async function launch(site: Site, signal?: AbortSignal): Promise<Launched> {
   const { cluster, sockets } = site.place;
-  const sinceMs = performance.now();
-  for (;;) {
-    const crashedBefore = await disownDeadServer(cluster, sockets);
-    const log = await openLog(site.log);
-    try {
-      const from = (await log.stat()).size;
-      const identity = await identify(await spawnServer(site, log.fd));
-      if (identity && (await becomesReady(cluster, identity, signal))) return { ...identity, sockets };
-      if (crashedBefore && performance.now() - sinceMs < MOST_WAIT_FOR_BACKENDS_MS) {
-        await sleep(RETRY_AFTER_MS);
-        continue;
-      }
-      const said = (await readFile(site.log)).subarray(from).toString();
-      throw new EmbeddedPostgresError("START_FAILED", `PostgreSQL did not start: ${lastWords(said)} (see ${site.log}).`);
-    } finally {
-      await log.close();
-    }
+  const crashedBefore = await disownDeadServer(cluster, sockets);
+  const log = await openLog(site.log);
+  try {
+    const from = (await log.stat()).size;
+    const child = await spawnServer(site, log.fd);
+    const identity = await identify(child.pid as number);
+    const server = identity && (await readyUnlessAborted(cluster, identity, signal));
+    if (server) return { kind: "running", server };
+    const said = (await readFile(site.log)).subarray(from).toString();
+    return { kind: "ended", lastWords: lastWords(said), retry: crashedBefore || child.signalCode !== null };
+  } finally {
+    await log.close();
   }
 }
 
-async function spawnServer({ place, binaries, settings }: Site, logFd: number): Promise<number> {
+async function readyUnlessAborted(cluster: string, identity: ProcessIdentity, signal?: AbortSignal): Promise<Server | null> {
+  try {
+    return await whenReady(cluster, identity, signal);
+  } catch (error) {
+    // Nobody waits for it any more, and it may be too young for others to find it.
+    if (signal?.aborted) await halt(identity, cluster);
+    throw error;
+  }
+}
+
+async function spawnServer({ place, binaries, settings }: Site, logFd: number): Promise<ChildProcess> {
   const { cluster, sockets, account } = place;
   try {
     const child = spawn(binaries.postgres, serverArguments(cluster, sockets, settings), {
@@ -61,7 +66,7 @@ async function spawnServer({ place, binaries, settings }: Site, logFd: number): 
     });
     await once(child, "spawn");
     child.unref();
-    return child.pid as number;
+    return child;
   } catch (error) {
     throw cannotRun(binaries.postgres, account, error);
   }

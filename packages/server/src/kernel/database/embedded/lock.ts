@@ -1,7 +1,7 @@
 import { readdir, readlink, rm, symlink } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EmbeddedPostgresError, unless } from "./error.ts";
+import { doneUnless, EmbeddedPostgresError, unless } from "./error.ts";
 import { identifySelf, isAlive } from "./process.ts";
 
 const FREE = "free";
@@ -75,7 +75,7 @@ async function isHeld(holder: string): Promise<boolean> {
 
 /** Whether this call made it: a symbolic link comes into being whole, or not at all. */
 const make = (path: string, generation: number, holder: string): Promise<boolean> =>
-  unless("EEXIST", false, symlink(holder, `${path}.${generation}`).then(() => true));
+  doneUnless("EEXIST", symlink(holder, `${path}.${generation}`));
 
 /** Removes the generations before `newest`. */
 async function forget(path: string, newest: number): Promise<void> {

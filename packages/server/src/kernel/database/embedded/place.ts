@@ -118,6 +118,11 @@ async function socketsFor(dataDir: string, home: string, account: Account | null
 const digest = (dataDir: string): string => createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
 
 async function readRecord(dataDir: string): Promise<Whereabouts> {
-  const text = await unless("ENOENT", null, readFile(join(dataDir, RECORD), "utf8"));
-  return text === null ? { elsewhere: null, sockets: null } : (JSON.parse(text) as Whereabouts);
+  const text = await unless("ENOENT", "", readFile(join(dataDir, RECORD), "utf8"));
+  try {
+    return JSON.parse(text) as Whereabouts;
+  } catch {
+    // Absent, or spoilt by a loss of power: then the data are where a start without a record looks for them.
+    return { elsewhere: null, sockets: null };
+  }
 }

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { open, readFile, rm } from "node:fs/promises";
+import { type FileHandle, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedPostgresError, unless } from "./error.ts";
@@ -14,6 +14,7 @@ export interface Server extends ProcessIdentity {
 const LOOK_EVERY_MS = 5;
 /** Recovery after a crash reads at most the WAL of one checkpoint's distance; slow disks take minutes for that. */
 const MOST_RECOVERY_MS = 600_000;
+const EMPTY_FOR_MS = 100;
 
 /** What `postmaster.pid` of a cluster says; null when there is none, or one that is only half written. */
 export async function readPostmasterFile(cluster: string): Promise<{ pid: number; sockets: string; status: string } | null> {
@@ -23,18 +24,15 @@ export async function readPostmasterFile(cluster: string): Promise<{ pid: number
 }
 
 /**
- * The server that runs on a cluster, verified to be one; null when none does.
+ * The main process of the server that runs on a cluster, verified to be one; null when none does.
  *
  * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when one answers whose process cannot be seen from here
  */
-export async function findServer(cluster: string): Promise<Server | null> {
+export async function findServer(cluster: string): Promise<ProcessIdentity | null> {
   const file = await readPostmasterFile(cluster);
   if (!file) return null;
-  if (await isPostmasterOf(file.pid, cluster)) {
-    const identity = await identify(file.pid);
-    return identity && { ...identity, sockets: file.sockets };
-  }
-  if (!(await answersAt(file.sockets))) return null;
+  if (await isPostmasterOf(file.pid, cluster)) return await identify(file.pid);
+  if (file.sockets === "" || !(await answersAt(file.sockets))) return null;
   throw new EmbeddedPostgresError(
     "IN_USE_ELSEWHERE",
     `A PostgreSQL in another container uses ${cluster}. Stop that one, or name another data directory in TIDEMILL_DATA_DIR.`,
@@ -44,20 +42,20 @@ export async function findServer(cluster: string): Promise<Server | null> {
 /**
  * Waits until a server takes connections.
  *
- * @returns false when it ended instead
+ * @returns null when it ended instead
  * @throws {EmbeddedPostgresError} START_FAILED when it is not ready after ten minutes, or `signal` aborts
  */
-export async function becomesReady(cluster: string, server: ProcessIdentity, signal?: AbortSignal): Promise<boolean> {
+export async function whenReady(cluster: string, identity: ProcessIdentity, signal?: AbortSignal): Promise<Server | null> {
   const sinceMs = performance.now();
-  while (await isAlive(server)) {
+  while (await isAlive(identity)) {
     const file = await readPostmasterFile(cluster);
-    if (file?.pid === server.pid && file.status === "ready") return true;
+    if (file?.pid === identity.pid && file.status === "ready") return { ...identity, sockets: file.sockets };
     if (signal?.aborted || performance.now() - sinceMs > MOST_RECOVERY_MS) {
-      throw new EmbeddedPostgresError("START_FAILED", `PostgreSQL (process ${server.pid}) is not ready yet.`);
+      throw new EmbeddedPostgresError("START_FAILED", `PostgreSQL (process ${identity.pid}) is not ready yet.`);
     }
     await sleep(LOOK_EVERY_MS);
   }
-  return false;
+  return null;
 }
 
 /**
@@ -71,19 +69,34 @@ export async function becomesReady(cluster: string, server: ProcessIdentity, sig
  * @returns whether the last server crashed
  */
 export async function disownDeadServer(cluster: string, sockets: string): Promise<boolean> {
-  await rm(join(sockets, `${SOCKET_NAME}.lock`), { force: true });
   const path = join(cluster, "postmaster.pid");
   // As root, never through a link that the account put there; and in place, for the file must stay the account's.
   const handle = await unless("ENOENT", null, open(path, constants.O_RDWR | constants.O_NOFOLLOW));
-  if (handle === null) return false;
   try {
-    const [, ...rest] = (await handle.readFile("utf8")).split("\n");
-    const text = [process.pid, ...rest].join("\n");
-    if ((await handle.stat()).nlink !== 1) return true;
-    await handle.write(text, 0);
-    await handle.truncate(Buffer.byteLength(text));
-    return true;
+    if (handle && !(await putOwnPid(handle, cluster))) return true;
+    await rm(join(sockets, `${SOCKET_NAME}.lock`), { force: true });
+    return handle !== null;
   } finally {
-    await handle.close();
+    await handle?.close();
   }
+}
+
+/**
+ * False when the file is a living server's: a node that died may have started one that only now gets to writing it. Such a
+ * server replaces a stale file by its own, so what is written here reaches no other file than the one that was read.
+ */
+async function putOwnPid(file: FileHandle, cluster: string): Promise<boolean> {
+  let text = await file.readFile("utf8");
+  if (text === "") {
+    // Just made and about to be written, or left empty by a loss of power.
+    await sleep(EMPTY_FOR_MS);
+    text = await file.readFile("utf8");
+  }
+  const [pid, ...rest] = text.split("\n");
+  if (await isPostmasterOf(Number(pid), cluster)) return false;
+  if ((await file.stat()).nlink !== 1) return true;
+  const stale = [process.pid, ...rest].join("\n");
+  await file.write(stale, 0);
+  await file.truncate(Buffer.byteLength(stale));
+  return true;
 }

@@ -43,7 +43,10 @@ export function cannotRun(file: string, account: Account | null, cause: unknown)
 
 /** The line of a log that tells most about its end. */
 export function lastWords(log: string): string {
-  const lines = log.split("\n").map((line) => line.trim()).filter(Boolean);
+  const lines = log
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
   const telling = lines.findLast((line) => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1) ?? "no word of why";
   return telling.replace(/^.*\b(FATAL|PANIC|error):\s*/, "").replace(/\.$/, "");
 }

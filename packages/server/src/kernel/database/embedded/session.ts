@@ -32,7 +32,8 @@ export const answersAt = (sockets: string): Promise<boolean> =>
   });
 
 /**
- * Makes sure that it is the cluster's own server that answers, and that it has our database.
+ * Makes sure that it is the cluster's own server that answers, and that it has our database. Fails as node-postgres does
+ * when the server is going, gone or full.
  *
  * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when the socket is another cluster's
  */

@@ -2,14 +2,13 @@ import { join } from "node:path";
 import { findInstalled, provideBinaries } from "./binaries.ts";
 import { hasCluster, initialise } from "./cluster.ts";
 import { explainRefusal, openDataDir } from "./directory.ts";
-import { unless } from "./error.ts";
-import { halt } from "./halt.ts";
-import { launch, type Site } from "./launch.ts";
+import { type Emit, ensureServer, stopServer } from "./ensure.ts";
+import { doneUnless } from "./error.ts";
+import type { Site } from "./launch.ts";
 import { withLock } from "./lock.ts";
-import { joined, left, newMember, readMembership, type Role, writeMembership } from "./members.ts";
+import { joined, left, newMember, type Role, readMembership, writeMembership } from "./members.ts";
 import { choosePlace, recordPlace } from "./place.ts";
-import { becomesReady, findServer, type Server } from "./postmaster.ts";
-import { type Connection, connectionTo, verifyServer } from "./session.ts";
+import { type Connection, connectionTo } from "./session.ts";
 import { watchServer } from "./watch.ts";
 
 /** A PostgreSQL of our own that runs and takes connections. */
@@ -21,8 +20,6 @@ export interface EmbeddedPostgres {
   /** Releases it. The last owner stops the server, and so does the last guest of one that a guest started. Can be repeated. */
   stop(): Promise<void>;
 }
-
-type Emit = (event: string, fields: Record<string, unknown>) => void;
 
 interface Options {
   readonly dataDir: string;
@@ -64,29 +61,29 @@ async function start({ as, emit, settings = {}, ...options }: Options): Promise<
     const site: Site = { place, binaries, settings, log: join(dataDir, "postgres.log") };
     await prepare(site, emit);
     await recordPlace(dataDir, place);
-    const running = await adoptOrLaunch(site, emit);
+    const running = await ensureServer(site, emit);
     await writeMembership(membersFile, joined(before, member, running.found));
     // Started again, it must be where the caller's pool looks for it.
     return { site: { ...site, place: { ...place, sockets: running.server.sockets } }, ...running };
   });
 
-  const revive = (signal: AbortSignal) => withLock(lock, async () => (await adoptOrLaunch(site, emit, signal)).server);
+  const revive = (signal: AbortSignal) => withLock(lock, async () => (await ensureServer(site, emit, signal)).server);
   const watch = as === "owner" ? watchServer(server, revive, emit) : null;
 
   const release = () =>
     withLock(lock, async () => {
       const { after, stopsServer } = left(await readMembership(membersFile), member);
+      if (stopsServer) await stopServer(site, emit);
       await writeMembership(membersFile, after);
-      if (stopsServer) await stopServer(site.place.cluster, emit);
     });
-  let stopped: Promise<void> | undefined;
+  let stopped: Promise<unknown> | undefined;
   return {
     connection: connectionTo(server.sockets),
     adopted: found,
-    stop: () => {
+    stop: async () => {
       // Whoever removed the data directory took the server's data, which ends it, and the lock.
-      stopped ??= Promise.resolve(watch?.stop()).then(() => unless("ENOENT", undefined, release()));
-      return stopped;
+      stopped ??= Promise.resolve(watch?.stop()).then(() => doneUnless("ENOENT", release()));
+      await stopped;
     },
   };
 }
@@ -96,31 +93,4 @@ async function prepare({ place, binaries }: Site, emit: Emit): Promise<void> {
   const sinceMs = performance.now();
   await initialise(place, binaries);
   emit("postgres_initialised", { cluster: place.cluster, tookMs: Math.round(performance.now() - sinceMs) });
-}
-
-async function adoptOrLaunch(site: Site, emit: Emit, signal?: AbortSignal): Promise<{ server: Server; found: boolean }> {
-  const { cluster } = site.place;
-  const sinceMs = performance.now();
-  const running = await findServer(cluster);
-  // One that is found shutting down is waited for, and another started.
-  const found = running !== null && (await becomesReady(cluster, running, signal));
-  const server = found ? running : await launch(site, signal);
-  try {
-    await verifyServer(server.sockets, cluster);
-  } catch (error) {
-    if (!found) await halt(server, cluster);
-    throw error;
-  }
-  emit(found ? "postgres_adopted" : "postgres_started", { pid: server.pid, tookMs: Math.round(performance.now() - sinceMs) });
-  return { server, found };
-}
-
-async function stopServer(cluster: string, emit: Emit): Promise<void> {
-  const sinceMs = performance.now();
-  const server = await findServer(cluster);
-  if (!server) return;
-  const mode = await halt(server, cluster);
-  const tookMs = Math.round(performance.now() - sinceMs);
-  if (mode) emit("postgres_stopped", { pid: server.pid, mode, tookMs });
-  else emit("postgres_left_running", { pid: server.pid, tookMs });
 }

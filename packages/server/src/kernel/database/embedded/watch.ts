@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Emit } from "./ensure.ts";
 import type { Server } from "./postmaster.ts";
 import { isAlive } from "./process.ts";
 
@@ -14,11 +15,7 @@ export interface Watch {
 }
 
 /** Has a server that dies started again, after a wait that doubles from one failure to the next. Does not keep Node running. */
-export function watchServer(
-  server: Server,
-  revive: (signal: AbortSignal) => Promise<Server>,
-  emit: (event: string, fields: Record<string, unknown>) => void,
-): Watch {
+export function watchServer(server: Server, revive: (signal: AbortSignal) => Promise<Server>, emit: Emit): Watch {
   const stopping = new AbortController();
   const ended = watch(server, revive, emit, stopping.signal);
   return {
@@ -29,12 +26,7 @@ export function watchServer(
   };
 }
 
-async function watch(
-  first: Server,
-  revive: (signal: AbortSignal) => Promise<Server>,
-  emit: (event: string, fields: Record<string, unknown>) => void,
-  signal: AbortSignal,
-): Promise<void> {
+async function watch(first: Server, revive: (signal: AbortSignal) => Promise<Server>, emit: Emit, signal: AbortSignal): Promise<void> {
   let server: Server | null = first;
   let sinceMs = performance.now();
   let backoffMs = 0;
@@ -53,7 +45,7 @@ async function watch(
       server = await revive(signal);
     } catch (error) {
       server = null;
-      emit("postgres_restart_failed", { error, retryInMs: backoffMs });
+      if (!signal.aborted) emit("postgres_restart_failed", { error, retryInMs: backoffMs });
     }
     sinceMs = performance.now();
   }

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
+import { callbacks } from "./scenarios/callbacks.ts";
+import { claim } from "./scenarios/claim.ts";
+import { idle } from "./scenarios/idle.ts";
+import { latency } from "./scenarios/latency.ts";
+import { singleEnqueue } from "./scenarios/single-enqueue.ts";
+import { describeMachine, type Figure, printTable } from "./table.ts";
+import { Yard } from "./yard.ts";
+
+/**
+ * `npm run bench`: every figure of the design's speed table that this release has, measured in one run, each against its
+ * yardstick. `npm run bench -- callbacks latency` runs some of them.
+ */
+const SCENARIOS: Record<string, (yard: Yard) => Promise<Figure[]>> = { "single-enqueue": singleEnqueue, "batch-enqueue": batchEnqueue, callbacks, latency, claim, idle };
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in SCENARIOS));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no ${unknown.join(", ")}; there are ${Object.keys(SCENARIOS).join(", ")}.\n`);
+  process.exit(1);
+}
+const directory = mkdtempSync(path.join(tmpdir(), "tidemill-bench-"));
+const yard = await Yard.open(directory);
+const figures: Figure[] = [];
+try {
+  for (const [name, run] of Object.entries(SCENARIOS)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    process.stderr.write(`${name} …\n`);
+    figures.push(...(await run(yard)));
+  }
+} finally {
+  await yard.close();
+  rmSync(directory, { recursive: true, force: true });
+}
+process.stdout.write(`\n${describeMachine()}\n\n${printTable(figures)}\n`);

@@ -1,0 +1,72 @@
+import { connect, type Socket } from "node:net";
+
+/** A request as it goes over the wire, and how many connections repeat it for how long. */
+export interface Load {
+  readonly port: number;
+  readonly path: string;
+  readonly key: string;
+  readonly body: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly failures: number;
+}
+
+/**
+ * Repeats a request over kept-alive connections, the next when the answer is there. It writes and reads the sockets itself: an
+ * HTTP client would take as much of the machine as the server that is measured.
+ */
+export async function load(options: Load): Promise<LoadResult> {
+  const { port, path, key, body, seconds } = options;
+  const request = Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  const counts = { requests: 0, failures: 0 };
+  const startedMs = performance.now();
+  const endMs = startedMs + seconds * 1000;
+  await Promise.all(Array.from({ length: options.connections }, () => repeat(port, request, endMs, counts)));
+  const took = (performance.now() - startedMs) / 1000;
+  return { ...counts, seconds: took, perSecond: counts.requests / took };
+}
+
+function repeat(port: number, request: Buffer, endMs: number, counts: { requests: number; failures: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(port, "127.0.0.1", () => socket.write(request));
+    socket.setNoDelay(true);
+    let pending = 0;
+    let head = "";
+    socket.on("error", reject);
+    socket.on("data", (chunk: Buffer) => {
+      let rest = chunk;
+      while (rest.length > 0) {
+        if (pending === 0) {
+          head += rest.toString("latin1");
+          const end = head.indexOf("\r\n\r\n");
+          if (end === -1) return;
+          if (head.charCodeAt(9) !== 0x32) counts.failures += 1;
+          pending = Number(/content-length: (\d+)/i.exec(head)?.[1]);
+          const inBody = head.length - end - 4;
+          rest = rest.subarray(rest.length - inBody);
+          head = "";
+        }
+        const taken = Math.min(pending, rest.length);
+        pending -= taken;
+        rest = rest.subarray(taken);
+        if (pending > 0) return;
+        counts.requests += 1;
+        if (performance.now() >= endMs) {
+          socket.end();
+          resolve();
+          return;
+        }
+        socket.write(request);
+      }
+    });
+  });
+}

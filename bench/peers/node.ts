@@ -1,0 +1,22 @@
+import { Session } from "node:inspector/promises";
+import { writeFileSync } from "node:fs";
+import { readConfig, startNode } from "@tidemill/server";
+
+/** A node as `tidemill up` starts it. With BENCH_PROFILE it writes a CPU profile of its life there when it stops. */
+const profilePath = process.env.BENCH_PROFILE;
+const session = new Session();
+const node = await startNode(readConfig(process.env));
+if (profilePath) {
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.start");
+}
+process.send?.({ url: node.url, port: Number(new URL(node.url).port) });
+process.on("message", () => process.send?.({ rssBytes: process.memoryUsage().rss, cpu: process.cpuUsage() }));
+process.on("disconnect", () => void end());
+
+async function end(): Promise<void> {
+  if (profilePath) writeFileSync(profilePath, JSON.stringify((await session.post("Profiler.stop")).profile));
+  await node.stop();
+  process.exit(0);
+}

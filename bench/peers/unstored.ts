@@ -1,0 +1,43 @@
+import { createApi } from "../../packages/server/src/http/index.ts";
+import { mountJobs } from "../../packages/server/src/jobs/index.ts";
+import { Database, DatabaseClock, systemRandom, toMoment, UuidSource } from "../../packages/server/src/kernel/index.ts";
+import { PrincipalFinder } from "../../packages/server/src/workspaces/index.ts";
+
+/** The same server, routes, authentication and validation included, that answers an enqueue without storing the job. */
+const connection = JSON.parse(process.env.BENCH_CONNECTION ?? "") as { host: string; port: number; user: string; database: string };
+const clock = new DatabaseClock();
+const ids = new UuidSource(clock, systemRandom);
+const database = new Database({ connection, size: 2, statementTimeoutMs: 10_000 });
+const principals = new PrincipalFinder(database, clock, process.env.TIDEMILL_BOOTSTRAP_KEY ?? null);
+const api = createApi({ findPrincipal: (key) => principals.find(key), operatorToken: null }, () => {}, systemRandom);
+
+mountJobs(api, {
+  database,
+  clock,
+  onCancelled: () => {},
+  enqueuer: {
+    enqueue: async (_workspaceId, _queue, jobs) => {
+      const now = toMoment(clock.nowMs());
+      return jobs.map((job) => ({
+        id: ids.next() as never,
+        state: "waiting" as const,
+        priority: job.priority,
+        attempt: 0,
+        spared: 0,
+        attempts: 3,
+        run_at: now,
+        created_at: now,
+        started_at: null,
+        finished_at: null,
+        tag: job.tag,
+        concurrency_key: job.concurrencyKey,
+        payload: job.payload,
+        result: null,
+        last_error: null,
+      }));
+    },
+  },
+});
+await api.listen({ port: 0, host: "127.0.0.1" });
+process.send?.({ port: (api.server.address() as { port: number }).port });
+process.on("disconnect", () => process.exit(0));

@@ -1,0 +1,27 @@
+import type { LoadResult } from "../load.ts";
+import { type Figure, median, thousands } from "../table.ts";
+import { JOB, type Yard } from "../yard.ts";
+
+const ROUNDS = 5;
+const SECONDS = 3;
+const BAR = 40_000;
+const JOBS = 1_000;
+
+/** Batches of 1,000 over two connections, durable. */
+export async function batchEnqueue(yard: Yard): Promise<Figure[]> {
+  const node = await yard.node();
+  const loader = await yard.loader();
+  const queue = yard.queueName();
+  await node.api("POST", "/v1/queues", { name: queue });
+  const body = JSON.stringify({ jobs: Array.from({ length: JOBS }, () => JOB) });
+  const rates: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const order = { port: node.port, path: `/v1/queues/${queue}/jobs/batch`, key: yard.key, body, connections: 2, seconds: SECONDS };
+    const result = await loader.ask<LoadResult>(order);
+    if (result.failures > 0) throw new Error(`${result.failures} batches were refused.`);
+    rates.push(result.perSecond * JOBS);
+  }
+  await Promise.all([node.stop(), loader.stop()]);
+  const rate = median(rates);
+  return [{ name: "batch enqueue, 1,000 jobs each", measured: `${thousands(rate)} jobs/s`, yardstick: "", ratio: "", bar: `≥ ${thousands(BAR)} jobs/s`, met: rate >= BAR }];
+}

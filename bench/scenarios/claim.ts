@@ -1,0 +1,70 @@
+import { claimAcrossWorkspaces, registerNode } from "../../packages/server/src/dispatch/store.ts";
+import { Database, row, rows, sql, type WorkspaceId } from "../../packages/server/src/kernel/index.ts";
+import type { LaneId } from "../../packages/server/src/queues/index.ts";
+import { type Figure, median } from "../table.ts";
+import type { Yard } from "../yard.ts";
+
+const CLAIMS = 200;
+const TAKE = 50;
+const BAR = 1.5;
+
+/** One claim of 50 jobs with 1,000,000 waiting in the lane, against one with 1,000 waiting; the same statement as a node's. */
+export async function claim(yard: Yard): Promise<Figure[]> {
+  const node = await yard.node();
+  const database = new Database({ connection: yard.connection, size: 2, statementTimeoutMs: 600_000 });
+  const small = await fill(node, database, yard.queueName(), 1_000);
+  const large = await fill(node, database, yard.queueName(), 1_000_000);
+  await node.stop();
+  await rows(database, sql`update queue set paused = false where id = ${small.laneId} or id = ${large.laneId}`);
+  const lease = await registerNode(database, 3_600);
+  if (!lease) throw new Error("No lease was answered.");
+  const few: number[] = [];
+  const many: number[] = [];
+  for (let round = 0; round < CLAIMS; round += 1) {
+    few.push(await timeClaim(database, lease.id, small));
+    many.push(await timeClaim(database, lease.id, large));
+    // Put back what was taken from the small lane, so that it always holds its thousand.
+    await rows(database, sql`update job set state = 'waiting', node_id = null, attempt = 0 where state = 'active' and lane_id = ${small.laneId}`);
+  }
+  await database.close();
+  const ratio = median(many) / median(few);
+  return [
+    {
+      name: `claim of ${TAKE} with 1,000,000 waiting`,
+      measured: `${median(many).toFixed(2)} ms`,
+      yardstick: `${median(few).toFixed(2)} ms with 1,000 waiting`,
+      ratio: ratio.toFixed(2),
+      bar: `≤ ${BAR}`,
+      met: ratio <= BAR,
+    },
+  ];
+}
+
+interface LaneOf {
+  workspaceId: WorkspaceId;
+  laneId: LaneId;
+}
+
+async function fill(node: Awaited<ReturnType<Yard["node"]>>, database: Database, queue: string, jobs: number): Promise<LaneOf> {
+  // Nobody listens there; the queue has an address so that it can be claimed for, and stays paused while the node runs.
+  await node.api("POST", "/v1/queues", { name: queue, callback_url: "http://127.0.0.1:9/", paused: true });
+  const lane = await row<{ workspace_id: WorkspaceId; id: LaneId }>(database, sql`select workspace_id, id from queue where name = ${queue}`);
+  if (!lane) throw new Error("The queue is not there.");
+  await rows(
+    database,
+    sql`
+      insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)
+      select ${lane.workspace_id}, ${lane.id}, gen_random_uuid(), 'waiting', 0, 3, 1000, now() - n * interval '1 millisecond', now(), '{"to":"ada@example.com"}'
+      from generate_series(1, ${jobs}::int) n`,
+  );
+  await rows(database, sql`vacuum analyze job`);
+  return { workspaceId: lane.workspace_id, laneId: lane.id };
+}
+
+async function timeClaim(database: Database, nodeId: number, lane: LaneOf): Promise<number> {
+  const startedMs = performance.now();
+  const claimed = await claimAcrossWorkspaces(database, nodeId, [{ ...lane, take: TAKE }]);
+  const tookMs = performance.now() - startedMs;
+  if (claimed.length !== TAKE) throw new Error(`A claim brought ${claimed.length} jobs.`);
+  return tookMs;
+}

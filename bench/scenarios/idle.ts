@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { row, sql } from "../../packages/server/src/kernel/index.ts";
+import type { Figure } from "../table.ts";
+import type { Yard } from "../yard.ts";
+
+const SECONDS = 20;
+const SETTLE_SECONDS = 5;
+const BAR_MIB = 130;
+const BAR_STATEMENTS = 5;
+const BAR_CPU = 0.01;
+
+/** What a node with nothing to do takes: resident memory with its PostgreSQL's, processor time, transactions per second. */
+export async function idle(yard: Yard): Promise<Figure[]> {
+  const node = await yard.node();
+  await wait(SETTLE_SECONDS * 1000);
+  const transactions = async () =>
+    (await row<{ n: number }>(yard.database, sql`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`))?.n ?? 0;
+  const cpuOf = ({ cpu }: { cpu: NodeJS.CpuUsage }) => (cpu.user + cpu.system) / 1e6;
+  const usage = () => node.peer.ask<{ rssBytes: number; cpu: NodeJS.CpuUsage }>({});
+  const before = { transactions: await transactions(), usage: await usage() };
+  await wait(SECONDS * 1000);
+  const after = { transactions: await transactions(), usage: await usage() };
+  const postgresBytes = memoryOfPostgres(yard.connection.host);
+  await node.stop();
+  const statements = (after.transactions - before.transactions) / SECONDS;
+  const cpu = (cpuOf(after.usage) - cpuOf(before.usage)) / SECONDS;
+  const nodeMib = after.usage.rssBytes / 2 ** 20;
+  const postgresMib = postgresBytes / 2 ** 20;
+  const figure = (name: string, measured: string, bar: string, met: boolean): Figure => ({ name, measured, yardstick: "", ratio: "", bar, met });
+  return [
+    figure("idle: memory", `${nodeMib.toFixed(0)} MiB node + ${postgresMib.toFixed(0)} MiB PostgreSQL`, `≤ ${BAR_MIB} MiB`, nodeMib + postgresMib <= BAR_MIB),
+    figure("idle: statements", `${statements.toFixed(1)} /s`, `≤ ${BAR_STATEMENTS} /s`, statements <= BAR_STATEMENTS),
+    figure("idle: processor", `${(cpu * 100).toFixed(2)} % of a core`, `≤ ${BAR_CPU * 100} %`, cpu <= BAR_CPU),
+  ];
+}
+
+/** Proportional memory of the postmaster that has this socket directory's data open, and of its children. Linux only. */
+function memoryOfPostgres(socketDirectory: string): number {
+  const lock = readdirSync(socketDirectory).find((name) => name.startsWith(".s.PGSQL.") && name.endsWith(".lock"));
+  const postmaster = Number(readFileSync(`${socketDirectory}/${lock}`, "utf8").split("\n")[0]);
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      parents.set(Number(name), Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1]));
+    } catch {}
+  }
+  const pids = [postmaster, ...[...parents].filter(([, parent]) => parent === postmaster).map(([pid]) => pid)];
+  return pids.reduce((sum, pid) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024, 0);
+}

@@ -1,0 +1,107 @@
+import path from "node:path";
+import { startEmbeddedPostgres } from "../packages/server/src/kernel/database/embedded/index.ts";
+import { Database } from "../packages/server/src/kernel/index.ts";
+import { Peer } from "./processes.ts";
+
+/** A job's body of ordinary size: some 150 bytes. */
+export const JOB = { payload: { to: "ada@example.com", subject: "Welcome", body: "x".repeat(60) } };
+
+const KEY = "svc_ws_benchbenchbenchbench";
+
+/** Where the scenarios run: one embedded PostgreSQL with a node's settings, and the processes that they start. */
+export class Yard {
+  readonly key = KEY;
+  readonly database: Database;
+  readonly connection: { host: string; port: number; user: string; database: string };
+  readonly postgresLog: string;
+  readonly #env: Record<string, string>;
+  readonly #stop: () => Promise<void>;
+  #queues = 0;
+
+  private constructor(directory: string, postgres: Awaited<ReturnType<typeof startEmbeddedPostgres>>) {
+    this.connection = postgres.connection;
+    this.database = new Database({ connection: postgres.connection, size: 4, statementTimeoutMs: 600_000 });
+    this.postgresLog = path.join(directory, "postgres.log");
+    this.#env = {
+      TIDEMILL_BOOTSTRAP_KEY: KEY,
+      TIDEMILL_PORT: "0",
+      TIDEMILL_INTERNAL_PORT: "0",
+      TIDEMILL_DATA_DIR: directory,
+      TIDEMILL_ENQUEUE_BACKLOG: "100000",
+    };
+    this.#stop = async () => {
+      await this.database.close();
+      await postgres.stop();
+    };
+  }
+
+  static async open(directory: string): Promise<Yard> {
+    const postgres = await startEmbeddedPostgres({ dataDir: directory, as: "owner", emit: () => {} });
+    return new Yard(directory, postgres);
+  }
+
+  async node(env: Record<string, string> = {}): Promise<BenchNode> {
+    const { peer, said } = await Peer.start<{ url: string; port: number }>("node", { ...this.#env, ...env });
+    return new BenchNode(peer, said.url, said.port, this.key);
+  }
+
+  /** The same server, answering enqueues without storing them. */
+  async unstored(): Promise<{ peer: Peer; port: number }> {
+    const { peer, said } = await Peer.start<{ port: number }>("unstored", { ...this.#env, BENCH_CONNECTION: JSON.stringify(this.connection) });
+    return { peer, port: said.port };
+  }
+
+  async loader(): Promise<Peer> {
+    return (await Peer.start("loader")).peer;
+  }
+
+  async receiver(): Promise<{ peer: Peer; url: string }> {
+    const { peer, said } = await Peer.start<{ port: number }>("receiver");
+    return { peer, url: `http://127.0.0.1:${said.port}/callback` };
+  }
+
+  queueName(): string {
+    this.#queues += 1;
+    return `bench-${this.#queues}`;
+  }
+
+  close(): Promise<void> {
+    return this.#stop();
+  }
+}
+
+/** A node under test, and its API. */
+export class BenchNode {
+  readonly peer: Peer;
+  readonly url: string;
+  readonly port: number;
+  readonly #key: string;
+
+  constructor(peer: Peer, url: string, port: number, key: string) {
+    this.peer = peer;
+    this.url = url;
+    this.port = port;
+    this.#key = key;
+  }
+
+  async api<Body>(method: string, path: string, body?: unknown): Promise<Body> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { authorization: `Bearer ${this.#key}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as Body;
+  }
+
+  async fill(queue: string, jobs: number, job: object): Promise<void> {
+    for (let left = jobs; left > 0; left -= 1000) {
+      await this.api("POST", `/v1/queues/${queue}/jobs/batch`, Array.from({ length: Math.min(left, 1000) }, () => job));
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.peer.stop();
+  }
+}

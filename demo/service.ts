@@ -1,0 +1,89 @@
+import {
+  type Config,
+  createWorkspace,
+  DatabaseClock,
+  Events,
+  migrate,
+  openDatabases,
+  readConfig,
+  startNode,
+  systemRandom,
+  UuidSource,
+} from "@tidemill/server";
+
+/** A service that the demo may use. */
+export interface Service {
+  readonly url: string;
+  readonly key: string;
+  /** What was found or done, for people. */
+  readonly about: readonly string[];
+  stop(): Promise<void>;
+}
+
+const nothing = async () => {};
+
+/**
+ * The service of the environment: the one that TIDEMILL_URL and TIDEMILL_KEY name, else the one that runs at the configured
+ * port, else a node of the demo's own on the configured data. Without a key it makes a workspace in the service's database.
+ */
+export async function findService(env: Record<string, string | undefined>): Promise<Service> {
+  const { TIDEMILL_URL: url, TIDEMILL_KEY: key } = env;
+  if (url && key) return { url, key, about: [`Using the service at ${url}.`], stop: nothing };
+  if (url || key) throw new Error("Set both TIDEMILL_URL and TIDEMILL_KEY, or neither.");
+
+  const config = readConfig(env);
+  const running = await findRunning(config);
+  if (running !== null) {
+    const made = await makeWorkspace(config);
+    await checkKey(running, made, config);
+    return { url: running, key: made, about: [`Using the service at ${running}, with a workspace of its own.`], stop: nothing };
+  }
+
+  // Ports that are free: nothing else needs to find this node.
+  const node = await startNode({ ...config, host: "127.0.0.1", port: 0, internalHost: "127.0.0.1", internalPort: 0 });
+  try {
+    const about = [`Started a node on ${config.databaseUrl === null ? config.dataDir : "the database of DATABASE_URL"}.`];
+    if (node.firstKey) about.push(`It made the first workspace there. Its key: ${node.firstKey}`, "The key is shown this once; keep it.");
+    return { url: node.url, key: await makeWorkspace(config), about, stop: () => node.stop() };
+  } catch (error) {
+    await node.stop();
+    throw error;
+  }
+}
+
+/** The address of the Tidemill that listens where the settings say; null when nothing does. */
+async function findRunning({ host, port }: Config): Promise<string | null> {
+  if (port === 0) return null;
+  const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  const url = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+  const description = await fetch(`${url}/doc`, { signal: AbortSignal.timeout(5_000) }).then(
+    (response) => response.json().catch(() => ({})) as Promise<{ info?: { title?: string } }>,
+    () => null,
+  );
+  if (description === null) return null;
+  if (description.info?.title === "Tidemill") return url;
+  throw new Error(`What answers at ${url} is not Tidemill. Set TIDEMILL_PORT to another port.`);
+}
+
+/** Makes a workspace as `tidemill workspace create` does. Answers its key. */
+async function makeWorkspace(config: Config): Promise<string> {
+  const { emit } = new Events();
+  const databases = await openDatabases(config, "guest", emit);
+  try {
+    await migrate(databases.connection, emit);
+    const maker = { ids: new UuidSource(new DatabaseClock(), systemRandom), random: systemRandom };
+    return (await createWorkspace(databases.api, maker, { name: "Demo", plan: "enterprise" })).key;
+  } finally {
+    await databases.close();
+  }
+}
+
+/** The service that runs may be on other data than these settings name: then it does not know the key. */
+async function checkKey(url: string, key: string, config: Config): Promise<void> {
+  const { status } = await fetch(`${url}/v1/queues?limit=1`, { headers: { authorization: `Bearer ${key}` } });
+  if (status !== 401) return;
+  const data = config.databaseUrl === null ? `the data in ${config.dataDir}` : "the database of DATABASE_URL";
+  throw new Error(
+    `The service at ${url} does not use ${data}. Start the demo where the service was started, or set TIDEMILL_URL and TIDEMILL_KEY.`,
+  );
+}

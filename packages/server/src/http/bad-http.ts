@@ -1,0 +1,29 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { type EmitEvent, problem } from "#kernel";
+
+/** What Node's parser says of the commoner faults. */
+const MESSAGES: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: "The request's headers are too large.",
+  HPE_INVALID_CONTENT_LENGTH: "The request's Content-Length is not a length.",
+  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
+};
+
+/** What is no HTTP at all never reaches a route; it gets the envelope and a request id all the same. */
+export const refuseBadHttp =
+  (emit: EmitEvent, nextRequestId: () => string) =>
+  (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === "ECONNRESET" || !socket.writable) return;
+    const requestId = nextRequestId();
+    emit("request_refused", { requestId, error });
+    const { code, message, status } = problem("VALIDATION_ERROR", {}, { message: MESSAGES[error.code ?? ""] ?? "The request is not well-formed HTTP." });
+    const body = JSON.stringify({ error: { code, message, details: { issues: [] } } });
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      "Connection: close",
+      `X-Request-Id: ${requestId}`,
+      "Content-Type: application/json; charset=utf-8",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ];
+    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  };

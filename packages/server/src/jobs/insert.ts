@@ -1,0 +1,146 @@
+import type { JobState } from "@tidemill/contract";
+import { type Db, type JobId, plainArray, row, sql, textArray, type Timestamp, toMoment, toRfc3339, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { NewJob } from "./enqueue.ts";
+
+export interface JobToInsert extends NewJob {
+  readonly id: JobId;
+  /** It may go straight through to `nodeId` if its lane has nothing before it. */
+  readonly straight: boolean;
+}
+
+/** Jobs of one queue that are stored together or not at all. */
+export interface InsertRequest {
+  readonly workspaceId: WorkspaceId;
+  readonly queue: string;
+  readonly jobs: readonly JobToInsert[];
+}
+
+export interface InsertedJob {
+  readonly laneId: LaneId;
+  readonly state: Extract<JobState, "waiting" | "delayed" | "pending_approval" | "active">;
+  readonly attempts: number;
+  readonly backoffDelayMs: number;
+  readonly runAt: Timestamp;
+  readonly createdAt: Timestamp;
+  readonly revision: number;
+}
+
+interface InsertRow {
+  at: Timestamp;
+  lanes: string[];
+  attempts: number[];
+  backoffs: number[];
+  revisions: number[];
+  active: JobId[] | null;
+  held: JobId[] | null;
+  delayed: JobId[] | null;
+  delayed_until: string[] | null;
+}
+
+/**
+ * Writes the jobs of many requests in one statement; of a request whose queue is not there, null. What the jobs of a lane share
+ * is looked up once per lane and handed to its rows by array subscript, and only what is not the rule is answered row by row:
+ * with a join and a returned row per job the same insert took 19 µs a job, so it takes 8. A job goes straight through, written
+ * as claimed, only when nothing of its lane waits before it. Leans on queue_name and job_claimable.
+ */
+export async function insertJobsAcrossWorkspaces(db: Db, nodeId: number | null, requests: readonly InsertRequest[]): Promise<(InsertedJob[] | null)[]> {
+  const lanes = new Map<string, number>();
+  const laneOf = requests.map(({ workspaceId, queue }) => {
+    const name = `${workspaceId}${queue}`;
+    const known = lanes.get(name) ?? lanes.size;
+    lanes.set(name, known);
+    return known;
+  });
+  const firsts = [...lanes.values()].map((lane) => requests[laneOf.indexOf(lane)] as InsertRequest);
+  const jobs = requests.flatMap((request) => request.jobs);
+  const column = <Value>(of: (job: JobToInsert) => Value) => jobs.map(of);
+
+  const inserted = await row<InsertRow>(
+    db,
+    sql`
+      with lane as (
+        select array_agg(coalesce(q.id, 0) order by r.at) as id, array_agg(coalesce(q.attempts, 0) order by r.at) as attempts,
+          array_agg(coalesce(q.backoff_delay_ms, 0) order by r.at) as backoff_delay_ms,
+          array_agg(coalesce(q.revision, 0) order by r.at) as revision,
+          array_agg(coalesce(q.type = 'approval', false) order by r.at) as holds,
+          array_agg(coalesce(${nodeId}::bigint is not null and q.callback_url is not null and not q.paused
+            and exists (select from node where node.id = ${nodeId} and node.lease_until > now())
+            and not exists (select from job w where w.workspace_id = r.workspace_id and w.lane_id = q.id and w.state = 'waiting'),
+            false) order by r.at) as open
+        from unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(firsts.map(({ queue }) => queue))}::text[])
+          with ordinality r (workspace_id, queue, at)
+        left join queue q on q.workspace_id = r.workspace_id and q.name = r.queue and q.deleted_at is null
+      ), inserted as (
+        insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, node_id,
+          run_at, created_at, started_at, tag, concurrency_key, payload)
+        select workspace_id, lane_id, id, state, priority, (state = 'active')::int, attempts, backoff_delay_ms,
+          case when state = 'active' then ${nodeId}::bigint end, run_at, moment(), case when state = 'active' then moment() end,
+          tag, concurrency_key, payload
+        from (
+          select (${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[])[n.lane] as workspace_id, lane.id[n.lane] as lane_id, n.id,
+            (case
+              when lane.holds[n.lane] then 'pending_approval'
+              when coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second') > moment() then 'delayed'
+              when n.straight and lane.open[n.lane] then 'active'
+              else 'waiting' end)::job_state as state,
+            coalesce(n.priority, 0) as priority, coalesce(n.attempts, lane.attempts[n.lane]) as attempts,
+            coalesce(n.backoff_delay_ms, lane.backoff_delay_ms[n.lane]) as backoff_delay_ms,
+            coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second', moment()) as run_at,
+            n.tag, n.concurrency_key, n.payload
+          from lane cross join unnest(
+            ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
+            ${plainArray(column(({ id }) => id))}::uuid[], ${textArray(column(({ payload }) => payload))}::text[],
+            ${unlessAll(null, column(({ delaySeconds }) => delaySeconds || null), plainArray)}::int[],
+            ${unlessAll(null, column(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))), textArray)}::timestamptz[],
+            ${unlessAll(null, column(({ tag }) => tag), textArray)}::text[],
+            ${unlessAll(0, column(({ priority }) => priority), plainArray)}::smallint[],
+            ${unlessAll(null, column(({ concurrencyKey }) => concurrencyKey), textArray)}::text[],
+            ${unlessAll(null, column(({ attempts }) => attempts), plainArray)}::int[],
+            ${unlessAll(null, column(({ backoffDelayMs }) => backoffDelayMs), plainArray)}::int[],
+            ${unlessAll(false, column(({ straight }) => straight), plainArray)}::boolean[]
+          ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, attempts, backoff_delay_ms, straight)
+          where lane.id[n.lane] > 0
+          offset 0
+        ) ready
+        returning id, state, run_at
+      )
+      select moment() as at, lane.id as lanes, lane.attempts, lane.backoff_delay_ms as backoffs, lane.revision as revisions,
+        (select array_agg(id) from inserted where state = 'active') as active,
+        (select array_agg(id) from inserted where state = 'pending_approval') as held,
+        (select array_agg(id) from inserted where state = 'delayed') as delayed,
+        (select array_agg(run_at::text) from inserted where state = 'delayed') as delayed_until
+      from lane`,
+  );
+  if (!inserted) throw new Error("An insert answered no row.");
+  const fates = fatesOf(inserted);
+  return requests.map(({ jobs: own }, index) => {
+    const lane = laneOf[index] ?? 0;
+    const laneId = Number(inserted.lanes[lane]) as LaneId;
+    if (laneId === 0) return null;
+    return own.map(({ id, attempts, backoffDelayMs }) => ({
+      laneId,
+      state: "waiting",
+      attempts: attempts ?? inserted.attempts[lane] ?? 0,
+      backoffDelayMs: backoffDelayMs ?? inserted.backoffs[lane] ?? 0,
+      runAt: inserted.at,
+      createdAt: inserted.at,
+      revision: inserted.revisions[lane] ?? 0,
+      ...fates.get(id),
+    }));
+  });
+}
+
+/** The jobs that do not simply wait. */
+function fatesOf({ active, held, delayed, delayed_until }: InsertRow): Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }> {
+  const fates = new Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }>();
+  for (const id of active ?? []) fates.set(id, { state: "active" });
+  for (const id of held ?? []) fates.set(id, { state: "pending_approval" });
+  for (const [index, id] of (delayed ?? []).entries()) fates.set(id, { state: "delayed", runAt: toRfc3339(delayed_until?.[index] ?? "") });
+  return fates;
+}
+
+/** Null for a column in which nobody said anything: neither side then spends time on it. */
+function unlessAll<Value>(usual: Value, values: readonly Value[], literal: (values: readonly Value[]) => string): string | null {
+  return values.every((value) => value === usual) ? null : literal(values);
+}

@@ -1,0 +1,67 @@
+import type { Reply } from "./service.ts";
+import { KEY } from "./process.ts";
+
+/** A request that takes longer has hung. */
+const HUNG_MS = 20_000;
+
+/** A caller of one node's API. */
+export class Client {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key = KEY) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  async api(method: string, path: string, body?: unknown): Promise<Reply> {
+    const response = await fetch(this.#url + path, {
+      method,
+      headers: { authorization: `Bearer ${this.#key}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(HUNG_MS),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    return { status: response.status, headers: response.headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
+  }
+
+  /** As `api`, for replies that must be successes: answers the body. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
+  async ok(method: string, path: string, body?: unknown): Promise<any> {
+    const reply = await this.api(method, path, body);
+    if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
+    return reply.body;
+  }
+
+  async status(path: string): Promise<number> {
+    return (await this.api("GET", path)).status;
+  }
+
+  /** Makes a queue that calls `callbackUrl`; answers its name. */
+  async queue(name: string, callbackUrl: string, settings: Record<string, unknown> = {}): Promise<string> {
+    await this.ok("POST", "/v1/queues", { name, callback_url: callbackUrl, ...settings });
+    return name;
+  }
+
+  /** Enqueues a job; answers its id. */
+  async enqueue(queue: string, job: Record<string, unknown> = {}): Promise<string> {
+    return (await this.ok("POST", `/v1/queues/${queue}/jobs`, { payload: {}, ...job })).id;
+  }
+
+  /** Enqueues jobs in one batch; answers their ids. */
+  async enqueueMany(queue: string, count: number, job: Record<string, unknown> = {}): Promise<string[]> {
+    const jobs = Array.from({ length: count }, (_, n) => ({ payload: { n }, ...job }));
+    const { jobs: made } = await this.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs });
+    return (made as { id: string }[]).map(({ id }) => id);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  job(queue: string, id: string): Promise<any> {
+    return this.ok("GET", `/v1/queues/${queue}/jobs/${id}`);
+  }
+
+  async states(queue: string): Promise<Record<string, number>> {
+    return (await this.ok("GET", `/v1/queues/${queue}`)).metrics;
+  }
+}

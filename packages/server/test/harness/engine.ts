@@ -1,0 +1,53 @@
+import type { LaneKey } from "#dispatch";
+import { readJobId } from "#jobs";
+import { Database, type JobId, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { TestDatabase } from "./database.ts";
+import { test as base, type Service } from "./service.ts";
+
+/** As `test`, with the engine's own way into the file's database: for statements that no endpoint runs alone. */
+export const test = base.extend("engine", { scope: "file" }, async ({ database }, { onCleanup }) => {
+  const engine = openEngine(database);
+  onCleanup(() => engine.close());
+  return engine;
+});
+
+export const openEngine = (database: TestDatabase): Database =>
+  new Database({ connection: { connectionString: database.url }, size: 4, statementTimeoutMs: 10_000 });
+
+/** The lane of a queue that was made over HTTP. */
+export async function laneOf(service: Service, queue: string): Promise<LaneKey> {
+  const found = await service.database.query<{ workspace_id: WorkspaceId; id: string }>(
+    "select q.workspace_id, q.id from queue q join api_key k using (workspace_id) where k.hash = sha256($1::text::bytea) and q.name = $2",
+    [service.key, queue],
+  );
+  if (!found[0]) throw new Error(`There is no queue ${queue}.`);
+  return { workspaceId: found[0].workspace_id, laneId: Number(found[0].id) as LaneId };
+}
+
+/** The UUID under which the database knows a job. */
+export const uuidOfJob = (job: { id: string }): JobId => readJobId(job.id) as JobId;
+
+/** A workspace with one queue that nobody serves, straight in the database. */
+export async function putLane(database: TestDatabase, { retentionDays = 365 as number | null } = {}): Promise<LaneKey> {
+  const [workspace] = await database.query<{ id: WorkspaceId }>(
+    "insert into workspace (id, name, plan, retention_days) values (gen_random_uuid(), 'Test', 'enterprise', $1) returning id",
+    [retentionDays],
+  );
+  const [queue] = await database.query<{ id: string }>(
+    `insert into queue (workspace_id, name, callback_url, callback_secret)
+     values ($1, 'emails', 'http://127.0.0.1:9/callback', 'cbs_') returning id`,
+    [workspace?.id],
+  );
+  return { workspaceId: workspace?.id as WorkspaceId, laneId: Number(queue?.id) as LaneId };
+}
+
+/** A node that is alive for an hour, or dead since one. */
+export async function putNode(database: TestDatabase, { alive = true } = {}): Promise<number> {
+  const hours = alive ? 1 : -1;
+  const [node] = await database.query<{ id: string }>(
+    "insert into node (lease_until) values (now() + $1 * interval '1 hour') returning id",
+    [hours],
+  );
+  return Number(node?.id);
+}

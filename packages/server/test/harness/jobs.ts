@@ -1,0 +1,47 @@
+import type { JobState } from "@tidemill/contract";
+import type { LaneKey } from "#dispatch";
+import type { JobId } from "#kernel";
+import type { TestDatabase } from "./database.ts";
+
+export interface Seed {
+  readonly state: JobState;
+  /** Who holds it, when it is active. */
+  readonly nodeId?: number;
+  readonly tag?: string;
+  readonly priority?: number;
+  /** SQL of a moment. */
+  readonly runAt?: string;
+  readonly finishedAt?: string;
+  readonly expiresAt?: string;
+  readonly errorCode?: string;
+  readonly count?: number;
+}
+
+/** The states of jobs that stand in history. The others stand in the table of live jobs. */
+export const FINISHED: readonly JobState[] = ["completed", "cancelled", "rejected"];
+
+/** Puts jobs of one state where they belong, as if they had lived so far. Answers their ids, oldest first. */
+export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed): Promise<JobId[]> {
+  const { state, nodeId = null, tag = null, priority = 0, errorCode = "HTTP_STATUS", count = 1 } = seed;
+  const { runAt = "moment()", finishedAt = "moment()", expiresAt = "moment() + interval '30 days'" } = seed;
+  const started = state === "active" || state === "failed" || state === "completed";
+  const attempt = state === "failed" ? 3 : started ? 1 : 0;
+  const error = state === "failed" ? JSON.stringify({ code: errorCode, message: "It failed.", status: null }) : null;
+  const values = [lane.workspaceId, lane.laneId, state, priority, attempt, tag, started, error, count];
+  const columns = "workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, started_at, tag, last_error, payload, attempts_log";
+  const fields = `$1::uuid, $2::bigint, ('01900000-0000-7000-8000-' || lpad(nextval('lane_id')::text, 12, '0'))::uuid, $3::job_state, $4::smallint,
+    $5::int, 0, 3, 1000, ${runAt}, moment(), case when $7::boolean then moment() end, $6::text, $8::text, '{}', ''`;
+  const text = FINISHED.includes(state)
+    ? `insert into job_history (${columns}, finished_at, expires_at) select ${fields}, ${finishedAt}, ${expiresAt} from generate_series(1, $9) returning id`
+    : `insert into job (${columns}, finished_at, node_id)
+       select ${fields}, case when $3::job_state = 'failed' then ${finishedAt} end, $10::bigint from generate_series(1, $9) returning id`;
+  const put = await database.query<{ id: JobId }>(text, FINISHED.includes(state) ? values : [...values, nodeId]);
+  return put.map(({ id }) => id);
+}
+
+/** Where a job stands: its state, or null when it is gone. */
+export async function stateOf(database: TestDatabase, id: JobId): Promise<JobState | null> {
+  const found = await database.query<{ state: JobState }>("select state from job where id = $1 union all select state from job_history where id = $1", [id]);
+  if (found.length > 1) throw new Error(`Job ${id} stands in two places.`);
+  return found[0]?.state ?? null;
+}

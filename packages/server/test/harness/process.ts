@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { until } from "./service.ts";
+
+const COMMAND = fileURLToPath(new URL("../../../cli/src/tidemill.ts", import.meta.url));
+const REPOSITORY = fileURLToPath(new URL("../../../../", import.meta.url));
+
+/** A key that is given to every node, so that a test knows it beforehand. */
+export const KEY = "svc_ws_TheKeyThatTheFaultTestsUse";
+
+/** Environment variables of a program, on top of those that it needs to run at all. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** How a program ended. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The `tidemill` command as a process of its own, with all that it writes. Nothing of our own environment reaches it. */
+export class Program {
+  readonly #child: ChildProcess;
+  readonly #ending: Promise<Ending>;
+  stdout = "";
+  stderr = "";
+  ended: Ending | null = null;
+
+  constructor(args: readonly string[], settings: Settings = {}, runAs?: RunAs) {
+    this.#child = spawn(process.execPath, ["--conditions=source", COMMAND, ...args], {
+      cwd: REPOSITORY,
+      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/", ...settings },
+      stdio: ["ignore", "pipe", "pipe"],
+      ...runAs,
+    });
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text;
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    this.#ending = once(this.#child, "close").then(([code, signal]) => {
+      this.ended = { code: code as number | null, signal: signal as NodeJS.Signals | null };
+      return this.ended;
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for the end of the program, at most as long as `until` waits. */
+  async end(): Promise<Ending> {
+    await until(() => this.ended !== null, `the end of process ${this.pid}, which wrote:\n${this.stdout}${this.stderr}`);
+    return this.#ending;
+  }
+
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.#ending;
+  }
+
+  /** The events that it has logged, oldest first. */
+  get events(): { msg: string; [field: string]: unknown }[] {
+    return this.stderr
+      .split("\n")
+      .filter((line) => line.startsWith("{") && line.endsWith("}"))
+      .map((line) => JSON.parse(line) as { msg: string });
+  }
+
+  logged(event: string): number {
+    return this.events.filter(({ msg }) => msg === event).length;
+  }
+}
+
+/** A node as a process of its own: `tidemill up`. */
+export class NodeProcess extends Program {
+  readonly #settings: Settings;
+
+  constructor(settings: Settings, runAs?: RunAs) {
+    const defaults = { TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0", TIDEMILL_BOOTSTRAP_KEY: KEY, TIDEMILL_LOG_LEVEL: "info" };
+    super(["up"], { ...defaults, ...settings }, runAs);
+    this.#settings = settings;
+  }
+
+  /** Waits until the node serves. Fails with what it wrote when it ends instead. */
+  async ready(): Promise<this> {
+    await until(() => this.ended !== null || this.stdout.endsWith("\n\n"), "a node to be up");
+    if (this.ended) throw new Error(`The node did not start:\n${this.stdout}${this.stderr}`);
+    return this;
+  }
+
+  get url(): string {
+    return this.#shown("API");
+  }
+
+  get internalUrl(): string {
+    return this.#shown("Metrics").replace(/\/metrics$/, "");
+  }
+
+  /** The key that a first start shows; null where there is none. */
+  get shownKey(): string | null {
+    return /^ {2}Key {6}(svc_ws_\S+)$/m.exec(this.stdout)?.[1] ?? null;
+  }
+
+  /** Starts another node with the same settings. */
+  again(settings: Settings = {}): Promise<NodeProcess> {
+    return new NodeProcess({ ...this.#settings, ...settings }).ready();
+  }
+
+  #shown(label: string): string {
+    const found = new RegExp(`^ {2}${label} +(\\S+)$`, "m").exec(this.stdout)?.[1];
+    if (!found) throw new Error(`The node shows no ${label}:\n${this.stdout}`);
+    return found;
+  }
+}

@@ -1,0 +1,105 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test as base, inject } from "vitest";
+import { Client } from "./client.ts";
+import { Cluster, isRunning, postmasterOf } from "./cluster.ts";
+import { TestDatabase } from "./database.ts";
+import { type Answers, Handler } from "./handler.ts";
+import { type Ending, NodeProcess, Program, type RunAs, type Settings } from "./process.ts";
+import { until } from "./service.ts";
+import { Wire } from "./database-wire.ts";
+
+/** Where a test sets up real processes, databases and handlers; what it set up is gone after it. */
+export class Stage {
+  readonly #ends: (() => Promise<unknown>)[] = [];
+
+  /** A directory that is removed in the end, with a PostgreSQL that was left in it stopped. */
+  directory(): string {
+    const made = mkdtempSync(path.join(tmpdir(), "tidemill-fault-"));
+    // Root's PostgreSQL runs as somebody else, who has to get through.
+    chmodSync(made, 0o711);
+    this.#ends.push(async () => {
+      await stopPostgres(path.join(made, "data"));
+      rmSync(made, { recursive: true, force: true });
+    });
+    return made;
+  }
+
+  /** A data directory that is not there yet. */
+  dataDir(): string {
+    return path.join(this.directory(), "data");
+  }
+
+  /** A database of the test's own in the PostgreSQL that all tests share. */
+  async database(): Promise<TestDatabase> {
+    const server = inject("postgres");
+    const database = await TestDatabase.create(server);
+    this.#ends.push(() => database.drop(server));
+    return database;
+  }
+
+  /** A PostgreSQL of the test's own. */
+  async cluster(): Promise<Cluster> {
+    const cluster = await Cluster.create(this.dataDir());
+    this.#ends.push(() => cluster.close());
+    return cluster;
+  }
+
+  async wire({ name }: TestDatabase): Promise<Wire> {
+    const { host, port } = inject("postgres");
+    const wire = await Wire.to(host, port, name);
+    this.#ends.push(() => wire.close());
+    return wire;
+  }
+
+  /** A node that serves. */
+  node(settings: Settings, runAs?: RunAs): Promise<NodeProcess & { client: Client }> {
+    return this.start(settings, runAs)
+      .ready()
+      .then((node) => Object.assign(node, { client: new Client(node.url) }));
+  }
+
+  /** A node that begins to start. */
+  start(settings: Settings, runAs?: RunAs): NodeProcess {
+    const node = new NodeProcess(settings, runAs);
+    this.#ends.push(() => node.kill());
+    return node;
+  }
+
+  /** Runs a command to its end. */
+  async run(args: readonly string[], settings: Settings = {}, runAs?: RunAs): Promise<Ending & { stdout: string; stderr: string }> {
+    const program = new Program(args, settings, runAs);
+    this.#ends.push(() => program.kill());
+    const ending = await program.end();
+    return { ...ending, stdout: program.stdout, stderr: program.stderr };
+  }
+
+  async handler(answers: Answers = 200, port = 0): Promise<Handler> {
+    const handler = await Handler.listen(answers, port);
+    this.#ends.push(() => handler.close().catch(() => {}));
+    return handler;
+  }
+
+  /** What else must be undone in the end. */
+  finally(end: () => Promise<unknown>): void {
+    this.#ends.push(end);
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.#ends.reverse()) await end();
+  }
+}
+
+async function stopPostgres(dataDir: string): Promise<void> {
+  const pid = postmasterOf(dataDir);
+  if (pid === null || !(await isRunning(pid))) return;
+  process.kill(pid, "SIGQUIT");
+  await until(async () => !(await isRunning(pid)), "a PostgreSQL left over to end");
+}
+
+export const test = base.extend("stage", async ({}, { onCleanup }) => {
+  const stage = new Stage();
+  onCleanup(() => stage.close());
+  return stage;
+});

@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { Batcher } from "#kernel";
+
+/** A writer that writes when it is told to. */
+function heldWriter() {
+  const writes: { items: number[]; end: (error?: Error) => void }[] = [];
+  const write = (items: number[]): Promise<number[]> =>
+    new Promise((resolve, reject) => {
+      writes.push({ items, end: (error) => (error ? reject(error) : resolve(items.map((item) => item * 10))) });
+    });
+  const ended = async (error?: Error): Promise<number[]> => {
+    const next = writes.shift();
+    next?.end(error);
+    await setImmediate();
+    return next?.items ?? [];
+  };
+  return { write, writes, ended };
+}
+
+const turn = async () => {
+  await setImmediate();
+  await setImmediate();
+};
+
+describe("a batcher", () => {
+  test("writes a lone item at once", async () => {
+    const { write, writes } = heldWriter();
+    const batcher = new Batcher({ most: 10, writers: 1, write });
+    void batcher.add(1);
+    await turn();
+    expect(writes.map(({ items }) => items)).toEqual([[1]]);
+  });
+
+  test("writes together what arrives while a write is under way, and answers each its own", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ most: 10, writers: 1, write });
+    const first = batcher.add(1);
+    await turn();
+    const others = Promise.all([2, 3, 4].map((item) => batcher.add(item)));
+    expect(await ended()).toEqual([1]);
+    expect(await first).toBe(10);
+    expect(await ended()).toEqual([2, 3, 4]);
+    expect(await others).toEqual([20, 30, 40]);
+  });
+
+  test("puts no more than the most into one write, in the order in which they came", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ most: 3, writers: 1, write });
+    const all = Promise.all([1, 2, 3, 4, 5, 6, 7].map((item) => batcher.add(item)));
+    await turn();
+    expect([await ended(), await ended(), await ended()]).toEqual([[1, 2, 3], [4, 5, 6], [7]]);
+    expect(await all).toEqual([10, 20, 30, 40, 50, 60, 70]);
+  });
+
+  test("writes an item that is heavier than the most by itself", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ most: 3, writers: 1, weigh: (item: number) => item, write });
+    void Promise.all([1, 9, 2].map((item) => batcher.add(item)));
+    await turn();
+    expect([await ended(), await ended(), await ended()]).toEqual([[1], [9], [2]]);
+  });
+
+  test("has no more writes under way than it has writers", async () => {
+    const { write, writes } = heldWriter();
+    const batcher = new Batcher({ most: 1, writers: 2, write });
+    for (const item of [1, 2, 3, 4]) void batcher.add(item);
+    await turn();
+    expect(writes.map(({ items }) => items)).toEqual([[1], [2]]);
+  });
+
+  test("tells those of a write that failed, and no others", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ most: 2, writers: 1, write });
+    const outcomes = Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)));
+    await turn();
+    await ended(new Error("refused"));
+    await ended();
+    expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+  });
+
+  test("knows the weight of what waits, without what is being written", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ most: 5, writers: 1, weigh: (item: number) => item, write });
+    void batcher.add(2);
+    expect(batcher.waiting).toBe(2);
+    await turn();
+    expect(batcher.waiting).toBe(0);
+    void batcher.add(3);
+    void batcher.add(4);
+    expect(batcher.waiting).toBe(7);
+    await ended();
+    expect(batcher.waiting).toBe(4);
+  });
+
+  test("is settled once all that was added is written", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ most: 1, writers: 2, write });
+    await batcher.settled();
+    let settled = false;
+    for (const item of [1, 2, 3]) void batcher.add(item);
+    void batcher.settled().then(() => {
+      settled = true;
+    });
+    await turn();
+    await ended();
+    await ended();
+    expect(settled).toBe(false);
+    await ended();
+    await turn();
+    expect(settled).toBe(true);
+  });
+
+  test("writes each item once and answers it, whatever comes when", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 3 }),
+        async (items, most, writers) => {
+          const written: number[] = [];
+          const write = async (batch: number[]) => {
+            written.push(...batch);
+            expect(batch.length === 1 || batch.reduce((sum, item) => sum + item, 0) <= most).toBe(true);
+            await setImmediate();
+            return batch.map((item) => item * 10);
+          };
+          const batcher = new Batcher({ most, writers, weigh: (item: number) => item, write });
+          const answers = await Promise.all(items.map((item) => batcher.add(item)));
+          expect(answers).toEqual(items.map((item) => item * 10));
+          expect(written.sort()).toEqual([...items].sort());
+          expect(batcher.waiting).toBe(0);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Loop, type LoopOptions } from "#kernel";
+
+const random = { bytes: (length: number) => Buffer.alloc(length), fraction: () => 0 };
+let told: Record<string, unknown>[];
+let loop: Loop;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  told = [];
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function run(pass: LoopOptions["pass"], everyMs = 1_000): void {
+  loop = new Loop({ name: "test", everyMs, pass }, (event, fields) => told.push({ event, ...fields }), random);
+  loop.start();
+}
+
+/** A pass that ends when it is told to. */
+function heldPass() {
+  const ends: (() => void)[] = [];
+  return { pass: () => new Promise<void>((resolve) => ends.push(resolve)), end: () => ends.shift()?.(), begun: () => ends.length };
+}
+
+describe("a loop", () => {
+  test("makes a pass at once and then one in every interval", async () => {
+    const pass = vi.fn(async () => {});
+    run(pass);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(pass).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(pass).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(2_001);
+    expect(pass).toHaveBeenCalledTimes(4);
+  });
+
+  test("waits up to a tenth less, by chance, so that nodes spread out", async () => {
+    const pass = vi.fn(async () => {});
+    loop = new Loop({ name: "test", everyMs: 1_000, pass }, () => {}, { ...random, fraction: () => 0.999 });
+    loop.start();
+    await vi.advanceTimersByTimeAsync(901);
+    expect(pass).toHaveBeenCalledTimes(2);
+  });
+
+  test("comes back sooner when a pass says so, and never later", async () => {
+    const waits = [10, 5_000];
+    const pass = vi.fn(async () => waits.shift());
+    run(pass);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(pass).toHaveBeenCalledTimes(2);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(pass).toHaveBeenCalledTimes(3);
+  });
+
+  test("makes a pass when it is woken", async () => {
+    const pass = vi.fn(async () => {});
+    run(pass);
+    await vi.advanceTimersByTimeAsync(0);
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(pass).toHaveBeenCalledTimes(2);
+  });
+
+  test("makes one more pass when it is woken during one, however often, and never two at once", async () => {
+    const { pass, end, begun } = heldPass();
+    const counted = vi.fn(pass);
+    run(counted);
+    await vi.advanceTimersByTimeAsync(0);
+    for (let index = 0; index < 5; index += 1) loop.wake();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(begun()).toBe(1);
+    end();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(counted).toHaveBeenCalledTimes(2);
+    end();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(counted).toHaveBeenCalledTimes(2);
+  });
+
+  test("tells of a pass that failed, and tries again after a wait that doubles up to 10 seconds", async () => {
+    const pass = vi.fn(async () => {
+      throw new Error("The database is away.");
+    });
+    run(pass);
+    const waits: number[] = [];
+    for (let index = 0; index < 6; index += 1) {
+      const before = pass.mock.calls.length;
+      let waited = 0;
+      for (; pass.mock.calls.length === before; waited += 100) await vi.advanceTimersByTimeAsync(100);
+      if (index > 0) waits.push(waited);
+    }
+    expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
+    expect(told.slice(0, 2)).toMatchObject([{ event: "loop_failed", loop: "test", failures: 1 }, { event: "loop_failed", failures: 2 }]);
+  });
+
+  test("goes on at its interval once a pass succeeds again", async () => {
+    let failing = true;
+    const pass = vi.fn(async () => {
+      if (failing) throw new Error("The database is away.");
+    });
+    run(pass);
+    await vi.advanceTimersByTimeAsync(0);
+    failing = false;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(pass).toHaveBeenCalledTimes(2);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(pass).toHaveBeenCalledTimes(3);
+  });
+
+  test("that is stopped waits for the pass under way and makes no other", async () => {
+    const { pass, end } = heldPass();
+    const counted = vi.fn(pass);
+    run(counted);
+    await vi.advanceTimersByTimeAsync(0);
+    let stopped = false;
+    loop.wake();
+    const stopping = loop.stop().then(() => {
+      stopped = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stopped).toBe(false);
+    end();
+    await stopping;
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(counted).toHaveBeenCalledTimes(1);
+  });
+});

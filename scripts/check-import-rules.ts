@@ -1,0 +1,204 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+/**
+ * Proves that biome.json refuses what it is there to refuse: writes code that breaks each rule, and code that keeps it, to a
+ * temporary tree with the same folders, and compares what Biome says line by line with what it should say.
+ */
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const SERVER = "packages/server/src";
+
+/** The rooms of the server: each imports only those of the rows before its own. */
+const ROOMS = [
+  ["kernel"],
+  ["http", "outbound"],
+  ["workspaces"],
+  ["audit", "usage"],
+  ["secrets"],
+  ["queues"],
+  ["jobs"],
+  ["dispatch"],
+  ["callbacks", "workers", "approvals", "schedules", "workflows"],
+  ["retention", "status"],
+];
+
+const IMPORTS = "lint/style/noRestrictedImports";
+const GLOBALS = "lint/style/noRestrictedGlobals";
+const PROPERTIES = "lint/nursery/noJsRestrictedProperties";
+const ENV = "lint/style/noProcessEnv";
+const CYCLES = "lint/suspicious/noImportCycles";
+
+/** One line of code in a file, and the rule that must refuse it; null when all must accept it. */
+interface Case {
+  readonly file: string;
+  readonly code: string;
+  readonly refusedBy: string | null;
+}
+
+const refused = (refusedBy: string, file: string, ...lines: string[]): Case[] => lines.map((code) => ({ file, code, refusedBy }));
+const accepted = (file: string, ...lines: string[]): Case[] => lines.map((code) => ({ file, code, refusedBy: null }));
+
+const every = ROOMS.flat();
+const order = ROOMS.flatMap((row, at) =>
+  row.flatMap((room) => {
+    const left = ROOMS.slice(0, at).flat();
+    const file = `${SERVER}/${room}/verb.ts`;
+    return [
+      ...accepted(file, ...left.map((other) => `export * from "#${other}";`)),
+      ...refused(IMPORTS, file, ...every.filter((other) => !left.includes(other)).map((other) => `export * from "#${other}";`)),
+    ];
+  }),
+);
+
+const CASES: Case[] = [
+  ...order,
+  // However it is imported.
+  ...refused(
+    IMPORTS,
+    `${SERVER}/queues/forms.ts`,
+    'import "#jobs";',
+    'import { enqueue } from "#jobs";',
+    'import type { JobRow } from "#jobs";',
+    'export { retryJob } from "#jobs";',
+    'export const jobs = await import("#jobs");',
+  ),
+  ...refused("plugin", `${SERVER}/queues/types.ts`, 'export type Row = import("#jobs").JobRow;'),
+  // By the front door only.
+  ...every
+    .filter((room) => room !== "kernel")
+    .flatMap((room) =>
+      refused(IMPORTS, `${SERVER}/${room}/door.ts`, 'export * from "../kernel/ids.ts";', 'export * from "./../kernel/ids.ts";'),
+    ),
+  ...refused(IMPORTS, `${SERVER}/dispatch/door.ts`, 'export * from "#jobs/enqueue.ts";', 'export * from "../main.ts";'),
+  ...accepted(`${SERVER}/dispatch/own.ts`, 'export * from "./retry.ts";', 'export { Pool } from "pg";'),
+  ...refused(IMPORTS, `${SERVER}/kernel/door.ts`, 'export * from "../jobs/enqueue.ts";', 'export * from "../app.ts";'),
+  ...refused(IMPORTS, `${SERVER}/kernel/database/door.ts`, 'export * from "#jobs";', 'export * from "../../jobs/enqueue.ts";'),
+  ...accepted(`${SERVER}/kernel/database/own.ts`, 'export * from "../ids.ts";', 'export * from "./sql.ts";'),
+  ...refused(IMPORTS, `${SERVER}/kernel/database/embedded/door.ts`, 'export * from "#jobs";', 'export * from "../../../jobs/enqueue.ts";'),
+  ...accepted(`${SERVER}/kernel/database/embedded/own.ts`, 'export * from "../sql.ts";', 'export * from "../../ids.ts";'),
+  // The composition root.
+  ...accepted(`${SERVER}/main.ts`, 'export * from "#jobs";', 'export * from "./app.ts";', 'export * from "./background.ts";'),
+  ...refused(IMPORTS, `${SERVER}/main.ts`, 'export * from "./jobs/index.ts";', 'export * from "../test/harness/service.ts";'),
+  ...["app", "background", "databases"].flatMap((name) => [
+    ...accepted(`${SERVER}/${name}.ts`, 'export * from "#jobs";'),
+    ...refused(IMPORTS, `${SERVER}/${name}.ts`, 'export * from "./main.ts";', 'export * from "./jobs/index.ts";'),
+  ]),
+  ...accepted(`${SERVER}/databases.ts`, 'export const embedded = await import("./kernel/database/embedded/index.ts");'),
+  // Packages.
+  ...accepted("packages/contract/src/case.ts", 'export * from "./errors.ts";', 'export { Type } from "typebox";'),
+  ...refused(
+    IMPORTS,
+    "packages/contract/src/case.ts",
+    'export * from "@tidemill/server";',
+    'export * from "tidemill";',
+    'export * from "#kernel";',
+    'export * from "../../server/src/main.ts";',
+    'export { createHmac } from "node:crypto";',
+  ),
+  ...refused("lint/correctness/noNodejsModules", "packages/contract/src/bare.ts", 'export { createHmac } from "crypto";'),
+  ...accepted(`${SERVER}/jobs/packages.ts`, 'export * from "@tidemill/contract";'),
+  ...refused(IMPORTS, `${SERVER}/jobs/packages.ts`, 'export * from "@tidemill/server";', 'export * from "tidemill";'),
+  ...accepted(
+    "packages/cli/src/case.ts",
+    'export * from "@tidemill/server";',
+    'export * from "@tidemill/contract";',
+    'export * from "./fail.ts";',
+  ),
+  ...refused(
+    IMPORTS,
+    "packages/cli/src/case.ts",
+    'export * from "@tidemill/sdk";',
+    'export * from "#kernel";',
+    'export * from "../../server/src/main.ts";',
+  ),
+  // Time, chance, settings.
+  ...["packages/contract/src", `${SERVER}/jobs`, `${SERVER}/kernel`, "packages/cli/src"].flatMap((folder) => [
+    ...refused(
+      GLOBALS,
+      `${folder}/time.ts`,
+      "export const now = Date.now();",
+      "export const today = new Date();",
+      'export const then = Date.parse("2026-11-21");',
+    ),
+    ...refused(PROPERTIES, `${folder}/chance.ts`, "export const chance = Math.random();", "export const { random } = Math;"),
+    ...refused(PROPERTIES, `${folder}/global.ts`, "export const global = globalThis.Date.now();"),
+  ]),
+  ...accepted(`${SERVER}/kernel/clock.ts`, "export const now = Date.now();"),
+  ...accepted(`${SERVER}/kernel/random.ts`, "export const chance = Math.random();"),
+  ...refused(GLOBALS, `${SERVER}/kernel/random.ts`, "export const now = Date.now();"),
+  ...["packages/contract/src", `${SERVER}/kernel`].flatMap((folder) =>
+    refused(ENV, `${folder}/env.ts`, "export const home = process.env.HOME;"),
+  ),
+  ...accepted("packages/cli/src/env.ts", "export const home = process.env.HOME;"),
+  // What holds everywhere.
+  ...[`${SERVER}/jobs`, "packages/cli/src", "scripts", "demo"].flatMap((folder) => [
+    ...refused("lint/suspicious/noConsole", `${folder}/print.ts`, 'console.log("hello");'),
+    ...refused("lint/correctness/noUnusedImports", `${folder}/unused.ts`, 'import path from "node:path";'),
+    ...refused("lint/style/useImportType", `${folder}/types.ts`, 'import { Stats } from "node:fs"; export type S = Stats;'),
+    ...refused(
+      "lint/nursery/noFloatingPromises",
+      `${folder}/floating.ts`,
+      "const work = async () => {}; export const start = () => { work(); };",
+    ),
+    ...refused(CYCLES, `${folder}/cycle.ts`, 'import { b } from "./elcyc.ts"; export const a = () => b;'),
+    ...refused(CYCLES, `${folder}/elcyc.ts`, 'import { a } from "./cycle.ts"; export const b = () => a;'),
+  ]),
+];
+
+interface Diagnostic {
+  readonly category: string;
+  readonly location: { readonly path: string; readonly start: { readonly line: number } };
+}
+
+/** What Biome says about the cases: for each file and line the rules that refuse it. */
+async function lint(): Promise<Map<string, string[]>> {
+  const tree = await mkdtemp(path.join(tmpdir(), "tidemill-rules-"));
+  try {
+    for (const name of ["biome.json", "lint", ".gitignore"]) await cp(path.join(ROOT, name), path.join(tree, name), { recursive: true });
+    for (const [file, cases] of Map.groupBy(CASES, ({ file }) => file)) {
+      await mkdir(path.dirname(path.join(tree, file)), { recursive: true });
+      await writeFile(path.join(tree, file), `${cases.map(({ code }) => code).join("\n")}\n`);
+    }
+    const biome = path.join(ROOT, "node_modules/@biomejs/biome/bin/biome");
+    const report = await new Promise<string>((resolve, reject) => {
+      const options = ["lint", "--reporter=json", "--max-diagnostics=none"];
+      // It ends with 1 whenever it finds something, as it must.
+      execFile(process.execPath, [biome, ...options], { cwd: tree, maxBuffer: 64 * 1024 * 1024 }, (_error, stdout, stderr) =>
+        stdout === "" ? reject(new Error(`Biome did not run: ${stderr}`)) : resolve(stdout),
+      );
+    });
+    const { diagnostics } = JSON.parse(report) as { diagnostics: Diagnostic[] };
+    const said = Map.groupBy(diagnostics, ({ location }) => `${location.path}:${location.start.line}`);
+    return new Map([...said].map(([at, found]) => [at, found.map(({ category }) => category)]));
+  } finally {
+    await rm(tree, { recursive: true, force: true });
+  }
+}
+
+// A cycle is no fault of a line that may be there.
+const RULES = new Set(CASES.map(({ refusedBy }) => refusedBy).filter((rule) => rule !== CYCLES));
+const said = await lint();
+const wrong: string[] = [];
+for (const [file, cases] of Map.groupBy(CASES, ({ file }) => file)) {
+  for (const [index, { code, refusedBy }] of cases.entries()) {
+    const found = said.get(`${file}:${index + 1}`) ?? [];
+    const refusals = found.filter((category) => RULES.has(category));
+    if (refusedBy === null && refusals.length > 0) wrong.push(`${file} must accept, but ${refusals.join(", ")} refuses: ${code}`);
+    if (refusedBy !== null && !found.includes(refusedBy)) wrong.push(`${file} must refuse by ${refusedBy}: ${code}`);
+  }
+}
+
+const folders = (await readdir(path.join(ROOT, SERVER), { withFileTypes: true })).filter((entry) => entry.isDirectory());
+for (const { name } of folders) {
+  if (!every.includes(name))
+    wrong.push(`${SERVER}/${name} has no place in the order of rooms (biome.json, scripts/check-import-rules.ts).`);
+}
+
+for (const line of wrong) process.stderr.write(`${line}\n`);
+if (wrong.length > 0) process.exit(1);
+const refusals = CASES.filter(({ refusedBy }) => refusedBy !== null).length;
+process.stdout.write(`Import rules: ${refusals} lines refused, ${CASES.length - refusals} accepted, as they must be.\n`);
