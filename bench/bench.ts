@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
@@ -23,6 +23,8 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const directory = mkdtempSync(path.join(tmpdir(), "tidemill-bench-"));
+// As root the database runs as somebody else, who must be able to get here.
+chmodSync(directory, 0o711);
 const yard = await Yard.open(directory);
 const figures: Figure[] = [];
 try {

@@ -170,7 +170,7 @@ export class Dispatcher implements Outlet {
   async #claimOnce(): Promise<boolean> {
     const nodeId = this.#options.lease.heldBy;
     if (nodeId === null || this.#draining) return false;
-    const shares = this.#lanes.shares();
+    const shares = this.#lanes.shares(this.#options.clock.elapsedMs());
     if (shares.length === 0) return false;
     const claimed = await claimAcrossWorkspaces(this.#options.db, nodeId, shares.map(({ lane, take }) => ({ ...lane, take })));
     const got = new Map<LaneId, number>();
@@ -232,7 +232,8 @@ export class Dispatcher implements Outlet {
 
   #tick(): void {
     this.#options.carrier.sweep();
-    if (this.#lanes.widen(this.#options.clock.elapsedMs())) this.#claimSoon();
+    this.#lanes.widen(this.#options.clock.elapsedMs());
+    this.#claimSoon();
     if (this.#flights.size > 0) return;
     clearInterval(this.#ticker);
     this.#ticker = undefined;

@@ -16,6 +16,8 @@ export interface Lane extends LaneKey {
 const FIRST_WINDOW = 256;
 /** A full lane from which no answer came for this long gets a wider window: its endpoint is slow, not busy. */
 const STALL_MS = 100;
+/** A lane whose last answer is no older than this is busy. */
+const BUSY_MS = 20;
 const MOST_LANES_A_CLAIM = 128;
 const MOST_JOBS_A_CLAIM = 500;
 
@@ -70,25 +72,32 @@ export class Lanes {
 
   /** How many more attempts of the lane may start. */
   room(lane: Lane): number {
-    return Math.min(lane.window, this.#capacity - this.#inFlight) - lane.inFlight;
+    return this.#limit(lane) - lane.inFlight;
+  }
+
+  #limit(lane: Lane): number {
+    return Math.min(lane.window, this.#capacity - this.#inFlight);
+  }
+
+  /** A busy lane waits until a quarter of it is free: few large claims cost the database far less than many small ones. */
+  #worthClaiming(lane: Lane, nowMs: number): boolean {
+    const room = this.room(lane);
+    return lane.ready && room > 0 && (room * 4 >= this.#limit(lane) || nowMs - lane.lastAnswerMs > BUSY_MS);
   }
 
   /** A wider window for each lane that is full of attempts nobody answers. */
-  widen(nowMs: number): boolean {
-    let widened = false;
+  widen(nowMs: number): void {
     for (const lane of this.#lanes.values()) {
-      if (!lane.ready || lane.inFlight < lane.window || nowMs - lane.lastAnswerMs < STALL_MS) continue;
-      lane.window = Math.min(lane.window * 2, this.#capacity);
-      widened = true;
+      const stalled = lane.ready && lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
+      if (stalled) lane.window = Math.min(lane.window * 2, this.#capacity);
     }
-    return widened;
   }
 
   /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
-  shares(): { lane: Lane; take: number; wakes: number }[] {
+  shares(nowMs: number): { lane: Lane; take: number; wakes: number }[] {
     const open: Lane[] = [];
     for (const lane of this.#lanes.values()) {
-      if (lane.ready && this.room(lane) > 0) open.push(lane);
+      if (this.#worthClaiming(lane, nowMs)) open.push(lane);
       if (open.length === MOST_LANES_A_CLAIM) break;
     }
     const free = Math.min(this.#capacity - this.#inFlight, MOST_JOBS_A_CLAIM);

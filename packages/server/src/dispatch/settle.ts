@@ -13,7 +13,7 @@ interface Settlement {
 }
 
 const MOST_ROWS = 500;
-const WRITERS = 2;
+const WRITERS = 1;
 const FIRST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 2_000;
 

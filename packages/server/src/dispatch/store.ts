@@ -31,8 +31,12 @@ export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (L
         select j.*, q.revision
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[],
           ${plainArray(lanes.map((lane) => lane.take))}::int[]) l (workspace_id, lane_id, take)
-        join queue q on q.workspace_id = l.workspace_id and q.id = l.lane_id
-          and q.deleted_at is null and not q.paused and q.callback_url is not null
+        cross join lateral (
+          select revision from queue
+          where queue.workspace_id = l.workspace_id and queue.id = l.lane_id
+            and deleted_at is null and not paused and callback_url is not null
+          offset 0
+        ) q
         cross join lateral (
           select workspace_id, lane_id, id from job
           where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and state = 'waiting'
@@ -67,7 +71,10 @@ export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey
     )
   ).map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id }));
 
-/** A claim's identity, with the log entry of the attempt that ended. */
+/**
+ * A claim's identity, with the log entry of the attempt that ended. Statements compare `node_id` by `is not distinct from`, which
+ * no index serves: offered the equality, the planner walks all that the node holds (job_active) for every row it settles.
+ */
 interface Settled extends JobKey {
   readonly nodeId: number;
   readonly attempt: number;
@@ -94,7 +101,7 @@ export const completeAcrossWorkspaces = async (
             ${textArray(settled.map((one) => one.result))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
             as s (workspace_id, lane_id, id, node_id, attempt, result, log_entry)
           where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
-            and j.state = 'active' and j.node_id = s.node_id and j.attempt = s.attempt
+            and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
           returning j.*, s.result, s.log_entry
         ), kept as (
           insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
@@ -139,7 +146,7 @@ export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotComple
             ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
             as s (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, error, log_entry)
           where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
-            and j.state = 'active' and j.node_id = s.node_id and j.attempt = s.attempt
+            and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
           returning j.workspace_id, j.lane_id, j.state
         ), counted as (
           insert into tally (workspace_id, lane_id, at, failed)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
@@ -32,6 +32,8 @@ const FREEZABLE = `
 /** Starts one PostgreSQL for the whole run, with a migrated template that each test file's database is cloned from. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "tidemill-test-"));
+  // As root the server runs as somebody else, who must be able to get here.
+  chmodSync(dataDir, 0o711);
   const postgres = await startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: { max_connections: "300" } });
   const { host, port, user } = postgres.connection;
   const admin = new pg.Client({ host, port, user, database: "tidemill" });

@@ -86,11 +86,11 @@ describe("a loop", () => {
     });
     run(pass);
     const waits: number[] = [];
-    for (let index = 0; index < 6; index += 1) {
+    while (waits.length < 5) {
       const before = pass.mock.calls.length;
       let waited = 0;
       for (; pass.mock.calls.length === before; waited += 100) await vi.advanceTimersByTimeAsync(100);
-      if (index > 0) waits.push(waited);
+      waits.push(waited);
     }
     expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
     expect(told.slice(0, 2)).toMatchObject([{ event: "loop_failed", loop: "test", failures: 1 }, { event: "loop_failed", failures: 2 }]);

@@ -1,0 +1,40 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Client } from "./client.ts";
+import type { Options } from "./options.ts";
+
+/** A job that the service has acknowledged. */
+export interface Acknowledged {
+  readonly payload: { readonly n: number; readonly text: string };
+  /** When its request left, by `performance.now()`. */
+  readonly atMs: number;
+}
+
+const AT_ONCE = 16;
+
+/**
+ * Enqueues jobs one by one, many at a time; with a rate each has its moment.
+ *
+ * @param acknowledged gets each job, by its id, once the service has it
+ */
+export async function enqueueAll(
+  client: Client,
+  queue: string,
+  { jobs, rate }: Options,
+  acknowledged: Map<string, Acknowledged>,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedMs = performance.now();
+  let next = 0;
+  const enqueueOneByOne = async () => {
+    while (next < jobs && !signal.aborted) {
+      const n = next++;
+      const dueMs = rate > 0 ? startedMs + (n * 1000) / rate : 0;
+      if (dueMs > performance.now()) await wait(dueMs - performance.now(), undefined, { signal });
+      const payload = { n, text: `job ${n}: "quoted", ünïcödé` };
+      const atMs = performance.now();
+      const { id } = await client.call<{ id: string }>("POST", `/v1/queues/${queue}/jobs`, { payload });
+      acknowledged.set(id, { payload, atMs });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, enqueueOneByOne));
+}

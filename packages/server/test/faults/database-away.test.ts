@@ -1,0 +1,109 @@
+import { expect } from "vitest";
+import { Client } from "../harness/client.ts";
+import { until, type Reply } from "../harness/service.ts";
+import { test } from "../harness/stage.ts";
+
+const BETWEEN_REQUESTS_MS = 5;
+const BATCH = 20;
+
+/** Callers that enqueue without end, one job or a batch at a time, and note each job that was acknowledged. */
+class Callers {
+  readonly acknowledged: string[] = [];
+  readonly refused: Reply[] = [];
+  readonly others: string[] = [];
+  #stopped = false;
+  readonly #done: Promise<unknown>;
+
+  constructor(client: Client, queue: string) {
+    const single = { path: `/v1/queues/${queue}/jobs`, body: { payload: 1 } };
+    const batch = { path: `${single.path}/batch`, body: { jobs: Array.from({ length: BATCH }, (_, n) => ({ payload: n })) } };
+    this.#done = Promise.all([single, single, single, batch].map((request) => this.#call(client, request)));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#done;
+  }
+
+  /** Waits for so many more acknowledged jobs. */
+  async untilMore(count: number): Promise<void> {
+    const before = this.acknowledged.length;
+    await until(() => this.acknowledged.length >= before + count, `${count} more acknowledged jobs; other replies: ${this.others}`);
+  }
+
+  async untilRefused(count: number): Promise<void> {
+    const before = this.refused.length;
+    await until(() => this.refused.length >= before + count, `${count} refusals`);
+  }
+
+  async #call(client: Client, { path, body }: { path: string; body: unknown }): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        const reply = await client.api("POST", path, body);
+        if (reply.status === 201) this.acknowledged.push(...(reply.body.jobs ?? [reply.body]).map(({ id }: { id: string }) => id));
+        else if (reply.status === 503) this.refused.push(reply);
+        else this.others.push(`${reply.status} ${reply.text}`);
+      } catch (error) {
+        this.others.push(`no reply: ${String(error)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_REQUESTS_MS));
+    }
+  }
+}
+
+test.for([["fast", "fast"], ["immediate", "killed"]] as const)(
+  "a PostgreSQL that is stopped (%s, %s) and started again loses nothing acknowledged, and callers are asked to come again",
+  async (ways, { stage }) => {
+    const cluster = await stage.cluster();
+    const node = await stage.node({ DATABASE_URL: cluster.url(), TIDEMILL_NODE_LEASE_SECONDS: "3" });
+    const { client } = node;
+    const handler = await stage.handler();
+    const queue = await client.queue("mails", handler.url);
+    const callers = new Callers(client, queue);
+    stage.finally(() => callers.stop());
+
+    for (const how of ways) {
+      await callers.untilMore(100);
+      await cluster.stop(how);
+      await callers.untilRefused(20);
+      expect(await client.status("/healthz")).toBe(200);
+      const unready = await client.api("GET", "/readyz");
+      expect(unready).toMatchObject({ status: 503, body: { error: { code: "UNAVAILABLE", details: {} } } });
+      const read = await client.api("GET", "/v1/queues");
+      expect(read).toMatchObject({ status: 503, body: { error: { code: "UNAVAILABLE", details: {} } } });
+      await cluster.start();
+      await until(async () => (await client.status("/readyz")) === 200, "the node to be ready again");
+    }
+    await callers.untilMore(100);
+    await callers.stop();
+
+    expect(callers.others).toEqual([]);
+    for (const reply of callers.refused) {
+      expect(reply.body.error).toMatchObject({ code: "UNAVAILABLE", message: expect.any(String), details: {} });
+      expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    const reached = new Set<string>();
+    await until(() => {
+      for (const { body } of handler.received) reached.add(body.id);
+      return callers.acknowledged.every((id) => reached.has(id));
+    }, "every acknowledged job to reach its handler");
+    await until(async () => {
+      const states = await client.states(queue);
+      return states.waiting === 0 && states.active === 0 && states.delayed === 0;
+    }, "the queue to be empty");
+    const [completed] = await cluster.query<{ ids: string[] }>("select array_agg(id::text) as ids from job_history where state = 'completed'");
+    const stored = new Set(completed?.ids);
+    expect(callers.acknowledged.filter((id) => !stored.has(uuidOf(id)))).toEqual([]);
+    const attempts = handler.received.map(({ body }) => `${body.id} ${body.attempt}`);
+    expect(attempts).toHaveLength(new Set(attempts).size);
+    expect(node.ended).toBeNull();
+  },
+);
+
+const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/** The UUID in a TypeID: Crockford's base 32, most significant digit first. */
+function uuidOf(id: string): string {
+  const value = [...id.slice(id.indexOf("_") + 1)].reduce((sum, digit) => sum * 32n + BigInt(DIGITS.indexOf(digit)), 0n);
+  return value.toString(16).padStart(32, "0").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

@@ -1,0 +1,68 @@
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+
+/** A server that speaks HTTP by hand: it keeps the bytes that came, and answers with whatever bytes a test wants. */
+export class RawServer {
+  /** The text of each request, head and body, decoded byte by byte. */
+  readonly requests: string[] = [];
+  /** Connections that the other side ended. */
+  left = 0;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(answer: (socket: Socket) => void) {
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket);
+      let text = "";
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        this.left += 1;
+      });
+      socket.on("data", (bytes) => {
+        text += bytes.toString("latin1");
+        const [head = "", body] = text.split("\r\n\r\n", 2);
+        const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+        if (body === undefined || body.length < length) return;
+        this.requests.push(text);
+        text = "";
+        answer(socket);
+      });
+    });
+  }
+
+  static async listen(answer: (socket: Socket) => void): Promise<RawServer> {
+    const server = new RawServer(answer);
+    await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
+    return server;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/callback`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** Writes the same piece again and again, as fast as it is taken, until the other side leaves. */
+export function pourForever(socket: Socket, piece: string): void {
+  const pour = () => {
+    while (!socket.destroyed && socket.write(piece));
+  };
+  socket.on("drain", pour);
+  pour();
+}
+
+/** A port that nobody listens on. */
+export async function closedPort(): Promise<number> {
+  const server = await RawServer.listen(() => {});
+  const { port } = server;
+  await server.close();
+  return port;
+}
