@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 
 /** An answer of the API that is no success, or none at all, in words. */
-export class ApiError extends Error {
+class ApiError extends Error {
   override readonly name = "ApiError";
 }
 

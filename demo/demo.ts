@@ -99,7 +99,8 @@ async function watch(client: Client, queue: string, enqueued: Promise<void>, sta
 
     const sum = acknowledged.size + handler.arrivals.length + handler.refused.length + completed + failed;
     if (sum !== moved.sum) moved = { sum, atMs: performance.now() };
-    if (performance.now() - moved.atMs > MOST_STALL_MS) throw new Error(`nothing moved for 30 s; the queue says ${JSON.stringify(metrics)}.`);
+    if (performance.now() - moved.atMs > MOST_STALL_MS)
+      throw new Error(`nothing moved for 30 s; the queue says ${JSON.stringify(metrics)}.`);
     const pause = wait(LOOK_EVERY_MS, undefined, { signal: ending.signal });
     // The first to come: a moment passes, all are enqueued, enqueueing fails, or a signal ends it.
     if (allEnqueued) await pause;

@@ -44,8 +44,14 @@ export function findFaults({ jobs, acknowledged, handler, records }: Outcome): s
     [jobs - known.length, "jobs were not acknowledged"],
     [known.filter(([id]) => stored.get(id)?.state !== "completed").length, "acknowledged jobs did not complete"],
     [known.filter(([id]) => !arrived.has(id)).length, "acknowledged jobs never reached the handler"],
-    [known.filter(([id, { payload }]) => stored.has(id) && !same(stored.get(id)?.payload, payload)).length, "jobs are stored with another payload"],
-    [known.filter(([id, { payload }]) => arrived.has(id) && !same(arrived.get(id)?.payload, payload)).length, "jobs came with another payload"],
+    [
+      known.filter(([id, { payload }]) => stored.has(id) && !same(stored.get(id)?.payload, payload)).length,
+      "jobs are stored with another payload",
+    ],
+    [
+      known.filter(([id, { payload }]) => arrived.has(id) && !same(arrived.get(id)?.payload, payload)).length,
+      "jobs came with another payload",
+    ],
     [records.filter(({ id }) => !acknowledged.has(id)).length, "jobs are stored that were not acknowledged"],
     [handler.refused.length, `signatures were wrong: ${[...new Set(handler.refused)].join(", ")}`],
   ];

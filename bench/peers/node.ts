@@ -1,10 +1,13 @@
+import { enableCompileCache } from "node:module";
 import { Session } from "node:inspector/promises";
 import { writeFileSync } from "node:fs";
-import { readConfig, startNode } from "@tidemill/server";
+import type * as Server from "@tidemill/server";
 
 /** A node as `tidemill up` starts it. With BENCH_PROFILE it writes a CPU profile of its life there when it stops. */
 const profilePath = process.env.BENCH_PROFILE;
 const session = new Session();
+enableCompileCache();
+const { readConfig, startNode }: typeof Server = await import("@tidemill/server");
 const node = await startNode(readConfig(process.env));
 if (profilePath) {
   session.connect();

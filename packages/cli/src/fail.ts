@@ -1,7 +1,8 @@
 /** Errors whose message is meant for the person at the terminal: their line says all, a stack would hide it. */
-const FOR_PEOPLE: Record<string, (error: NodeJS.ErrnoException & { port?: number; address?: string }) => string> = {
+const FOR_PEOPLE: Record<string, (error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string }) => string> = {
   EADDRINUSE: ({ port }) => `Port ${port} is taken. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to another.`,
   EADDRNOTAVAIL: ({ address }) => `The address ${address} is not one of this machine's. Set TIDEMILL_HOST to another.`,
+  ENOTFOUND: ({ hostname }) => `No address is known for the name ${hostname}. Set TIDEMILL_HOST to another.`,
   EACCES: ({ port, message }) => (port ? `Port ${port} may not be opened by this user. Set TIDEMILL_PORT to one above 1023.` : message),
 };
 

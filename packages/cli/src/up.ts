@@ -1,23 +1,28 @@
 import { type Node, readConfig, startNode, unknownSettings } from "@tidemill/server";
 import { fail } from "./fail.ts";
 
-/** Starts a node and keeps it until a signal ends it. A second signal ends it at once. */
+/** Ctrl-C, a supervisor's word, a terminal that is closed. */
+const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Starts a node and keeps it until a signal ends it, also one that comes during the start. A second signal ends it at once. */
 export async function up(): Promise<void> {
   const startedMs = performance.now();
   for (const name of unknownSettings(process.env)) process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
-  const node = await startNode(readConfig(process.env)).catch(fail);
-  process.stdout.write(welcome(node, performance.now() - startedMs));
+  // Whoever read our words may have gone; what is under way is finished all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const starting = startNode(readConfig(process.env));
+  starting.catch(fail);
 
   let signals = 0;
   const end = async (signal: NodeJS.Signals) => {
     signals += 1;
     if (signals > 1) process.exit(1);
     process.stdout.write(`\n  ${signal}: finishing what is under way. Again to end at once.\n`);
-    await node.stop().catch(fail);
+    await starting.then((node) => node.stop()).catch(fail);
     process.exit(0);
   };
-  process.on("SIGTERM", end);
-  process.on("SIGINT", end);
+  for (const signal of ENDS) process.on(signal, end);
+  process.stdout.write(welcome(await starting, performance.now() - startedMs));
 }
 
 function welcome({ url, internalUrl, firstKey }: Node, tookMs: number): string {

@@ -140,15 +140,19 @@ export const JobWithLog = Type.Object(
   },
 );
 
-export const EnqueuedBatch = Type.Object({ jobs: Type.Array(Job) });
+/** The jobs of a batch, in the order sent. */
+export const EnqueuedBatch = Type.Object({ jobs: Type.Array(Job) }, { examples: [{ jobs: [jobExample] }] });
 
-export const JobPath = Type.Object({ name: Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", examples: ["emails"] }), id: JobId });
+export const JobPath = Type.Object({
+  name: Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description: "Name of the job's queue.", examples: ["emails"] }),
+  id: JobId,
+});
 
 export const ListJobs = Type.Object(
   {
     ...PageQuery,
     state: Type.Optional(Type.String({ format: "job-states", description: "One state, or several with commas.", examples: ["waiting,delayed"] })),
-    tag: Type.Optional(Type.String({ description: "One tag, or several with commas.", examples: ["welcome"] })),
+    tag: Type.Optional(Type.String({ format: "storable", description: "One tag, or several with commas.", examples: ["welcome"] })),
   },
   { additionalProperties: false },
 );
@@ -156,8 +160,8 @@ export const ListJobs = Type.Object(
 /** Which jobs of the dead-letter queue: filters that are given together must all hold. */
 export const DeadLetterFilter = Type.Object(
   {
-    queue: Type.Optional(Type.String({ description: "Name of a queue.", examples: ["emails"] })),
-    tag: Type.Optional(Type.String({ maxLength: LIMITS.tagLength, examples: ["welcome"] })),
+    queue: Type.Optional(Type.String({ format: "storable", description: "Name of a queue.", examples: ["emails"] })),
+    tag: Type.Optional(Type.String({ format: "storable", maxLength: LIMITS.tagLength, examples: ["welcome"] })),
     error: Type.Optional(Type.Enum([...ATTEMPT_ERRORS], { description: "Code of the last error." })),
   },
   { additionalProperties: false, examples: [{ queue: "emails", error: "TIMEOUT" }] },
@@ -168,8 +172,8 @@ export const Purged = Type.Object({ purged: Type.Integer() }, { examples: [{ pur
 export const ListDeadLetters = Type.Object(
   {
     ...PageQuery,
-    queue: Type.Optional(Type.String({ description: "One queue, or several with commas.", examples: ["emails"] })),
-    tag: Type.Optional(Type.String({ description: "One tag, or several with commas.", examples: ["welcome"] })),
+    queue: Type.Optional(Type.String({ format: "storable", description: "One queue, or several with commas.", examples: ["emails"] })),
+    tag: Type.Optional(Type.String({ format: "storable", description: "One tag, or several with commas.", examples: ["welcome"] })),
     error: Type.Optional(Type.String({ format: "attempt-errors", description: "Code of the last error: one, or several with commas.", examples: ["TIMEOUT"] })),
   },
   { additionalProperties: false },

@@ -12,10 +12,13 @@ export const PageQuery = {
 
 /** A page of records, newest first. */
 export const Page = <T extends TSchema>(record: T) =>
-  Type.Object({
-    data: Type.Array(record),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Give it as `cursor` for the next page; null on the last one." }),
-  });
+  Type.Object(
+    {
+      data: Type.Array(record),
+      next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Give it as `cursor` for the next page; null on the last one." }),
+    },
+    { examples: [{ data: (record as { examples?: unknown[] }).examples ?? [], next_cursor: null }] },
+  );
 
 export const Timestamp = Type.String({
   format: "date-time",

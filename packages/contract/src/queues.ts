@@ -143,11 +143,14 @@ export const QueueWithMetrics = Type.Object(
   },
 );
 
-export const ListQueues = Type.Object({ ...PageQuery }, { additionalProperties: false });
+export const ListQueues = Type.Object(
+  { ...PageQuery, cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["2s"] })) },
+  { additionalProperties: false },
+);
 export const QueuePath = Type.Object({ name: QueueName });
 export const RetryAll = Type.Object(
   {
-    tag: Type.Optional(Type.String({ maxLength: LIMITS.tagLength, description: "Only jobs with this tag." })),
+    tag: Type.Optional(Type.String({ format: "storable", maxLength: LIMITS.tagLength, description: "Only jobs with this tag." })),
     failed_before: Type.Optional(Type.String({ format: "date-time", description: "Only jobs that failed before this moment." })),
     failed_after: Type.Optional(Type.String({ format: "date-time", description: "Only jobs that failed at this moment or later." })),
   },

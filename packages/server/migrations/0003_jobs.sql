@@ -30,6 +30,8 @@ create table job (
   concurrency_key  text,
   payload          text not null,
   last_error       text,
+  -- The code within last_error, for the dead-letter queue's filter.
+  error_code       text,
   -- JSON objects with commas between them, one for each attempt that ended.
   attempts_log     text not null default '',
   primary key (workspace_id, lane_id, id),

@@ -1,4 +1,4 @@
-import { rescueAcrossWorkspaces, findLanesWithWorkAcrossWorkspaces, type LaneKey } from "#dispatch";
+import { findLanesWithWorkAcrossWorkspaces, forgetNodes, type LaneKey, rescueAcrossWorkspaces } from "#dispatch";
 import type { Config, Database, EmitEvent, LoopOptions } from "#kernel";
 import { foldTallyAcrossWorkspaces, keepPartitions, sweepDeletedQueuesAcrossWorkspaces } from "#retention";
 
@@ -20,5 +20,6 @@ export const backgroundLoops = ({ config, engine, emit, onFound, onWaiting }: Ba
   { name: "rescue", everyMs: (config.nodeLeaseSeconds * 1000) / 3, pass: () => rescueAcrossWorkspaces(engine, emit, onWaiting) },
   { name: "sweep-queues", everyMs: 15_000, pass: () => sweepDeletedQueuesAcrossWorkspaces(engine) },
   { name: "fold-tally", everyMs: 30_000, pass: async () => void (await foldTallyAcrossWorkspaces(engine)) },
+  { name: "forget-nodes", everyMs: HOUR_MS, pass: async () => void (await forgetNodes(engine)) },
   { name: "partitions", everyMs: HOUR_MS, pass: () => keepPartitions(engine, emit) },
 ];

@@ -1,4 +1,4 @@
-import { type Config, type Connection, Database, type EmitEvent } from "#kernel";
+import { type Config, type Connection, Database, type EmitEvent, rows, sql } from "#kernel";
 
 /** The engine's share of a node's connections; one more listens. */
 const ENGINE_CONNECTIONS = 5;
@@ -13,7 +13,22 @@ export interface OpenDatabases {
   close(): Promise<void>;
 }
 
-/** Connects to the database of the configuration, or starts the embedded one. As a guest, it is left as it was found. */
+/** The database of `DATABASE_URL` cannot be used. The message is one line for the person who set it. */
+export class DatabaseUnusableError extends Error {
+  override readonly name = "DatabaseUnusableError";
+  readonly code = "DATABASE_UNUSABLE";
+
+  constructor(cause: unknown) {
+    super(`The database of DATABASE_URL cannot be used: ${reasonOf(cause)}.`, { cause });
+  }
+}
+
+/**
+ * Connects to the database of the configuration, or starts the embedded one. As a guest, it is left as it was found.
+ *
+ * @throws {DatabaseUnusableError} when nothing answers there within some seconds, or it does not let us in; or an error of the
+ *   embedded PostgreSQL
+ */
 export async function openDatabases(config: Config, as: "owner" | "guest", emit: EmitEvent): Promise<OpenDatabases> {
   const embedded = config.databaseUrl === null ? await startEmbedded(config, as, emit) : null;
   const connection: Connection = embedded?.connection ?? { connectionString: config.databaseUrl ?? "" };
@@ -21,15 +36,25 @@ export async function openDatabases(config: Config, as: "owner" | "guest", emit:
   const engineSize = Math.min(ENGINE_CONNECTIONS, Math.floor(config.databaseConnections / 2));
   const engine = open(engineSize);
   const api = open(Math.max(1, config.databaseConnections - engineSize - LISTENING));
-  return {
-    connection,
-    api,
-    engine,
-    close: async () => {
-      await Promise.all([api.close(), engine.close()]);
-      await embedded?.stop();
-    },
+  const close = async () => {
+    await Promise.all([api.close(), engine.close()]);
+    await embedded?.stop();
   };
+  try {
+    await rows(api, sql`select 1`);
+  } catch (error) {
+    await close();
+    throw embedded ? error : new DatabaseUnusableError(error);
+  }
+  return { connection, api, engine, close };
+}
+
+/** The first word of whoever refused: a name with several addresses fails with one error for each. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  if (cause !== undefined) return reasonOf(cause);
+  const { message } = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
+  return message.replace(/\.$/, "");
 }
 
 async function startEmbedded(config: Config, as: "owner" | "guest", emit: EmitEvent) {

@@ -31,6 +31,7 @@ export interface Node {
 
 /** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
 const GIVE_UP_SECONDS = 5;
+const CUT_EVERY_MS = 20;
 
 /** What a test gives in place of the machine's own. */
 export interface NodeParts {
@@ -62,7 +63,6 @@ export async function startNode(
   try {
     await migrate(databases.connection, emit);
     const maker = { ids, random };
-    const first = await createFirstWorkspace(apiDatabase, maker, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
     await keepPartitions(engine, emit);
 
     const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
@@ -123,7 +123,7 @@ export async function startNode(
       },
     });
 
-    let stopping = false;
+    let serving = false;
     const enqueuer = new Enqueuer({ db: apiDatabase, ids, outlet: dispatcher, emit, mostWaiting: config.enqueueBacklog });
     const authenticator = { findPrincipal: finder(new PrincipalFinder(apiDatabase, clock, config.bootstrapKey)), operatorToken: config.adminToken };
     const api = createApi(authenticator, emit, random);
@@ -133,7 +133,7 @@ export async function startNode(
       clock,
       random,
       enqueuer,
-      isReady: () => !stopping,
+      isReady: () => serving,
       metricsOf: (queue) => metricsOf(apiDatabase, queue),
       onChanged: ({ workspace_id, id }) => onWaiting([{ workspaceId: workspace_id, laneId: id }]),
       onDeleted: ({ id }) => {
@@ -150,24 +150,30 @@ export async function startNode(
     mountInternal(internal, apiDatabase, maker, metrics);
 
     const url = await listen(api, config.host, config.port);
-    opened.push(() => api.close());
+    opened.push(() => closeAtOnce(api));
     const internalUrl = await listen(internal, config.internalHost, config.internalPort);
-    opened.push(() => internal.close());
+    opened.push(() => closeAtOnce(internal));
 
     await lease.start();
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();
     comeDue.start();
     await listener.start();
+    // Last: its key is shown once, and a start that fails would never show it.
+    const first = await createFirstWorkspace(apiDatabase, maker, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
+    serving = true;
     emit("node_started", { nodeId: lease.id, url, version: VERSION });
 
     const stop = async () => {
-      stopping = true;
+      serving = false;
       emit("node_draining", { inFlight: dispatcher.inFlight });
       dispatcher.stopClaiming();
-      await Promise.all([api.close(), dispatcher.landed(config.drainSeconds)]);
+      const deadlineMs = clock.elapsedMs() + config.drainSeconds * 1000;
+      // Requests first: what they store may have gone straight through.
+      await Promise.race([api.close(), after(config.drainSeconds)]);
+      await dispatcher.landed(Math.max(0, (deadlineMs - clock.elapsedMs()) / 1000));
       dispatcher.abortAll();
-      await Promise.race([settler.settled(), giveUpAfter(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
+      await Promise.race([settler.settled(), after(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
       await Promise.all([...loops.map((loop) => loop.stop()), comeDue.stop(), lease.stop(), listener.stop(), broadcaster.flush()]);
       await tolerate(
         async () => {
@@ -187,6 +193,12 @@ export async function startNode(
   }
 }
 
+/** Closes a listener. Connections that are still open, one that never said a word say, are cut. */
+async function closeAtOnce(api: Api): Promise<void> {
+  const cutting = setInterval(() => api.server.closeAllConnections(), CUT_EVERY_MS);
+  await api.close().finally(() => clearInterval(cutting));
+}
+
 const finder = (principals: PrincipalFinder) => (key: string) => principals.find(key);
 
 async function listen(api: Api, host: string, port: number): Promise<string> {
@@ -198,4 +210,4 @@ async function listen(api: Api, host: string, port: number): Promise<string> {
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
 }
 
-const giveUpAfter = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());
+const after = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

@@ -29,6 +29,7 @@ export class CallbackCarrier implements Carrier {
   start(claim: Claim): Attempt {
     const callback = new Callback(claim, this.#options, () => this.#under.delete(callback));
     this.#under.add(callback);
+    callback.begin();
     return callback;
   }
 
@@ -39,11 +40,11 @@ export class CallbackCarrier implements Carrier {
 }
 
 class Callback implements Attempt {
-  readonly answer: Promise<Answer | null>;
+  readonly answer: Promise<Answer>;
   readonly #claim: Claim;
   readonly #options: CarrierOptions;
   readonly #onEnd: () => void;
-  #resolve: (answer: Answer | null) => void = () => {};
+  #resolve: (answer: Answer) => void = () => {};
   #abort: Abort | undefined;
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
@@ -55,13 +56,16 @@ class Callback implements Attempt {
     this.answer = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    const endpoint = options.endpoints.of(claim);
+  }
+
+  begin(): void {
+    const endpoint = this.#options.endpoints.of(this.#claim);
     if (endpoint instanceof Promise) void this.#sendWhenKnown(endpoint);
     else this.#send(endpoint);
   }
 
   abort(): void {
-    this.#end(null);
+    this.#end({ kind: "withdrawn" });
     this.#abort?.(new AbortedError("The attempt was aborted."));
   }
 
@@ -117,7 +121,7 @@ class Callback implements Attempt {
     if (!this.#ended) this.#end(classify(response, this.#options.clock.nowMs()));
   }
 
-  #end(answer: Answer | null): void {
+  #end(answer: Answer): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#onEnd();

@@ -1,6 +1,6 @@
 import { type Clock, type Db, type EmitEvent, Loop, type Random } from "#kernel";
 import type { LaneKey } from "./claim.ts";
-import { moveDueAcrossWorkspaces, nextDueInMs } from "./store.ts";
+import { moveDueAcrossWorkspaces } from "./store.ts";
 
 const MOST_ROWS = 1_000;
 
@@ -53,11 +53,9 @@ export class ComeDue {
   }
 
   async #pass(): Promise<number | undefined> {
-    const { db, onWaiting } = this.#options;
-    const moved = await moveDueAcrossWorkspaces(db, MOST_ROWS);
-    if (moved.length > 0) onWaiting(moved.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id })));
-    if (moved.reduce((sum, { jobs }) => sum + jobs, 0) === MOST_ROWS) return 0;
-    const inMs = await nextDueInMs(db);
-    return inMs === null ? undefined : Math.max(1, inMs);
+    const { moved, lanes, nextInMs } = await moveDueAcrossWorkspaces(this.#options.db, MOST_ROWS);
+    if (lanes.length > 0) this.#options.onWaiting(lanes);
+    if (moved === MOST_ROWS) return 0;
+    return nextInMs === null ? undefined : Math.max(1, nextInMs);
   }
 }

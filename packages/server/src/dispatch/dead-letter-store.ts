@@ -23,7 +23,7 @@ export const listFailed = (
       from job j join queue q on q.workspace_id = j.workspace_id and q.id = j.lane_id and q.deleted_at is null
       where j.workspace_id = ${workspaceId} and j.state = 'failed' and (${before}::uuid is null or j.id < ${before})
         and (${queues}::text[] is null or q.name = any(${queues})) and (${tags}::text[] is null or j.tag = any(${tags}))
-        and (${errors}::text[] is null or j.last_error::json ->> 'code' = any(${errors}))
+        and (${errors}::text[] is null or j.error_code = any(${errors}))
       order by j.id desc limit ${most}`,
   );
 
@@ -35,8 +35,9 @@ export const retryFailed = (db: Db, { workspaceId, laneId, filter }: DeadLetterQ
       with picked as (
         select workspace_id, lane_id, id from job
         where workspace_id = ${workspaceId} and state = 'failed' and (${laneId}::bigint is null or lane_id = ${laneId})
-          and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
-          and (${filter.error}::text is null or last_error::json ->> 'code' = ${filter.error})
+          and finished_at <= ${until}::timestamptz
+          and exists (select from queue q where q.workspace_id = job.workspace_id and q.id = job.lane_id and q.deleted_at is null) and (${filter.tag}::text is null or tag = ${filter.tag})
+          and (${filter.error}::text is null or error_code = ${filter.error})
           and (${filter.failed_before}::timestamptz is null or finished_at < ${filter.failed_before})
           and (${filter.failed_after}::timestamptz is null or finished_at >= ${filter.failed_after})
         order by id desc limit ${most} for update skip locked
@@ -57,8 +58,9 @@ export const purgeFailed = async (db: Db, { workspaceId, laneId, filter }: DeadL
         with picked as (
           select workspace_id, lane_id, id from job
           where workspace_id = ${workspaceId} and state = 'failed' and (${laneId}::bigint is null or lane_id = ${laneId})
-            and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
-            and (${filter.error}::text is null or last_error::json ->> 'code' = ${filter.error})
+            and finished_at <= ${until}::timestamptz
+          and exists (select from queue q where q.workspace_id = job.workspace_id and q.id = job.lane_id and q.deleted_at is null) and (${filter.tag}::text is null or tag = ${filter.tag})
+            and (${filter.error}::text is null or error_code = ${filter.error})
           order by id desc limit ${most} for update skip locked
         ), gone as (
           delete from job j using picked

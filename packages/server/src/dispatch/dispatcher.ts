@@ -2,15 +2,16 @@ import { type Clock, type Db, type EmitEvent, type JobId, type Random } from "#k
 import type { Outlet, StartedJob } from "#jobs";
 import type { LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
-import { Lanes } from "./lanes.ts";
+import { Lanes, MOST_LANES_A_CLAIM } from "./lanes.ts";
 import type { NodeLease } from "./node-lease.ts";
-import { type Answer, judge } from "./retry.ts";
+import { Recalls } from "./recalls.ts";
+import { type Answer, judge, type Verdict } from "./retry.ts";
 import type { Settler } from "./settle.ts";
 import { claimAcrossWorkspaces } from "./store.ts";
 
-/** An attempt under way. Answers null when it was aborted. */
+/** An attempt under way. One that is aborted answers `withdrawn`. */
 export interface Attempt {
-  readonly answer: Promise<Answer | null>;
+  readonly answer: Promise<Answer>;
   abort(): void;
 }
 
@@ -43,11 +44,15 @@ interface Flight {
 const TICK_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 250;
 
-/** Claims jobs for this node and sees each through one attempt: claim, carry, judge, settle. */
+/**
+ * Claims jobs for this node and sees each through one attempt: claim, carry, judge, settle. An attempt that is broken off gives
+ * its job back; if the job is gone or somebody else's by then, that moves nothing.
+ */
 export class Dispatcher implements Outlet {
   readonly #options: DispatcherOptions;
   readonly #lanes: Lanes;
   readonly #flights = new Map<JobId, Flight>();
+  readonly #recalls = new Recalls();
   #claiming = false;
   #again = false;
   #draining = false;
@@ -75,7 +80,7 @@ export class Dispatcher implements Outlet {
 
   take(jobs: StartedJob[]): void {
     for (const { workspaceId, nodeId, inserted, input } of jobs) {
-      this.#start({
+      this.#startIfStillHeld(this.#recalls.now, {
         workspaceId,
         laneId: inserted.laneId,
         id: input.id,
@@ -111,11 +116,13 @@ export class Dispatcher implements Outlet {
 
   /** Ends the attempt of a job that was cancelled, if it is under way here. */
   abort(id: JobId): void {
+    this.#recalls.add(id, this.#options.clock.elapsedMs());
     this.#flights.get(id)?.attempt.abort();
   }
 
   /** Ends the attempts of a lane that is no more. */
   abortLane(laneId: LaneId): void {
+    this.#recalls.add(laneId, this.#options.clock.elapsedMs());
     for (const { claim, attempt } of this.#flights.values()) if (claim.laneId === laneId) attempt.abort();
   }
 
@@ -168,66 +175,73 @@ export class Dispatcher implements Outlet {
 
   /** One claim over all lanes that have room and work. Answers whether another may bring more. */
   async #claimOnce(): Promise<boolean> {
-    const nodeId = this.#options.lease.heldBy;
-    if (nodeId === null || this.#draining) return false;
-    const shares = this.#lanes.shares(this.#options.clock.elapsedMs());
-    if (shares.length === 0) return false;
+    const nodeId = this.nodeId;
+    const shares = nodeId === null ? [] : this.#lanes.shares(this.#options.clock.elapsedMs());
+    if (nodeId === null || shares.length === 0) return false;
+    const sent = this.#recalls.now;
     const claimed = await claimAcrossWorkspaces(this.#options.db, nodeId, shares.map(({ lane, take }) => ({ ...lane, take })));
-    const got = new Map<LaneId, number>();
-    for (const row of claimed) {
-      got.set(row.lane_id, (got.get(row.lane_id) ?? 0) + 1);
-      this.#start({
-        workspaceId: row.workspace_id,
-        laneId: row.lane_id,
-        id: row.id,
-        nodeId,
-        attempt: row.attempt,
-        attempts: row.attempts,
-        spared: row.spared,
-        backoffDelayMs: row.backoff_delay_ms,
-        payload: row.payload,
-        tag: row.tag,
-        createdAt: row.created_at,
-        startedAt: row.started_at,
-        revision: row.revision,
-      });
+    const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
+    for (const claim of claimed) {
+      const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
+      brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
+      this.#startIfStillHeld(sent, claim);
     }
-    for (const share of shares) this.#lanes.claimed(share, got.get(share.lane.laneId) ?? 0);
-    return claimed.length > 0;
+    for (const share of shares) {
+      const { jobs, payloadLength } = brought.get(share.lane.laneId) ?? { jobs: 0, payloadLength: 0 };
+      this.#lanes.claimed(share, jobs, payloadLength);
+    }
+    return claimed.length > 0 || shares.length === MOST_LANES_A_CLAIM;
+  }
+
+  /** Much can happen while a claim is under way: a cancel (I4), a lost lease (I3), a drain. Then the job goes back unstarted. */
+  #startIfStillHeld(sent: number, claim: Claim): void {
+    if (this.nodeId === claim.nodeId && !this.#recalls.holds(claim, sent)) this.#start(claim);
+    else this.#settle(claim, { kind: "giveBack" }, 0);
   }
 
   #start(claim: Claim): void {
-    const { clock, carrier } = this.#options;
+    const { clock, emit } = this.#options;
     const startedMs = clock.elapsedMs();
-    const attempt = carrier.start(claim);
+    const attempt = this.#carry(claim);
     this.#flights.set(claim.id, { claim, attempt });
     this.#lanes.started(claim, startedMs);
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
-    attempt.answer.then(
-      (answer) => this.#land(claim, answer, startedMs),
-      (error) => {
-        this.#options.emit("callback_broke", { jobId: claim.id, error });
-        this.#land(claim, { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." }, startedMs);
-      },
-    );
+    attempt.answer
+      .catch((error: unknown): Answer => {
+        emit("callback_broke", { jobId: claim.id, error });
+        return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };
+      })
+      .then((answer) => this.#land(claim, answer, startedMs));
   }
 
-  #land(claim: Claim, answer: Answer | null, startedMs: number): void {
-    const { clock, random, settler, emit } = this.#options;
+  /** One job that cannot be carried must not cost the others of its claim their start. */
+  #carry(claim: Claim): Attempt {
+    try {
+      return this.#options.carrier.start(claim);
+    } catch (error) {
+      return { answer: Promise.reject(error), abort: () => {} };
+    }
+  }
+
+  #land(claim: Claim, answer: Answer, startedMs: number): void {
+    const { clock, random, emit } = this.#options;
     const nowMs = clock.elapsedMs();
+    const tookMs = nowMs - startedMs;
     this.#flights.delete(claim.id);
     this.#lanes.ended(claim, nowMs);
-    if (answer) {
-      const verdict = judge(answer, claim, random.fraction());
-      const tookMs = nowMs - startedMs;
-      emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome: verdict.kind, tookMs, inFlight: this.#flights.size });
-      void settler.add(claim, verdict, tookMs).then(() => {
-        if (verdict.kind === "retry") this.dueAt(clock.nowMs() + verdict.waitMs);
-        if (verdict.kind === "giveBack") this.wake([claim]);
-      });
-    }
+    const verdict = judge(answer, claim, random.fraction());
+    emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome: verdict.kind, tookMs, inFlight: this.#flights.size });
+    this.#settle(claim, verdict, tookMs);
     this.#claimSoon();
     this.#tellLanded();
+  }
+
+  #settle(claim: Claim, verdict: Verdict, tookMs: number): void {
+    const { settler, clock } = this.#options;
+    void settler.add(claim, verdict, tookMs).then(() => {
+      if (verdict.kind === "retry") this.dueAt(clock.nowMs() + verdict.waitMs);
+      if (verdict.kind === "giveBack") this.wake([claim]);
+    });
   }
 
   #tick(): void {

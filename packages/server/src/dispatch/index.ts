@@ -6,5 +6,5 @@ export * from "./rescue.ts";
 export type { Answer } from "./retry.ts";
 export * from "./routes.ts";
 export * from "./settle.ts";
-export { findLanesWithWorkAcrossWorkspaces } from "./store.ts";
+export { findLanesWithWorkAcrossWorkspaces, forgetNodes } from "./store.ts";
 export * from "./wake.ts";

@@ -11,6 +11,8 @@ export interface Lane extends LaneKey {
   /** Most attempts of this lane under way at once, on this node, while its endpoint answers quickly. */
   window: number;
   lastAnswerMs: number;
+  /** Mean length of the payloads that the last claim brought. */
+  payloadLength: number;
 }
 
 const FIRST_WINDOW = 256;
@@ -18,8 +20,10 @@ const FIRST_WINDOW = 256;
 const STALL_MS = 100;
 /** A lane whose last answer is no older than this is busy. */
 const BUSY_MS = 20;
-const MOST_LANES_A_CLAIM = 128;
+export const MOST_LANES_A_CLAIM = 128;
 const MOST_JOBS_A_CLAIM = 500;
+/** Of payloads, in characters: a claim of a thousand large jobs would fill the memory. */
+const MOST_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
 
 /**
  * Shares a node's attempts out over lanes. Two rules keep one lane's flood or hanging endpoint from costing others anything:
@@ -43,7 +47,7 @@ export class Lanes {
   get(key: LaneKey): Lane {
     let lane = this.#lanes.get(key.laneId);
     if (!lane) {
-      lane = { ...key, inFlight: 0, ready: false, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0 };
+      lane = { ...key, inFlight: 0, ready: false, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, payloadLength: 0 };
       this.#lanes.set(key.laneId, lane);
     }
     return lane;
@@ -70,19 +74,10 @@ export class Lanes {
     if (lane.inFlight === 0 && !lane.ready) this.#lanes.delete(key.laneId);
   }
 
-  /** How many more attempts of the lane may start. */
-  room(lane: Lane): number {
-    return this.#limit(lane) - lane.inFlight;
-  }
-
-  #limit(lane: Lane): number {
-    return Math.min(lane.window, this.#capacity - this.#inFlight);
-  }
-
   /** A busy lane waits until a quarter of it is free: few large claims cost the database far less than many small ones. */
   #worthClaiming(lane: Lane, nowMs: number): boolean {
-    const room = this.room(lane);
-    return lane.ready && room > 0 && (room * 4 >= this.#limit(lane) || nowMs - lane.lastAnswerMs > BUSY_MS);
+    const room = this.#roomOf(lane, this.#level([lane]));
+    return lane.ready && room > 0 && (room * 3 >= lane.inFlight || nowMs - lane.lastAnswerMs > BUSY_MS);
   }
 
   /** A wider window for each lane that is full of attempts nobody answers. */
@@ -100,18 +95,35 @@ export class Lanes {
       if (this.#worthClaiming(lane, nowMs)) open.push(lane);
       if (open.length === MOST_LANES_A_CLAIM) break;
     }
-    const free = Math.min(this.#capacity - this.#inFlight, MOST_JOBS_A_CLAIM);
-    const share = Math.max(1, Math.floor(free / open.length));
-    return open.map((lane) => {
+    const level = this.#level(open);
+    const share = Math.max(1, Math.floor(MOST_JOBS_A_CLAIM / open.length));
+    let free = this.#capacity - this.#inFlight;
+    return open.flatMap((lane) => {
       // To the end of the line: the next claim begins with those that had no turn in this one.
       this.#lanes.delete(lane.laneId);
       this.#lanes.set(lane.laneId, lane);
-      return { lane, take: Math.min(share, this.room(lane)), wakes: lane.wakes };
+      const fitting = Math.max(1, Math.floor(MOST_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength)));
+      const take = Math.min(share, this.#roomOf(lane, level), fitting, free);
+      free -= take;
+      return take < 1 ? [] : [{ lane, take, wakes: lane.wakes }];
     });
   }
 
+  /** A lane with nothing under way may start one job however many others there are, as long as anything is free. */
+  #roomOf(lane: Lane, level: number): number {
+    const least = lane.inFlight === 0 && this.#inFlight < this.#capacity ? 1 : 0;
+    return Math.max(least, Math.min(lane.window, level) - lane.inFlight);
+  }
+
+  /** How far lanes that are filled together may each be filled, so that as much as each has stays free. */
+  #level(open: readonly Lane[]): number {
+    const theirs = open.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    return Math.floor((this.#capacity - this.#inFlight + theirs) / (open.length + 1));
+  }
+
   /** Takes note of what a claim brought: a lane that gave less than asked is empty, unless it was woken meanwhile. */
-  claimed({ lane, take, wakes }: { lane: Lane; take: number; wakes: number }, got: number): void {
+  claimed({ lane, take, wakes }: { lane: Lane; take: number; wakes: number }, got: number, payloadLength = 0): void {
+    if (got > 0) lane.payloadLength = payloadLength / got;
     if (got < take && lane.wakes === wakes) lane.ready = false;
     if (!lane.ready && lane.inFlight === 0) this.#lanes.delete(lane.laneId);
   }

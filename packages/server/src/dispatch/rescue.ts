@@ -1,7 +1,7 @@
 import type { LastError } from "@tidemill/contract";
 import type { Db, EmitEvent } from "#kernel";
 import type { LaneKey } from "./claim.ts";
-import { forgetNodes, takeBackAcrossWorkspaces } from "./store.ts";
+import { takeBackAcrossWorkspaces } from "./store.ts";
 
 /** A job that this many nodes in a row were lost with is taken for their killer. Source: design §6. */
 const MOST_LOSSES = 3;
@@ -20,9 +20,8 @@ export async function rescueAcrossWorkspaces(db: Db, emit: EmitEvent, onWaiting:
       emit("jobs_rescued", { count });
       onWaiting(taken.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id })));
     }
-    if (count < MOST_ROWS) break;
+    if (count < MOST_ROWS) return;
   }
-  await forgetNodes(db);
 }
 
 /** Gives back what a stopping node still holds, without using an attempt. */

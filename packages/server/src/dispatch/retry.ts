@@ -14,7 +14,7 @@ export type Answer =
       readonly forGood: boolean;
     }
   | { readonly kind: "unreachable"; readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT">; readonly message: string }
-  /** Nobody was asked: the queue lost its handler's address after the claim. */
+  /** Nobody's answer counts: the attempt was broken off, or the queue lost its handler's address after the claim. */
   | { readonly kind: "withdrawn" };
 
 /** What becomes of the job. */

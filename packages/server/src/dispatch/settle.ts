@@ -82,6 +82,7 @@ function refusalOf(claim: Claim, verdict: Exclude<Verdict, { kind: "complete" }>
     to: STATE_AFTER[verdict.kind],
     waitMs: verdict.kind === "retry" ? verdict.waitMs : 0,
     error: verdict.kind === "giveBack" ? null : JSON.stringify(verdict.error),
+    errorCode: verdict.kind === "giveBack" ? null : verdict.error.code,
   };
 }
 

@@ -1,29 +1,14 @@
-import type { JobState } from "@tidemill/contract";
+import type { AttemptError, JobState } from "@tidemill/contract";
 import type { JobKey } from "#jobs";
-import { type Db, type JobId, plainArray, row, rows, sql, textArray, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
-import type { LaneKey } from "./claim.ts";
-
-interface ClaimedRow {
-  workspace_id: WorkspaceId;
-  lane_id: LaneId;
-  id: JobId;
-  attempt: number;
-  attempts: number;
-  spared: number;
-  backoff_delay_ms: number;
-  payload: string;
-  tag: string | null;
-  created_at: Timestamp;
-  started_at: Timestamp;
-  revision: number;
-}
+import type { Claim, LaneKey } from "./claim.ts";
 
 /**
  * Claims up to `take` due jobs of each lane for a node whose lease holds, highest priority first, oldest first. Rows that
  * another node is claiming are passed over. Leans on job_claimable.
  */
-export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (LaneKey & { take: number })[]): Promise<ClaimedRow[]> =>
+export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (LaneKey & { take: number })[]): Promise<Claim[]> =>
   rows(
     db,
     sql`
@@ -48,7 +33,8 @@ export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (L
       update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = moment()
       from picked
       where job.workspace_id = picked.workspace_id and job.lane_id = picked.lane_id and job.id = picked.id
-      returning job.workspace_id, job.lane_id, job.id, attempt, attempts, spared, backoff_delay_ms, payload, tag, created_at, started_at, revision`,
+      returning job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, node_id as "nodeId", attempt, attempts, spared,
+        backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt", revision`,
   );
 
 /** Lanes that have claimable jobs, found by one look per lane however many jobs wait in it. Leans on job_claimable. */
@@ -125,6 +111,7 @@ export interface NotCompleted extends Settled {
   readonly waitMs: number;
   /** `last_error` as JSON text; null leaves it as it was. */
   readonly error: string | null;
+  readonly errorCode: AttemptError | null;
 }
 
 /** Puts jobs back to wait, or into the dead-letter queue. An attempt after which a job just waits again is spared. Answers how many claims were still true. */
@@ -135,7 +122,7 @@ export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotComple
       sql`
         with moved as (
           update job j set state = s.state, node_id = null, node_losses = 0, last_error = coalesce(s.error, last_error),
-            spared = spared + (s.state = 'waiting')::int,
+            error_code = coalesce(s.error_code, j.error_code), spared = spared + (s.state = 'waiting')::int,
             run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
             finished_at = case when s.state = 'failed' then moment() end,
             attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
@@ -143,8 +130,9 @@ export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotComple
             ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.nodeId))}::bigint[],
             ${plainArray(settled.map((one) => one.attempt))}::int[],
             ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
-            ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
-            as s (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, error, log_entry)
+            ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
+            ${textArray(settled.map((one) => one.logEntry))}::text[])
+            as s (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, error, error_code, log_entry)
           where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
             and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
           returning j.workspace_id, j.lane_id, j.state
@@ -177,10 +165,10 @@ export const takeBackAcrossWorkspaces = (
           state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${mostLosses} then 'failed' else 'waiting' end::job_state,
           finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${mostLosses} then moment() end,
           node_id = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
-          last_error = coalesce(${error}, last_error),
+          last_error = coalesce(${error}, last_error), error_code = coalesce(${error}::json ->> 'code', error_code),
           attempts_log = concat_ws(',', nullif(attempts_log, ''), json_build_object('attempt', attempt, 'started_at',
             to_char(started_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-            'duration_ms', extract(milliseconds from moment() - started_at), 'outcome', ${outcome}::text,
+            'duration_ms', round((extract(epoch from moment() - started_at) * 1000)::numeric, 2), 'outcome', ${outcome}::text,
             'status', null, 'error', ${error}::json, 'worker', null)::text)
         from held where j.workspace_id = held.workspace_id and j.lane_id = held.lane_id and j.id = held.id
         returning j.workspace_id, j.lane_id, j.state
@@ -191,9 +179,12 @@ export const takeBackAcrossWorkspaces = (
       select workspace_id, lane_id, state, count(*) as jobs from moved group by workspace_id, lane_id, state`,
   );
 
-/** Moves delayed jobs that have come due into the claimable set. Leans on job_due. */
-export const moveDueAcrossWorkspaces = (db: Db, most: number): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; jobs: number }[]> =>
-  rows(
+/**
+ * Moves delayed jobs that have come due into the claimable set, and tells when the next one is due: milliseconds from now, null
+ * when none is delayed. Leans on job_due.
+ */
+export async function moveDueAcrossWorkspaces(db: Db, most: number): Promise<{ moved: number; lanes: LaneKey[]; nextInMs: number | null }> {
+  const found = await rows<{ workspace_id: WorkspaceId | null; lane_id: LaneId | null; jobs: number; next_ms: number | null }>(
     db,
     sql`
       with due as (
@@ -204,19 +195,18 @@ export const moveDueAcrossWorkspaces = (db: Db, most: number): Promise<{ workspa
         where j.workspace_id = due.workspace_id and j.lane_id = due.lane_id and j.id = due.id
         returning j.workspace_id, j.lane_id
       )
-      select workspace_id, lane_id, count(*) as jobs from moved group by workspace_id, lane_id`,
+      select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms from moved group by workspace_id, lane_id
+      union all
+      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8 from job
+        where state = 'delayed' and run_at > moment() order by run_at limit 1)`,
   );
-
-/** Milliseconds until the next delayed job is due; null when there is none. Leans on job_due. */
-export const nextDueInMs = async (db: Db): Promise<number | null> =>
-  (
-    await row<{ ms: number }>(
-      db,
-      sql`
-        select (extract(epoch from run_at - moment()) * 1000)::float8 as ms from job
-        where state = 'delayed' order by run_at limit 1`,
-    )
-  )?.ms ?? null;
+  const lanes = found.flatMap(({ workspace_id, lane_id }) => (workspace_id && lane_id ? [{ workspaceId: workspace_id, laneId: lane_id }] : []));
+  return {
+    moved: found.reduce((sum, { jobs }) => sum + jobs, 0),
+    lanes,
+    nextInMs: found.find(({ next_ms }) => next_ms !== null)?.next_ms ?? null,
+  };
+}
 
 /** What a node's lease statements answer: its own id, the other live nodes, and the database's time. */
 export interface LeaseRow {

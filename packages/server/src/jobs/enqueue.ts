@@ -38,8 +38,12 @@ export interface StartedJob {
   readonly input: JobToInsert;
 }
 
-const MOST_ROWS = 500;
+/** Most weight of one statement: a job counts as one, and as one more for each 8 kB of its payload. */
+const MOST_WEIGHT = 500;
+const BYTES_OF_WEIGHT = 8_000;
 const WRITERS = 1;
+
+const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }) => sum + 1 + Math.floor(payload.length / BYTES_OF_WEIGHT), 0);
 
 /** Takes jobs in: what arrives while a write is under way is written together with the next one (I1). */
 export class Enqueuer {
@@ -56,7 +60,7 @@ export class Enqueuer {
     this.#outlet = options.outlet;
     this.#emit = options.emit;
     this.#mostWaiting = options.mostWaiting;
-    this.#batcher = new Batcher({ most: MOST_ROWS, writers: WRITERS, weigh: ({ jobs }) => jobs.length, write: (requests) => this.#writeGroup(requests) });
+    this.#batcher = new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests) });
   }
 
   /**

@@ -118,12 +118,12 @@ export async function insertJobsAcrossWorkspaces(db: Db, nodeId: number | null, 
     const lane = laneOf[index] ?? 0;
     const laneId = Number(inserted.lanes[lane]) as LaneId;
     if (laneId === 0) return null;
-    return own.map(({ id, attempts, backoffDelayMs }) => ({
+    return own.map(({ id, attempts, backoffDelayMs, runAtMs }) => ({
       laneId,
       state: "waiting",
       attempts: attempts ?? inserted.attempts[lane] ?? 0,
       backoffDelayMs: backoffDelayMs ?? inserted.backoffs[lane] ?? 0,
-      runAt: inserted.at,
+      runAt: runAtMs === null ? inserted.at : toMoment(runAtMs),
       createdAt: inserted.at,
       revision: inserted.revisions[lane] ?? 0,
       ...fates.get(id),

@@ -33,23 +33,23 @@ export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<St
         where t.workspace_id = ${workspace_id} and t.lane_id = ${id}
           and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
       ), head as (
-        (select priority, run_at from job
+        (select priority, greatest(run_at, created_at) as due from job
           where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting'
           order by priority desc, run_at, id limit 1)
         union all
-        select next.priority, next.run_at from head cross join lateral (
-          select priority, run_at from job
+        select next.priority, next.due from head cross join lateral (
+          select priority, greatest(run_at, created_at) as due from job
           where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and priority < head.priority
           order by priority desc, run_at, id limit 1) next
       ), latency as (
-        select percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from finished_at - run_at) * 1000) as ms
+        select percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from finished_at - greatest(run_at, created_at)) * 1000) as ms
         from (
-          select finished_at, run_at, state from job_history
+          select finished_at, run_at, created_at, state from job_history
           where workspace_id = ${workspace_id} and lane_id = ${id} and expires_at > moment()
           order by id desc limit 1000) newest
         where state = 'completed' and finished_at > moment() - interval '1 minute'
       )
-      select live.*, finished.*, (select extract(epoch from moment() - min(run_at))::float8 from head) as oldest_waiting_seconds,
+      select live.*, finished.*, (select extract(epoch from moment() - min(due))::float8 from head) as oldest_waiting_seconds,
         latency.ms[1] as p50, latency.ms[2] as p99
       from live, finished, latency`,
   );

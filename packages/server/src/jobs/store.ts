@@ -47,7 +47,7 @@ export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
           case when g.state <> 'active' then attempts_log else
             concat_ws(',', nullif(attempts_log, ''), json_build_object('attempt', attempt, 'started_at',
               to_char(started_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-              'duration_ms', extract(milliseconds from moment() - started_at), 'outcome', 'cancelled',
+              'duration_ms', round((extract(epoch from moment() - started_at) * 1000)::numeric, 2), 'outcome', 'cancelled',
               'status', null, 'error', null, 'worker', null)::text) end,
           coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from gone g join workspace w on w.id = g.workspace_id

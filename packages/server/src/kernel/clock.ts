@@ -36,9 +36,12 @@ export function parseMoment(text: string): number | null {
   return Number(day) <= daysInMonth ? ms : null;
 }
 
+/** The three forms of an HTTP date (RFC 9110, §5.6.7) start with a weekday; the oldest leaves out that it is GMT. */
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+
 /** Milliseconds since 1970 of an HTTP date, or null. */
 export function parseHttpDate(text: string): number | null {
-  const ms = Date.parse(text);
+  const ms = HTTP_DATE.test(text) ? Date.parse(text.endsWith(" GMT") ? text : `${text} GMT`) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }
 

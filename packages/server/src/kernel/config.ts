@@ -103,7 +103,7 @@ export const SETTINGS = {
     "TIDEMILL_CALLBACKS_IN_FLIGHT", integer({ min: 2 }), 4_096, "Most callbacks that one node has under way; one queue gets at most half.",
   ),
   enqueueBacklog: setting(
-    "TIDEMILL_ENQUEUE_BACKLOG", integer({ min: 1_000 }), 20_000, "Jobs that may wait to be written before enqueue answers 503.",
+    "TIDEMILL_ENQUEUE_BACKLOG", integer({ min: 1_000 }), 20_000, "Jobs that may wait to be written before enqueue answers 503; one counts once more for each 8 kB.",
   ),
 } as const satisfies Record<string, Setting<never> | Setting<number> | Setting<string> | Setting<string | null> | Setting<readonly string[]>>;
 

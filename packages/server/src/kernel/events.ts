@@ -17,7 +17,6 @@ const SEVERITIES: Record<string, Severity> = {
   postgres_stopped: "info",
   jobs_rescued: "warn",
   node_lease_lost: "warn",
-  settle_lost_race: "warn",
   postgres_died: "warn",
   postgres_restart_failed: "error",
   postgres_left_running: "warn",

@@ -100,6 +100,49 @@ test.for([["fast", "fast"], ["immediate", "killed"]] as const)(
   },
 );
 
+test("a database that falls silent keeps no request hanging, and is taken up again", async ({ stage }) => {
+  const wire = await stage.wire(await stage.database());
+  const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_STATEMENT_TIMEOUT_MS: "500" });
+  const { client } = node;
+  const handler = await stage.handler();
+  const queue = await client.queue("mails", handler.url);
+
+  wire.holdAnswers();
+  const requests = [client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 }), client.api("GET", "/v1/queues"), client.api("GET", "/readyz")];
+  expect(await client.status("/healthz")).toBe(200);
+  for (const reply of await Promise.all(requests)) {
+    expect(reply).toMatchObject({ status: 503, body: { error: { code: "UNAVAILABLE", details: {} } } });
+    expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);
+  }
+  wire.release();
+  await until(async () => (await client.status("/readyz")) === 200, "the node to be ready again");
+  const id = await client.enqueue(queue);
+  await until(async () => (await client.job(queue, id)).state === "completed", "a job to complete");
+  expect(node.ended).toBeNull();
+});
+
+/** Makes a name stand for two addresses of this machine, as "localhost" does on most. */
+const TWO_ADDRESSES = `
+  import dns from "node:dns";
+  const { lookup } = dns;
+  const both = [{ address: "127.0.0.1", family: 4 }, { address: "::1", family: 6 }];
+  dns.lookup = (name, options, done) => name !== "two.addresses" ? lookup(name, options, done)
+    : options.all ? done(null, both) : done(null, both[0].address, both[0].family);
+  (await import("node:module")).syncBuiltinESMExports();`;
+
+test("a database whose name has two addresses is away when both refuse", async ({ stage }) => {
+  const wire = await stage.wire(await stage.database());
+  const node = await stage.node({
+    DATABASE_URL: wire.url("two.addresses"),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TWO_ADDRESSES)}`,
+  });
+  expect(await node.client.status("/readyz")).toBe(200);
+  await wire.close();
+  for (const path of ["/readyz", "/v1/queues"]) {
+    expect(await node.client.api("GET", path)).toMatchObject({ status: 503, body: { error: { code: "UNAVAILABLE" } } });
+  }
+});
+
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** The UUID in a TypeID: Crockford's base 32, most significant digit first. */

@@ -1,13 +1,15 @@
-import { createServer, createConnection, type Server, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
+
+/** A statement that was carried out: its text and PostgreSQL's word for what it did ("UPDATE 5"). */
+interface Done {
+  readonly text: string;
+  readonly tag: string;
+}
+
+type Matches = (done: Done) => boolean;
 
 /** Messages of PostgreSQL that are part of a statement's answer; the answer is whole with the next `Z` (ready for query). */
 const OF_AN_ANSWER = new Set(["1", "2", "C", "D", "I", "T", "n", "t"]);
-
-interface Line {
-  readonly node: Socket;
-  readonly database: Socket;
-}
 
 /**
  * The wire between a node and its database, which a test can hold up or cut. It knows PostgreSQL's messages well enough to
@@ -18,9 +20,9 @@ export class Wire {
   readonly #socket: string;
   readonly #database: string;
   readonly #lines = new Set<Line>();
-  readonly #held: (() => void)[] = [];
-  #holding = false;
-  #cut: { tag: RegExp; done: () => void } | undefined;
+  #holdsAnswers = false;
+  #holdsQuestions = false;
+  #trap: { matches: Matches; spring: (line: Line) => void } | undefined;
 
   private constructor(socket: string, database: string) {
     this.#socket = socket;
@@ -41,73 +43,143 @@ export class Wire {
   }
 
   /** Keeps back all that the database says. What the node asks still arrives and is carried out. */
-  hold(): void {
-    this.#holding = true;
+  holdAnswers(): void {
+    this.#holdsAnswers = true;
   }
 
-  /** Hands over what was kept back. */
+  /** Keeps back all that the node says. */
+  holdQuestions(): void {
+    this.#holdsQuestions = true;
+  }
+
+  /** Hands over what was kept back, and all that follows. */
   release(): void {
-    this.#holding = false;
-    for (const hand of this.#held.splice(0)) hand();
+    this.#holdsAnswers = false;
+    this.#holdsQuestions = false;
+    for (const line of this.#lines) line.release();
   }
 
-  /** Breaks the connection of the next statement whose command tag matches ("UPDATE 5"), after its commit and before its answer. */
-  cutAnswer(tag: RegExp): Promise<void> {
-    return new Promise((done) => {
-      this.#cut = { tag, done };
-    });
+  /** Breaks the connection of the next statement that matches after its commit and before its answer. */
+  cutAnswer(matches: Matches): Promise<void> {
+    return this.#set(matches, (line) => line.break());
+  }
+
+  /** Holds answers from that of the next statement on that matches: it was carried out, and the node does not know. */
+  holdAnswersFrom(matches: Matches): Promise<void> {
+    return this.#set(matches, () => this.holdAnswers());
   }
 
   /** Breaks every connection and takes no more. */
   async close(): Promise<void> {
-    for (const line of this.#lines) this.#break(line);
-    await new Promise((resolve) => this.#server.close(resolve));
+    for (const line of this.#lines) line.break();
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #join(node: Socket): void {
-    const database = createConnection(this.#socket);
-    const line = { node, database };
-    this.#lines.add(line);
-    for (const socket of [node, database]) {
-      socket.setNoDelay();
-      socket.on("error", () => this.#break(line));
-      socket.on("close", () => this.#break(line));
-    }
-    node.on("data", (bytes: Buffer) => database.write(bytes));
-    let rest: Buffer = Buffer.alloc(0);
-    let answer: Buffer[] = [];
-    let tags: string[] = [];
-    database.on("data", (bytes: Buffer) => {
-      rest = Buffer.concat([rest, bytes]);
-      while (rest.length >= 5 && rest.length >= 1 + rest.readInt32BE(1)) {
-        const message = rest.subarray(0, 1 + rest.readInt32BE(1));
-        rest = rest.subarray(message.length);
-        const type = String.fromCharCode(message[0] as number);
-        if (type === "C") tags.push(message.toString("latin1", 5, message.length - 1));
-        answer.push(message);
-        if (OF_AN_ANSWER.has(type)) continue;
-        const cut = this.#cut;
-        if (type === "Z" && cut && tags.some((tag) => cut.tag.test(tag))) {
-          this.#cut = undefined;
-          this.#break(line);
-          cut.done();
-          return;
-        }
-        this.#hand(node, Buffer.concat(answer));
-        answer = [];
-        if (type === "Z") tags = [];
-      }
+  #set(matches: Matches, act: (line: Line) => void): Promise<void> {
+    return new Promise((resolve) => {
+      const spring = (line: Line) => {
+        this.#trap = undefined;
+        act(line);
+        resolve();
+      };
+      this.#trap = { matches, spring };
     });
   }
 
-  #hand(node: Socket, bytes: Buffer): void {
-    if (this.#holding) this.#held.push(() => node.write(bytes));
-    else node.write(bytes);
+  #join(node: Socket): void {
+    const line: Line = new Line(node, createConnection(this.#socket), {
+      onDone: (done) => {
+        if (this.#trap?.matches(done)) this.#trap.spring(line);
+      },
+      onEnd: () => this.#lines.delete(line),
+      holdsAnswers: () => this.#holdsAnswers,
+      holdsQuestions: () => this.#holdsQuestions,
+    });
+    this.#lines.add(line);
+  }
+}
+
+/** One connection of the node, and the one to the database that stands for it. */
+class Line {
+  readonly #node: Socket;
+  readonly #database: Socket;
+  readonly #onEnd: () => void;
+  readonly #held: (() => void)[] = [];
+  readonly #texts = new Map<string, string>();
+  #text = "";
+  #broken = false;
+
+  constructor(
+    node: Socket,
+    database: Socket,
+    wire: { onDone: (done: Done) => void; onEnd: () => void; holdsAnswers: () => boolean; holdsQuestions: () => boolean },
+  ) {
+    this.#node = node;
+    this.#database = database;
+    this.#onEnd = wire.onEnd;
+    for (const socket of [node, database]) {
+      socket.setNoDelay();
+      socket.on("error", () => this.break());
+      socket.on("close", () => this.break());
+    }
+    let tag = "";
+    let answer: Buffer[] = [];
+    const questions = messages(true, (type, message) => this.#learn(type, message));
+    const answers = messages(false, (type, message) => {
+      answer.push(message);
+      if (type === "C") tag = text(message, 5);
+      if (OF_AN_ANSWER.has(type)) return;
+      if (type === "Z" && tag !== "") wire.onDone({ text: this.#text, tag });
+      this.#pass(node, Buffer.concat(answer), wire.holdsAnswers());
+      answer = [];
+      if (type === "Z") tag = "";
+    });
+    node.on("data", (bytes: Buffer) => {
+      questions(bytes);
+      this.#pass(database, bytes, wire.holdsQuestions());
+    });
+    database.on("data", answers);
   }
 
-  #break(line: Line): void {
-    this.#lines.delete(line);
-    line.node.destroy();
-    line.database.destroy();
+  release(): void {
+    for (const pass of this.#held.splice(0)) pass();
   }
+
+  break(): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    this.#node.destroy();
+    this.#database.destroy();
+    this.#onEnd();
+  }
+
+  #pass(to: Socket, bytes: Buffer, held: boolean): void {
+    if (held || this.#held.length > 0) this.#held.push(() => to.write(bytes));
+    else if (!this.#broken) to.write(bytes);
+  }
+
+  /** Remembers which text the statement has that is run now: by itself (Q), or prepared under a name (P) and bound (B). */
+  #learn(type: string, message: Buffer): void {
+    if (type === "Q") this.#text = text(message, 5);
+    if (type === "P") this.#texts.set(text(message, 5), text(message, 6 + text(message, 5).length));
+    if (type === "B") this.#text = this.#texts.get(text(message, 6 + text(message, 5).length)) ?? "";
+  }
+}
+
+/** The zero-terminated string at an offset. */
+const text = (message: Buffer, from: number): string => message.toString("latin1", from, message.indexOf(0, from));
+
+/** Puts a stream together to messages: a type, except for a client's first one, and a length that counts itself. */
+function messages(fromClient: boolean, onMessage: (type: string, message: Buffer) => void): (bytes: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0);
+  let typeLength = fromClient ? 0 : 1;
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    while (rest.length >= typeLength + 4 && rest.length >= typeLength + rest.readInt32BE(typeLength)) {
+      const message = rest.subarray(0, typeLength + rest.readInt32BE(typeLength));
+      rest = rest.subarray(message.length);
+      onMessage(typeLength === 0 ? "" : String.fromCharCode(message[0] as number), message);
+      typeLength = 1;
+    }
+  };
 }

@@ -33,8 +33,8 @@ export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed)
     $5::int, 0, 3, 1000, ${runAt}, moment(), case when $7::boolean then moment() end, $6::text, $8::text, '{}', ''`;
   const text = FINISHED.includes(state)
     ? `insert into job_history (${columns}, finished_at, expires_at) select ${fields}, ${finishedAt}, ${expiresAt} from generate_series(1, $9) returning id`
-    : `insert into job (${columns}, finished_at, node_id)
-       select ${fields}, case when $3::job_state = 'failed' then ${finishedAt} end, $10::bigint from generate_series(1, $9) returning id`;
+    : `insert into job (${columns}, finished_at, error_code, node_id)
+       select ${fields}, case when $3::job_state = 'failed' then ${finishedAt} end, $8::json ->> 'code', $10::bigint from generate_series(1, $9) returning id`;
   const put = await database.query<{ id: JobId }>(text, FINISHED.includes(state) ? values : [...values, nodeId]);
   return put.map(({ id }) => id);
 }

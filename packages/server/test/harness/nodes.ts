@@ -1,5 +1,5 @@
 import { test as base } from "./engine.ts";
-import { newWorkspace, Service, startTestNode, until } from "./service.ts";
+import { Service, startTestNode, until } from "./service.ts";
 
 /** As `test`, with a node that was started with these environment variables. */
 export const testWith = (settings: Record<string, string>) =>
@@ -13,18 +13,15 @@ export const testWith = (settings: Record<string, string>) =>
 export const NEVER_POLL = { TIDEMILL_POLL_EVERY_MS: "3600000" };
 
 /**
- * As `test`, with a second node on the same database that speaks for the same workspace. Both know of each other when the
- * test begins.
+ * Starts a node beside the one of `service`, on the same database and for the same workspace. Both know of each other when this
+ * answers.
  */
-export const testWithTwo = (settings: Record<string, string> = {}, second: Record<string, string> = settings) =>
-  testWith(settings).extend("other", async ({ database, clock, node, service }, { onCleanup }) => {
-    const renewals = () => database.query<{ lease_until: Date }>("select lease_until from node where lease_until > now() order by id");
-    const before = (await renewals())[0]?.lease_until;
-    const other = await startTestNode(database, clock, second);
-    onCleanup(() => other.stop());
-    // The first one renews its lease when it hears of the other, and then knows that it has a peer.
-    await until(async () => (await renewals())[0]?.lease_until.getTime() !== before?.getTime(), `${node.url} to hear of the other node`);
-    return new Service(other, database, clock, { id: service.workspaceId, key: service.key });
-  });
-
-export { newWorkspace, until };
+export async function joinedBy(service: Service, settings: Record<string, string> = {}): Promise<Service> {
+  const { database, clock, key, workspaceId: id } = service;
+  const renewed = async () => (await database.query<{ at: Date }>("select lease_until as at from node where lease_until > now() order by id"))[0]?.at.getTime();
+  const before = await renewed();
+  const other = new Service(await startTestNode(database, clock, settings), database, clock, { id, key });
+  // The first one renews its lease when it hears of the other, and then knows that it has a peer.
+  await until(async () => (await renewed()) !== before, "the first node to hear of the other");
+  return other;
+}

@@ -60,7 +60,9 @@ export class Program {
 
   /** Waits for the end of the program, at most as long as `until` waits. */
   async end(): Promise<Ending> {
-    await until(() => this.ended !== null, `the end of process ${this.pid}, which wrote:\n${this.stdout}${this.stderr}`);
+    await until(() => this.ended !== null, "a process to end").catch((error: Error) => {
+      throw new Error(`${error.message} It wrote:\n${this.stdout}${this.stderr}`);
+    });
     return this.#ending;
   }
 
@@ -84,12 +86,9 @@ export class Program {
 
 /** A node as a process of its own: `tidemill up`. */
 export class NodeProcess extends Program {
-  readonly #settings: Settings;
-
   constructor(settings: Settings, runAs?: RunAs) {
     const defaults = { TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0", TIDEMILL_BOOTSTRAP_KEY: KEY, TIDEMILL_LOG_LEVEL: "info" };
     super(["up"], { ...defaults, ...settings }, runAs);
-    this.#settings = settings;
   }
 
   /** Waits until the node serves. Fails with what it wrote when it ends instead. */
@@ -110,11 +109,6 @@ export class NodeProcess extends Program {
   /** The key that a first start shows; null where there is none. */
   get shownKey(): string | null {
     return /^ {2}Key {6}(svc_ws_\S+)$/m.exec(this.stdout)?.[1] ?? null;
-  }
-
-  /** Starts another node with the same settings. */
-  again(settings: Settings = {}): Promise<NodeProcess> {
-    return new NodeProcess({ ...this.#settings, ...settings }).ready();
   }
 
   #shown(label: string): string {

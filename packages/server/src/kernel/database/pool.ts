@@ -85,8 +85,11 @@ export class Database implements Db {
       client.release();
       return result;
     } catch (error) {
-      // Closing the connection undoes the transaction, whatever state it was in.
-      client.release(true);
+      // Where even undoing fails, closing the connection undoes it.
+      await client.query("rollback").then(
+        () => client.release(),
+        () => client.release(true),
+      );
       throw translate(error);
     } finally {
       client.off("error", broken);

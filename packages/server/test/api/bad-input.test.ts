@@ -1,0 +1,202 @@
+import { describe, expect } from "vitest";
+import { bodySchemaOf, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
+import { type Bad, complaintsAbout } from "../harness/problem.ts";
+import { type Service, test } from "../harness/service.ts";
+
+/** JSON texts, not values: 1e400 and lone surrogates must go out as they are written here. */
+type Texts = readonly string[];
+
+const text = (length: number): string => `"${"x".repeat(length)}"`;
+const NO_TEXT = ["7", "true", "null", "[]", "{}"];
+const UNSTORABLE = [String.raw`"a\u0000b"`, String.raw`"\ud800"`, String.raw`"a\udfffb"`];
+const NO_INTEGER = ["1.5", '"1"', '""', "true", "null", "[]", "{}", "1e400", "-1e400", "9223372036854775808", "-9223372036854775809", "1e308"];
+const NO_BOOLEAN = ['"true"', "1", "0", "null", "[]", "{}"];
+const NO_OBJECT = ["7", '"{}"', "true", "null", "[]"];
+const NO_MOMENT = [
+  ...NO_TEXT, '""', '"now"', '"2026-11-21"', '"2026-11-21T12:00:00"', '"2026-02-30T12:00:00Z"', '"2026-11-21T25:00:00Z"', '"2026-13-01T00:00:00Z"',
+  '"1969-12-31T23:59:59Z"', '"2026-11-21T12:00:00+16:00"', '"-infinity"', '"infinity"', String.raw`"2026-11-21T12:00:00Z\u0000"`, text(1_000),
+];
+
+const options = {
+  "defaultJobOptions": NO_OBJECT,
+  "defaultJobOptions.attempts": [...NO_INTEGER, "0", "-1", "101"],
+  "defaultJobOptions.backoff": NO_OBJECT,
+  "defaultJobOptions.backoff.type": [...NO_TEXT, '"linear"', '""'],
+  "defaultJobOptions.backoff.delay": [...NO_INTEGER, "-1", "86400001"],
+};
+const settings = {
+  callback_url: [
+    ...NO_TEXT.filter((one) => one !== "null"), ...UNSTORABLE, '""', '"example.com/x"', '"/x"', '"ftp://example.com/"', '"javascript:1"', '"file:///etc/passwd"',
+    '"http://"', '"http://u:p@example.com/"', '"http://u@example.com/"', '"http://example.com/#f"', '"http://exa mple.com/"', String.raw`"http://example.com/\n"`,
+    String.raw`"http://example.com/\u0000"`, String.raw`"http://example.com/\ud800"`, '"http://[::1/"', '"http://example.com:99999/"', `"http://example.com/${"x".repeat(2_048)}"`,
+  ],
+  callback_headers: [
+    ...NO_OBJECT, '{"a":7}', '{"a":null}', '{"a":["x"]}', '{"":"x"}', '{"a b":"x"}', '{"a:":"x"}', String.raw`{"a\u0000":"x"}`, '{"é":"x"}',
+    '{"Host":"x"}', '{"content-length":"1"}', '{"Transfer-Encoding":"x"}', '{"X-Service-Signature":"x"}', '{"connection":"x"}',
+    String.raw`{"a":"x\r\ny: z"}`, String.raw`{"a":"\u0000"}`, '{"a":"€"}', String.raw`{"a":"\ud800"}`, `{"a":${text(4_097)}}`, `{${text(257)}:"x"}`,
+    `{${Array.from({ length: 51 }, (_, n) => `"h${n}":"x"`).join()}}`,
+  ],
+  callback_timeout: [...NO_INTEGER, "0", "-1", "901"],
+  paused: NO_BOOLEAN,
+  ...options,
+};
+const job = {
+  delay: [...NO_INTEGER, "-1", "31536001"],
+  run_at: [...NO_MOMENT, '"2027-11-22T12:00:01Z"', '"9999-12-31T23:59:59Z"'],
+  tag: [...NO_TEXT, ...UNSTORABLE, '""', text(129)],
+  priority: [...NO_INTEGER, "-101", "101"],
+  concurrencyKey: [...NO_TEXT, ...UNSTORABLE, '""', text(257)],
+  attempts: [...NO_INTEGER, "0", "-1", "101"],
+  backoff: NO_OBJECT,
+  "backoff.type": [...NO_TEXT, '"linear"'],
+  "backoff.delay": [...NO_INTEGER, "-1", "86400001"],
+};
+const filter = { tag: [...NO_TEXT, ...UNSTORABLE, text(129)] };
+const deadLetters = { ...filter, queue: [...NO_TEXT, ...UNSTORABLE], error: [...NO_TEXT, '"NOPE"', '"timeout"', '""'] };
+
+/**
+ * What each operation with a JSON body takes, and for each field what it refuses there. `around` puts a job among others, so
+ * that one bad job refuses them all.
+ */
+interface Row {
+  readonly good: Record<string, string>;
+  readonly fields: Record<string, Texts>;
+  readonly around?: { readonly before: string; readonly after: string; readonly path: string };
+}
+const ROWS: Record<string, Row> = {
+  createQueue: {
+    good: { name: '"fine"' },
+    fields: {
+      ...settings,
+      name: [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '".a"', '"_a"', '"a b"', '"a/b"', '"é"', String.raw`"a\n"`, text(129)],
+      type: [...NO_TEXT, '"nope"', '""'],
+    },
+  },
+  patchQueue: { good: {}, fields: { ...settings, rotate_callback_secret: NO_BOOLEAN } },
+  enqueueJob: { good: { payload: "1" }, fields: { ...job, payload: [] } },
+  enqueueBatch: { good: { payload: "1" }, fields: { ...job, payload: [] }, around: { before: '{"jobs":[{"payload":1},', after: "]}", path: "jobs[1]." } },
+  retryAll: { good: {}, fields: { ...filter, failed_before: NO_MOMENT, failed_after: NO_MOMENT } },
+  retryDeadLetters: { good: {}, fields: deadLetters },
+  purgeDeadLetters: { good: {}, fields: deadLetters },
+};
+const ids = Object.keys(ROWS);
+
+async function setUp(service: Service, id: string): Promise<{ operation: Operation; row: Row; body: (members: string) => string; bad: (body: string | Buffer, more?: Partial<Bad>) => Bad }> {
+  const operation = (await operationsOf(service)).find((one) => one.id === id) as Operation;
+  const path = pathOf(operation, { name: await service.queue() });
+  const row = ROWS[id] as Row;
+  const { before, after } = row.around ?? { before: "", after: "" };
+  const body = (members: string) => `${before}{${members}}${after}`;
+  return { operation, row, body, bad: (sent, more = {}) => ({ method: operation.method, path, body: sent, ...more }) };
+}
+
+/** The members of a good body but for one, which is given another text at its path; `undefined` leaves it out. */
+function members(good: Record<string, string>, path: string, value: string | undefined): string {
+  const [name = "", ...deeper] = path.split(".");
+  const rest = Object.entries(good).filter(([other]) => other !== name);
+  const nested = value && deeper.reduceRight((inner, one) => `{"${one}":${inner}}`, value);
+  return [...rest, ...(nested === undefined ? [] : [[name, nested]])].map(([key, one]) => `"${key}":${one}`).join();
+}
+
+/** The paths of all fields of an object's schema, "backoff.delay" among them. */
+const fieldsOf = ({ properties = {} }: Schema): string[] =>
+  Object.entries(properties as Record<string, Schema>).flatMap(([name, schema]) => [name, ...fieldsOf(schema).map((inner) => `${name}.${inner}`)]);
+
+const objectSchema = (operation: Operation): Schema => {
+  const schema = bodySchemaOf(operation);
+  return schema.anyOf ? schema.anyOf.find((one: Schema) => one.type === "array").items : schema;
+};
+
+test("every operation with a body has its row, and every field of it", async ({ service }) => {
+  const documented = (await operationsOf(service)).filter(({ requestBody }) => requestBody).map((operation) => [operation.id, fieldsOf(objectSchema(operation)).sort()]);
+  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(ids.map((id) => [id, Object.keys(ROWS[id]?.fields ?? {}).sort()])));
+});
+
+describe.each(ids)("%s refuses", (id) => {
+  test("every value that a field does not take, naming the field", async ({ service }) => {
+    const { row, body, bad } = await setUp(service, id);
+    const requests = Object.entries(row.fields).flatMap(([path, values]) =>
+      values.map((value) => bad(body(members(row.good, path, value)), { names: `${row.around?.path ?? ""}${path}` })),
+    );
+    expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+  });
+
+  test("unknown fields at every depth, with the field that was probably meant", async ({ service }) => {
+    const { operation, row, body, bad } = await setUp(service, id);
+    const at = row.around?.path ?? "";
+    const misspelt = fieldsOf(objectSchema(operation)).map((path) => {
+      const name = path.split(".").at(-1);
+      return bad(body(members(row.good, `${path}x`, "1")), { names: `${at}${path}x`, says: `did you mean "${name}"?` });
+    });
+    const required = Object.keys(row.good).map((path) => {
+      const { [path]: _, ...others } = row.good;
+      return bad(body(members(others, `${path}x`, "1")), { names: `${at}${path}x`, says: `did you mean "${path}"?` });
+    });
+    const strange = ["toString", "hasOwnProperty", "constructor", "quite-another"].map((name) =>
+      bad(body(members(row.good, name, "1")), { names: `${at}${name}`, says: "is not a known field" }),
+    );
+    expect(await complaintsAbout(service, "VALIDATION_ERROR", [...misspelt, ...required, ...strange])).toEqual([]);
+  });
+
+  test("members that would poison a prototype, spelled with escapes too", async ({ service }) => {
+    const { row, body, bad } = await setUp(service, id);
+    const poison = ['"__proto__":{"polluted":1}', '"__proto__":null', String.raw`"\u005f_proto__":{}`, '"constructor":{"prototype":{"polluted":1}}', '"x":{"__proto__":1}'];
+    const good = members(row.good, "", undefined);
+    expect(await complaintsAbout(service, "VALIDATION_ERROR", poison.map((one) => bad(body([good, one].filter(Boolean).join()))))).toEqual([]);
+    expect({}).not.toHaveProperty("polluted");
+  });
+
+  test("a field given twice when its last value is bad", async ({ service }) => {
+    const { row, body, bad } = await setUp(service, id);
+    const [name, values] = Object.entries(row.fields).find(([path, texts]) => !path.includes(".") && texts.length > 0) as [string, Texts];
+    const twice = [members(row.good, "", undefined), `"${name}":1`, `"${name}":${values[0]}`].filter(Boolean).join();
+    expect(await complaintsAbout(service, "VALIDATION_ERROR", [bad(body(twice))])).toEqual([]);
+  });
+});
+
+test.for(ids.filter((id) => Object.keys((ROWS[id] as Row).good).length > 0))("%s says which required field is missing", async (id, { service }) => {
+  const { row, body, bad } = await setUp(service, id);
+  const missing = Object.keys(row.good).map((path) => bad(body(members(row.good, path, undefined)), { names: `${row.around?.path ?? ""}${path}`, says: "is required" }));
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", missing)).toEqual([]);
+});
+
+test("a job is due either after a delay or at a moment", async ({ service }) => {
+  const path = `/v1/queues/${await service.queue()}/jobs`;
+  const both = { method: "POST", path, body: '{"payload":1,"delay":1,"run_at":"2026-11-21T13:00:00Z"}', names: "run_at", says: "delay" };
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", [both])).toEqual([]);
+});
+
+test("a batch is an array of 1 to 1,000 jobs, bare or as `jobs`, and one bad job refuses all", async ({ service }) => {
+  const path = `/v1/queues/${await service.queue()}/jobs/batch`;
+  const jobs = (count: number) => `[${Array.from({ length: count }, () => '{"payload":1}').join()}]`;
+  const bodies: [string, string][] = [
+    ["[]", ""], ['{"jobs":[]}', "jobs"], [jobs(1_001), ""], [`{"jobs":${jobs(1_001)}}`, "jobs"], ['{"jobs":{}}', "jobs"], ['{"jobs":null}', "jobs"], ["{}", "jobs"],
+    ['{"payload":1}', "jobs"], ['[{"payload":1},7]', "[1]"], ['[{"payload":1},null]', "[1]"], ['[{"payload":1},{}]', "[1].payload"], ['[[{"payload":1}]]', "[0]"],
+    ['{"jobs":[{"payload":1}],"job":1}', "job"], ['{"jobs":[{"payload":1}],"jobs":[{}]}', "jobs[0].payload"],
+  ];
+  const requests = bodies.map(([body, names]) => ({ method: "POST", path, body, names }));
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("the last values before each limit are taken", async ({ service }) => {
+  const queue = (settings: Record<string, unknown>) => service.ok("POST", "/v1/queues", settings);
+  await queue({ name: `a${"-._x".repeat(31)}xyz`, callback_timeout: 1, defaultJobOptions: { attempts: 1, backoff: { delay: 0 } } });
+  const name = "9";
+  await queue({ name, callback_timeout: 900, defaultJobOptions: { attempts: 100, backoff: { type: "exponential", delay: 86_400_000 } } });
+  const headers = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`h${n}`, n === 0 ? "x".repeat(4_096) : ""]));
+  const callback_url = `http://example.com/${"x".repeat(2_048 - "http://example.com/".length)}`;
+  expect(await service.ok("PATCH", `/v1/queues/${name}`, { callback_headers: headers, callback_url, paused: true })).toMatchObject({ callback_headers: headers, callback_url });
+  const jobs = [
+    { payload: null, delay: 0, priority: -100, attempts: 1, backoff: { delay: 0 }, tag: "x", concurrencyKey: "x" },
+    { payload: null, delay: 31_536_000, priority: 100, attempts: 100, backoff: { delay: 86_400_000 }, tag: "😀".repeat(64), concurrencyKey: "é".repeat(256) },
+    { payload: null, run_at: "2027-11-21T12:00:00Z" },
+    { payload: null, run_at: "1970-01-01T00:00:00+15:59" },
+  ];
+  const { jobs: made } = await service.ok("POST", `/v1/queues/${name}/jobs/batch`, jobs);
+  expect(made).toMatchObject([
+    { priority: -100, attempts: 1, tag: "x", concurrencyKey: "x" },
+    { priority: 100, attempts: 100, tag: jobs[1]?.tag, concurrencyKey: jobs[1]?.concurrencyKey, run_at: "2027-11-21T12:00:00.000Z" },
+    { run_at: "2027-11-21T12:00:00.000Z", state: "delayed" },
+    { state: "waiting" },
+  ]);
+});

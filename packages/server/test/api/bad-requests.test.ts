@@ -1,0 +1,150 @@
+import { METHODS } from "node:http";
+import { JOB_STATES } from "@tidemill/contract";
+import { expect } from "vitest";
+import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
+import { exchange } from "../harness/exchange.ts";
+import { type Bad, complaintsAbout, everythingStored, faultsOf } from "../harness/problem.ts";
+import { type Service, test } from "../harness/service.ts";
+
+const NOT_UTF8 = ["%ff", "%zz", "%", "%4", "%ED%A0%80", "%C0%80", "%F4%90%80%80"];
+
+/** What no operation takes for its path parameters. A new parameter needs its row. */
+const PATHS: Record<string, readonly string[]> = {
+  name: ["", "-a", ".a", "_a", "a%20b", "a%2Fb", "a%00b", "%00", "%C3%A9", "a%0Ab", "%F0%9F%98%80", "..%2F..", "x".repeat(129), "x".repeat(600), "x".repeat(8_000), ...NOT_UTF8],
+  id: [
+    "x", "job_", "job_1", "1", "job_01kajv3k4ve6nsd9z5kgtzx0rW", "job_01kajv3k4ve6nsd9z5kgtzx0rwx", "job_81kajv3k4ve6nsd9z5kgtzx0rw", "JOB_01kajv3k4ve6nsd9z5kgtzx0rw",
+    "run_01kajv3k4ve6nsd9z5kgtzx0rw", "01kajv3k4ve6nsd9z5kgtzx0rw", "job_01kajv3k4ve6nsd9z5kgtzx0r%00", "019aa5b1-cc9b-7196-8a6b-e59c21afe818", "x".repeat(600), "job_01kajv3k4ve6nsd9z5kgtzx0rw%27--", ...NOT_UTF8,
+  ],
+};
+
+/** What no operation takes for its query parameters. */
+const TEXTS = ["%00", "a%00b", "a,%00", ...NOT_UTF8];
+const QUERIES: Record<string, readonly string[]> = {
+  limit: ["", "0", "-1", "101", "1.5", "1e1", "0x10", "%205", "5%20", "+5", "ten", "null", "true", "1,2", "1e400", "9223372036854775808", "%D9%A5", ...NOT_UTF8],
+  cursor: ["", "-1", "nope!", "a.b", "..%2F", "1%20or%201", "%27", "{}", "x".repeat(257), "job_01kajv3k4ve6nsd9z5kgtzx0rW", "zzzzzzzzzzz", ...TEXTS],
+  state: ["", "nope", "Waiting", "waiting,", ",waiting", "waiting,nope", "waiting%20", "waiting;failed", ...TEXTS],
+  error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
+  tag: TEXTS,
+  queue: TEXTS,
+};
+
+interface Spoilt extends Partial<Bad> {
+  readonly query?: string;
+  readonly values?: Record<string, string>;
+}
+
+/** Every operation, and what makes a request to one: good but for what spoils it. */
+async function asked(service: Service): Promise<{ operations: Operation[]; bad: (operation: Operation, spoilt?: Spoilt) => Bad }> {
+  const name = await service.queue();
+  return {
+    operations: await operationsOf(service),
+    bad: (operation, { query = "", values = {}, ...more } = {}) => {
+      const path = pathOf(operation, { name, ...values }) + query;
+      return { method: operation.method, path, ...(operation.requestBody && { body: "{}" }), ...more };
+    },
+  };
+}
+
+test("every path and query parameter has its row here", async ({ service }) => {
+  const parameters = (await operationsOf(service)).flatMap((one) => one.parameters);
+  const named = (where: string) => [...new Set(parameters.filter((one) => one.in === where).map(({ name }) => name))].sort();
+  expect({ path: named("path"), query: named("query") }).toEqual({ path: Object.keys(PATHS).sort(), query: Object.keys(QUERIES).sort() });
+});
+
+test("a path with a malformed name or id is refused", async ({ service }) => {
+  const { operations, bad } = await asked(service);
+  const requests = operations.flatMap((operation) =>
+    operation.parameters
+      .filter((one) => one.in === "path")
+      .flatMap(({ name }) => {
+        // The values are encoded already, or are meant not to be.
+        const { path } = bad(operation, { values: { [name]: "HERE" } });
+        return (PATHS[name] ?? []).map((value) => bad(operation, { path: path.replace("HERE", value) }));
+      }),
+  );
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("a list's malformed parameter is refused by its name", async ({ service }) => {
+  const { operations, bad } = await asked(service);
+  const requests = operations.flatMap((operation) =>
+    operation.parameters
+      .filter((one) => one.in === "query")
+      .flatMap(({ name }) => (QUERIES[name] ?? []).map((value) => bad(operation, { query: `?${name}=${value}`, names: NOT_UTF8.includes(value) ? "" : name }))),
+  );
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("a cursor of another list is refused", async ({ service }) => {
+  await service.queue();
+  const queue = await service.queue();
+  await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, [{ payload: 1 }, { payload: 2 }]);
+  const { next_cursor: ofQueues } = await service.ok("GET", "/v1/queues?limit=1");
+  const { next_cursor: ofJobs } = await service.ok("GET", `/v1/queues/${queue}/jobs?limit=1`);
+  const requests = [
+    { method: "GET", path: `/v1/queues?cursor=${ofJobs}`, names: "cursor" },
+    { method: "GET", path: `/v1/queues/${queue}/jobs?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/dlq?cursor=${ofQueues}`, names: "cursor" },
+  ];
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("an unknown state is refused with the states that there are", async ({ service }) => {
+  const path = `/v1/queues/${await service.queue()}/jobs?state=done`;
+  const requests = JOB_STATES.map((state) => ({ method: "GET", path, names: "state", says: state }));
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("an unknown query parameter of a list is refused, with the one that was probably meant", async ({ service }) => {
+  const { operations, bad } = await asked(service);
+  const requests = operations.flatMap((operation) => {
+    const names = operation.parameters.filter((one) => one.in === "query").map(({ name }) => name);
+    if (names.length === 0) return [];
+    const misspelt = names.map((name) => bad(operation, { query: `?${name}x=1`, names: `${name}x`, says: `did you mean "${name}"?` }));
+    return [...misspelt, ...["__proto__", "constructor", "offset"].map((name) => bad(operation, { query: `?${name}=1`, names: name, says: "is not a known field" }))];
+  });
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("an operation that takes no body refuses one that says something", async ({ service }) => {
+  const { operations, bad } = await asked(service);
+  const bodyless = operations.filter(({ method, requestBody }) => !requestBody && method !== "GET");
+  expect(bodyless.map(({ id }) => id).sort()).toEqual(["deleteJob", "deleteQueue", "retryJob"]);
+  const requests = bodyless.flatMap((operation) => [
+    bad(operation, { body: '{"delay":5}', names: "delay", says: "is not a known field" }),
+    ...["[]", "7", "null", "{", '{"__proto__":{}}'].map((body) => bad(operation, { body })),
+    bad(operation, { body: "{}", headers: { "content-type": "text/plain" }, names: "content-type" }),
+  ]);
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("a path answers 405 to every method that it has not got, and Allow has those that it has", async ({ service }) => {
+  const { operations, bad } = await asked(service);
+  const before = await everythingStored(service.database);
+  for (const path of new Set(operations.map((one) => one.path))) {
+    const of = operations.filter((one) => one.path === path);
+    const allowed = of.map(({ method }) => method);
+    // HEAD comes with GET: RFC 9110.
+    if (allowed.includes("GET")) allowed.push("HEAD");
+    for (const method of METHODS.filter((one) => one !== "CONNECT" && !allowed.includes(one))) {
+      const { path: to } = bad(of[0] as Operation);
+      const reply = await exchange(service.node.url, { method, path: to, headers: { authorization: `Bearer ${service.key}` } });
+      expect([method, to, reply.headers.get("allow")?.split(", ").sort(), reply.status]).toEqual([method, to, allowed.sort(), 405]);
+      if (method !== "HEAD") expect([method, to, ...faultsOf(reply, "METHOD_NOT_ALLOWED")]).toEqual([method, to]);
+    }
+  }
+  expect(await everythingStored(service.database)).toEqual(before);
+});
+
+test("HEAD answers as GET does, without the body", async ({ service }) => {
+  await service.queue();
+  const [got, head] = await Promise.all([service.api("GET", "/v1/queues"), service.api("HEAD", "/v1/queues")]);
+  expect(head).toMatchObject({ status: 200, text: "" });
+  expect(head.headers.get("content-length")).toBe(got.headers.get("content-length"));
+});
+
+test("a path that there is not is 404", async ({ service }) => {
+  const paths = ["/", "/v1", "/v1/", "/v1/nope", "/v2/queues", "/V1/queues", "/v1/queues/a/b/c/d", "//v1/queues", "/v1/queues/../dlq", "/admin/v1/workspaces", "/metrics", "*"];
+  const requests = paths.flatMap((path) => ["GET", "POST", "DELETE"].map((method) => ({ method, path })));
+  expect(await complaintsAbout(service, "NOT_FOUND", requests)).toEqual([]);
+});

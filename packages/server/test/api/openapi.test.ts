@@ -1,0 +1,142 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { RouteOptions } from "fastify";
+import { describe, expect } from "vitest";
+import { createApi } from "#http";
+import { systemRandom } from "#kernel";
+import { mountPublic, type PublicApp } from "../../src/app.ts";
+import { FORMATS } from "../../src/http/formats.ts";
+import { type Media, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
+import { STATUS } from "../harness/problem.ts";
+import { test } from "../harness/service.ts";
+
+/** Strict: a keyword or a format that is not known is an error, not passed over. */
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: FORMATS });
+
+/** The routes that a server really has, asked of its router as they are mounted. */
+async function mountedRoutes(): Promise<string[]> {
+  const mounted: RouteOptions[] = [];
+  const api = createApi({ findPrincipal: async () => null, operatorToken: null }, () => {}, systemRandom);
+  api.addHook("onRoute", (route) => void mounted.push(route));
+  await mountPublic(api, { version: "0.0.0" } as PublicApp);
+  await api.ready();
+  await api.close();
+  return mounted
+    .filter(({ url, config }) => url.startsWith("/v1/") && config?.allow === undefined)
+    .flatMap(({ url, method }) => [method].flat().map((one) => `${one} ${url.replace(/:(\w+)/g, "{$1}")}`))
+    .filter((route) => !route.startsWith("HEAD "));
+}
+
+const mediaOf = ({ requestBody, responses }: Operation): [string, Media][] => [
+  ...Object.entries(requestBody?.content ?? {}).map(([type, media]): [string, Media] => [`request ${type}`, media]),
+  ...Object.entries(responses).flatMap(([status, { content = {} }]) => Object.entries(content).map(([type, media]): [string, Media] => [`${status} ${type}`, media])),
+];
+
+describe("GET /doc", () => {
+  test("is served to anyone, as JSON of OpenAPI 3.1", async ({ service }) => {
+    const { status, headers, body } = await service.api("GET", "/doc", undefined, { authorization: "" });
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+    expect(body.openapi).toMatch(/^3\.1\.\d+$/);
+  });
+
+  test("is valid by the official OpenAPI schema", async ({ service }) => {
+    const { body } = await service.api("GET", "/doc");
+    const validator = new Validator();
+    expect(await validator.validate(body)).toEqual({ valid: true });
+    expect(validator.version).toBe("3.1");
+    delete body.info.title;
+    expect(await validator.validate(body)).toMatchObject({ valid: false });
+  });
+
+  test("has every /v1 route that the server has, and no other", async ({ service }) => {
+    const documented = (await operationsOf(service)).map(({ method, path }) => `${method} ${path}`);
+    expect(documented.length).toBeGreaterThan(0);
+    expect(documented.sort()).toEqual((await mountedRoutes()).sort());
+  });
+
+  test("has every route of the specification that the server has to have by now", async ({ service }) => {
+    const documented = (await operationsOf(service)).map(({ method, path }) => `${method} ${path}`);
+    expect(documented).toEqual(
+      expect.arrayContaining([
+        "GET /v1/queues", "POST /v1/queues", "GET /v1/queues/{name}", "PATCH /v1/queues/{name}", "DELETE /v1/queues/{name}", "POST /v1/queues/{name}/retry-all",
+        "POST /v1/queues/{name}/jobs", "POST /v1/queues/{name}/jobs/batch", "GET /v1/queues/{name}/jobs", "GET /v1/queues/{name}/jobs/{id}",
+        "DELETE /v1/queues/{name}/jobs/{id}", "POST /v1/queues/{name}/jobs/{id}/retry", "GET /v1/dlq", "POST /v1/dlq/retry", "POST /v1/dlq/purge",
+      ]),
+    );
+  });
+
+  test("is shown to people at /docs", async ({ service }) => {
+    const { status, headers, text } = await service.api("GET", "/docs", undefined, { authorization: "" });
+    expect([status, headers.get("content-type")]).toEqual([200, expect.stringContaining("text/html")]);
+    expect(text).toContain("swagger-ui");
+  });
+});
+
+describe("every operation", () => {
+  test("has an id of its own, a summary, a tag that is explained, and asks for a workspace key", async ({ service }) => {
+    const { body } = await service.api("GET", "/doc");
+    const explained = (body.tags as { name: string; description: string }[]).filter(({ description }) => description).map(({ name }) => name);
+    expect(body.components.securitySchemes).toMatchObject({ workspaceKey: { type: "http", scheme: "bearer" } });
+    const operations = await operationsOf(service);
+    expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
+    for (const { id, summary, tags = [], security } of operations) {
+      expect({ id, summary, tags: tags.length > 0 && tags.every((tag) => explained.includes(tag)), security }).toEqual({
+        id: expect.stringMatching(/^[a-z][A-Za-z]+$/), summary: expect.stringMatching(/^\S.*\S$/), tags: true, security: [{ workspaceKey: [] }],
+      });
+    }
+  });
+
+  test("explains each parameter, with an example that fits", async ({ service }) => {
+    for (const { id, path, parameters } of await operationsOf(service)) {
+      expect([id, parameters.filter((one) => one.in === "path").map(({ name }) => name)]).toEqual([id, [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)]);
+      for (const { name, required, description, schema, example, ...parameter } of parameters) {
+        expect([id, name, description]).toEqual([id, name, expect.stringMatching(/\S/)]);
+        expect([id, name, ajv.validate(schema, example), ajv.errors]).toEqual([id, name, true, null]);
+        if (parameter.in === "path") expect(required).toBe(true);
+      }
+    }
+  });
+
+  test("has an example that fits for its body and for each answer's", async ({ service }) => {
+    for (const operation of await operationsOf(service)) {
+      for (const [where, { schema, example }] of mediaOf(operation)) {
+        expect([operation.id, where, example]).toEqual([operation.id, where, expect.anything()]);
+        expect([operation.id, where, ajv.validate(schema, example), ajv.errors]).toEqual([operation.id, where, true, null]);
+      }
+    }
+  });
+
+  test("says of each answer what it means, and that it carries X-Request-Id; only 204 has no body", async ({ service }) => {
+    for (const { id, responses } of await operationsOf(service)) {
+      for (const [status, { description, headers, content }] of Object.entries(responses)) {
+        expect([id, status, description]).toEqual([id, status, expect.not.stringMatching(/^Default Response$|^\s*$/)]);
+        expect([id, status, headers]).toEqual([id, status, expect.objectContaining({ "X-Request-Id": expect.anything() })]);
+        expect([id, status, Object.keys(content ?? {})]).toEqual([id, status, status === "204" ? [] : ["application/json"]]);
+      }
+    }
+  });
+
+  test("documents errors under the status of their code", async ({ service }) => {
+    for (const { id, responses } of await operationsOf(service)) {
+      for (const [status, { content }] of Object.entries(responses).filter(([one]) => Number(one) >= 400)) {
+        const { error } = content?.["application/json"]?.example as { error: { code: keyof typeof STATUS } };
+        expect([id, status]).toEqual([id, String(STATUS[error.code])]);
+      }
+    }
+  });
+
+  test("documents what each can answer: malformed, no key, a fault, no database; a role too low where it changes something; too large where it has a body", async ({ service }) => {
+    for (const { id, method, path, requestBody, responses } of await operationsOf(service)) {
+      const needed = ["400", "401", "500", "503", ...(method === "GET" ? [] : ["403"]), ...(requestBody ? ["413"] : []), ...(path.includes("{") ? ["404"] : [])];
+      expect([id, Object.keys(responses)]).toEqual([id, expect.arrayContaining(needed)]);
+    }
+  });
+
+  test("takes its own examples", async ({ service }) => {
+    for (const operation of await operationsOf(service)) {
+      const query = new URLSearchParams(operation.parameters.filter((one) => one.in === "query").map(({ name, example }): [string, string] => [name, String(example)]));
+      const { status, text } = await service.api(operation.method, `${pathOf(operation)}?${query}`, operation.requestBody?.content["application/json"]?.example);
+      expect([operation.id, status, text.slice(0, 200)]).toEqual([operation.id, expect.toSatisfy((one: number) => one < 300 || one === 404), expect.anything()]);
+    }
+  });
+});

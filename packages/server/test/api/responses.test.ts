@@ -1,0 +1,185 @@
+import { ERRORS } from "@tidemill/contract";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, inject } from "vitest";
+import { FORMATS } from "../../src/http/formats.ts";
+import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
+import { Wire } from "../harness/database-wire.ts";
+import { exchange } from "../harness/exchange.ts";
+import { STATUS } from "../harness/problem.ts";
+import { newWorkspace, type Reply, Service, startTestNode, test } from "../harness/service.ts";
+
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, formats: FORMATS });
+
+/** The schema with every object closed: a reply has no field that /doc does not name. */
+const closed = (schema: Schema): Schema => {
+  if (typeof schema !== "object" || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(closed);
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  return inner.type === "object" && inner.properties ? { additionalProperties: false, ...inner } : inner;
+};
+
+/** In what a reply differs from what is documented. */
+function differences(reply: Reply, status: string, { headers = {}, content = {} }: DocumentedResponse): unknown[] {
+  const found: unknown[] = [];
+  if (String(reply.status) !== status) return [`answered ${reply.status}: ${reply.text.slice(0, 300)}`];
+  for (const [name, { schema }] of Object.entries(headers)) {
+    const value = reply.headers.get(name);
+    if (value === null || !ajv.validate(schema, schema.type === "integer" ? Number(value) : value)) found.push(`header ${name}: ${value}`);
+  }
+  const [media] = Object.entries(content);
+  if (!media) return reply.text === "" && !reply.headers.has("content-type") ? found : [...found, `a body: ${reply.text}`];
+  const [type, { schema }] = media;
+  if (reply.headers.get("content-type") !== `${type}; charset=utf-8`) found.push(`content type ${reply.headers.get("content-type")}`);
+  if (!ajv.validate(closed(schema), reply.body)) found.push(...(ajv.errors ?? []));
+  if (reply.status >= 400 && ERRORS[reply.body.error.code as keyof typeof ERRORS]?.status !== reply.status) found.push(`code ${reply.body.error.code}`);
+  return found;
+}
+
+type Ask = (service: Service, operation: Operation) => Promise<Reply>;
+
+/** Sends the operation's documented example, or `body`, with values for its path. */
+const ask = (service: Service, operation: Operation, { values = {}, body, headers = {}, query = "" }: { values?: Record<string, string>; body?: unknown; headers?: Record<string, string>; query?: string } = {}): Promise<Reply> =>
+  service.api(operation.method, pathOf(operation, values) + query, body ?? operation.requestBody?.content["application/json"]?.example, headers);
+
+/** A job in each place where one can be: done with a result, in the dead-letter queue, put off, cancelled, waiting. */
+async function jobs(service: Service): Promise<Record<"completed" | "failed" | "delayed" | "cancelled" | "waiting", { id: string; name: string }>> {
+  const good = await service.handler({ answers: { status: 200, headers: { "content-type": "application/json" }, body: '{"sent":[1,null]}' } });
+  const bad = await service.handler({ answers: { status: 500, body: "no" } });
+  const name = await service.queue();
+  const of = async (queue: string, job = {}) => ({ id: (await service.enqueue({ queue, tag: "t", concurrencyKey: "k", ...job })).id as string, name: queue });
+  const [completed, failed] = [await of(good.queue), await of(bad.queue, { attempts: 2 })];
+  await service.untilIdle();
+  const [delayed, cancelled, waiting] = [await of(name, { delay: 60 }), await of(name), await of(name)];
+  await service.ok("DELETE", `/v1/queues/${name}/jobs/${cancelled.id}`);
+  return { completed, failed, delayed, cancelled, waiting };
+}
+
+const everyJob: Ask[] = (["completed", "failed", "delayed", "cancelled", "waiting"] as const).map(
+  (state): Ask => async (service, operation) => ask(service, operation, { values: (await jobs(service))[state] }),
+);
+const job = (state: keyof Awaited<ReturnType<typeof jobs>>, body?: unknown): Ask => async (service, operation) => ask(service, operation, { values: (await jobs(service))[state], body });
+const queue = (more: Parameters<typeof ask>[2] = {}): Ask => async (service, operation) => ask(service, operation, { values: { name: await service.queue() }, ...more });
+
+/** How each success is come by. */
+const SUCCESSES: Record<string, Ask[]> = {
+  "listQueues 200": [(service, operation) => ask(service, operation), queue(), queue({ query: "?limit=1" })],
+  "createQueue 201": [(service, operation) => ask(service, operation), (service, operation) => ask(service, operation, { body: { name: "plain" } })],
+  "getQueue 200": [queue(), job("completed"), job("failed"), job("waiting")],
+  "patchQueue 200": [queue(), queue({ body: {} }), queue({ body: { callback_url: null } })],
+  "deleteQueue 204": [queue(), job("failed")],
+  "enqueueJob 201": [queue(), queue({ body: { payload: null, delay: 60, tag: "t", concurrencyKey: "k" } })],
+  "enqueueBatch 201": [queue(), queue({ body: [{ payload: null }] })],
+  "listJobs 200": [queue(), ...everyJob],
+  "getJob 200": everyJob,
+  "deleteJob 200": [job("waiting"), job("delayed")],
+  "deleteJob 204": [job("completed"), job("failed"), job("cancelled")],
+  "retryJob 200": [job("failed"), job("cancelled")],
+  "retryAll 200": [queue(), job("failed", {}), job("failed", { tag: "t", failed_before: "2030-01-01T00:00:00Z" })],
+  "listDeadLetters 200": [(service, operation) => ask(service, operation), job("failed")],
+  "retryDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
+  "purgeDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
+};
+
+/** A body over 2 MiB, or over 16 MiB where batches are taken. */
+const oversized = ({ id }: Operation): Buffer => Buffer.alloc((id === "enqueueBatch" ? 16 : 2) * 1024 * 1024 + 1, " ");
+
+/** How each error is come by, for every operation that documents it. */
+const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
+  400: ({ path, parameters, requestBody }) => [
+    ...(path.includes("{") ? [(service: Service, operation: Operation) => ask(service, operation, { values: { name: "-" } })] : []),
+    ...(parameters.some(({ name }) => name === "limit") ? [(service: Service, operation: Operation) => ask(service, operation, { query: "?limit=0" })] : []),
+    ...(requestBody ? [(service: Service, operation: Operation) => ask(service, operation, { body: "{" }), (service: Service, operation: Operation) => ask(service, operation, { body: { nope: 1 } })] : []),
+  ],
+  401: () => [(service, operation) => ask(service, operation, { headers: { authorization: "" } })],
+  403: () => [async (service, operation) => ask(service, operation, { headers: { authorization: `Bearer ${await keyOf(service, "read")}` } })],
+  404: ({ parameters, path }) => [
+    ...(path.includes("{name}") ? [(service: Service, operation: Operation) => ask(service, operation, { values: { name: "absent" } })] : []),
+    ...(parameters.some(({ name }) => name === "id") ? [queue()] : []),
+    ...(path.includes("{") ? [] : [(service: Service, operation: Operation) => ask(service, operation, { body: { queue: "absent" } })]),
+  ],
+  409: ({ id }) =>
+    ({
+      createQueue: [async (service: Service, operation: Operation) => ask(service, operation, { body: { name: await service.queue() } })],
+      retryJob: [job("completed"), job("waiting"), job("delayed")],
+    })[id] ?? [],
+  413: () => [
+    async (service, operation) => {
+      const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
+      return exchange(service.node.url, { method: operation.method, path: pathOf(operation), headers, body: oversized(operation) });
+    },
+  ],
+  500: () => [(service, operation) => ask(service, operation)],
+  503: () => [(service, operation) => ask(service, operation)],
+};
+
+const waysTo = (operation: Operation, status: string): Ask[] => SUCCESSES[`${operation.id} ${status}`] ?? ERRORS_OF[status]?.(operation) ?? [];
+
+async function keyOf(service: Service, role: string): Promise<string> {
+  const headers = { authorization: "Bearer the-operators-own-token", "content-type": "application/json" };
+  const reply = await exchange(service.node.internalUrl, { method: "POST", path: `/admin/v1/workspaces/${service.workspaceId}/keys`, headers, body: JSON.stringify({ name: role, role }) });
+  return reply.body.key;
+}
+
+/** Asks for every documented answer with that status; answers how what came differs from what is documented. */
+async function check(service: Service, operations: readonly Operation[], status: string): Promise<unknown[]> {
+  const faults: unknown[] = [];
+  let asked = 0;
+  for (const operation of operations) {
+    const documented = operation.responses[status];
+    if (!documented) continue;
+    const ways = waysTo(operation, status);
+    if (ways.length === 0) faults.push(`${operation.id} ${status}: nobody asks for it`);
+    for (const way of ways) {
+      const found = differences(await way(service, operation), status, documented);
+      faults.push(...found.map((fault) => [operation.id, status, fault]));
+      asked += 1;
+    }
+  }
+  return asked > 0 ? faults : [`nothing documents ${status}`];
+}
+
+const ASKED = ["200", "201", "204", "400", "401", "403", "404", "409", "413"];
+
+test("no documented status is left out here", async ({ service }) => {
+  const documented = (await operationsOf(service)).flatMap(({ responses }) => Object.keys(responses));
+  expect([...new Set(documented)].sort()).toEqual([...ASKED, "500", "503"]);
+});
+
+test.for(ASKED)("every documented %s is given as it is documented", async (status, { service }) => {
+  expect(await check(service, await operationsOf(service), status)).toEqual([]);
+});
+
+test("every operation answers a fault of ours with 500 and nothing of its inside", async ({ database, clock }) => {
+  const node = await startTestNode(database, clock, { TIDEMILL_LOG_LEVEL: "silent" });
+  const service = new Service(node, database, clock, await newWorkspace(database));
+  const operations = await operationsOf(service);
+  try {
+    await database.query("alter table queue rename to queue_away");
+    await database.query("alter table job rename to job_away");
+    expect(await check(service, operations, "500")).toEqual([]);
+    const { body } = await ask(service, operations[0] as Operation);
+    expect(body).toEqual({ error: { code: "INTERNAL", message: "Something failed on our side.", details: {} } });
+  } finally {
+    await database.query("alter table if exists queue_away rename to queue");
+    await database.query("alter table if exists job_away rename to job");
+    await node.stop();
+  }
+});
+
+test("every operation answers 503 with Retry-After while the database is away", async ({ database, clock }) => {
+  const { host, port } = inject("postgres");
+  const wire = await Wire.to(host, port, database.name);
+  const node = await startTestNode(database, clock, { DATABASE_URL: wire.url(), TIDEMILL_LOG_LEVEL: "silent", TIDEMILL_DRAIN_SECONDS: "0" });
+  const service = new Service(node, database, clock, await newWorkspace(database));
+  const operations = await operationsOf(service);
+  await wire.close();
+  try {
+    expect(await check(service, operations, "503")).toEqual([]);
+  } finally {
+    await node.stop();
+  }
+});
+
+test("the catalogue is the contract's", () => {
+  expect(Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status]))).toEqual(STATUS);
+});

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { CallbackCarrier, type Endpoint, type Endpoints } from "#callbacks";
+import type { Claim } from "#dispatch";
+import type { JobId, WorkspaceId } from "#kernel";
+import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
+import type { LaneId } from "#queues";
+
+const claim: Claim = {
+  workspaceId: "01900000-0000-7000-8000-000000000001" as WorkspaceId, laneId: 1 as LaneId, id: "01900000-0000-7000-8000-000000000002" as JobId,
+  nodeId: 1, attempt: 2, attempts: 3, spared: 1, backoffDelayMs: 1_000, payload: '{"to":"ada"}', tag: null, revision: 1,
+  createdAt: "2026-11-21T12:00:00.000Z", startedAt: "2026-11-21T12:00:00.000Z",
+};
+
+const endpoint: Endpoint = {
+  revision: 1, queue: "emails", host: "example.com", origin: "https://example.com", path: "/hook", headers: {}, timeoutMs: 1_000,
+  key: signingKey("cbs_secret"), blocked: null,
+};
+
+/** A carrier whose clock, endpoints and wire are the test's own. */
+function stage(of: Endpoint | Promise<Endpoint | null>) {
+  const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
+  const sent: { request: Request; done: (response: Response) => void }[] = [];
+  const send = (request: Request, done: (response: Response) => void): Abort => {
+    sent.push({ request, done });
+    return (reason) => done({ kind: "failed", error: reason });
+  };
+  const carrier = new CallbackCarrier({
+    sender: { send }, endpoints: { of: () => of } as unknown as Endpoints, version: "1.2.3",
+    clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
+  });
+  return { carrier, now, sent };
+}
+
+describe("a callback", () => {
+  test("is signed for the moment it leaves, not for the one it was claimed at", async () => {
+    const loading = Promise.withResolvers<Endpoint>();
+    const { carrier, now, sent } = stage(loading.promise);
+    carrier.start(claim);
+    now.ms += 90_000;
+    loading.resolve(endpoint);
+    await loading.promise;
+    const { headers, body } = sent[0]?.request as Request;
+    expect(headers["X-Service-Timestamp"]).toBe("1795262490");
+    expect(headers["X-Service-Signature"]).toBe(sign(endpoint.key, headers["X-Service-Job-Id"] as string, 1_795_262_490, body));
+  });
+
+  test("counts all attempts that are allowed, the spared ones too", () => {
+    const { carrier, sent } = stage(endpoint);
+    carrier.start(claim);
+    expect(JSON.parse(String(sent[0]?.request.body))).toMatchObject({ attempt: 2, attempts: 4 });
+  });
+
+  test("has its time from when it leaves", async () => {
+    const loading = Promise.withResolvers<Endpoint>();
+    const { carrier, now } = stage(loading.promise);
+    const attempt = carrier.start(claim);
+    now.elapsedMs += 5_000;
+    loading.resolve(endpoint);
+    await loading.promise;
+    now.elapsedMs += 999;
+    carrier.sweep();
+    expect(await Promise.race([attempt.answer, "none yet"])).toBe("none yet");
+    now.elapsedMs += 1;
+    carrier.sweep();
+    expect(await attempt.answer).toMatchObject({ kind: "unreachable", code: "TIMEOUT" });
+  });
+
+  test("that is aborted before it leaves never leaves, and answers that it was withdrawn", async () => {
+    const loading = Promise.withResolvers<Endpoint>();
+    const { carrier, sent } = stage(loading.promise);
+    const attempt = carrier.start(claim);
+    attempt.abort();
+    loading.resolve(endpoint);
+    expect(await attempt.answer).toEqual({ kind: "withdrawn" });
+    expect(sent).toEqual([]);
+  });
+
+  test("that is aborted after it left answers that it was withdrawn, whatever comes", async () => {
+    const { carrier, sent } = stage(endpoint);
+    const attempt = carrier.start(claim);
+    attempt.abort();
+    sent[0]?.done({ kind: "answered", status: 200, headers: {}, body: null });
+    expect(await attempt.answer).toEqual({ kind: "withdrawn" });
+  });
+
+  test("is withdrawn when its queue has no address any more", async () => {
+    const { carrier, sent } = stage(Promise.resolve(null));
+    expect(await carrier.start(claim).answer).toEqual({ kind: "withdrawn" });
+    expect(sent).toEqual([]);
+  });
+
+  test("is withdrawn when the address cannot be read", async () => {
+    const { carrier } = stage(Promise.reject(new Error("The database is away.")));
+    expect(await carrier.start(claim).answer).toEqual({ kind: "withdrawn" });
+  });
+
+  test("does not leave for an address that may not be reached", async () => {
+    const { carrier, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
+    expect(await carrier.start(claim).answer).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
+    expect(sent).toEqual([]);
+  });
+});

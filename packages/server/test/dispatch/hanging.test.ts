@@ -1,0 +1,48 @@
+import { describe, expect } from "vitest";
+import { testWith } from "../harness/nodes.ts";
+import { type Service, until } from "../harness/service.ts";
+
+const ROOM = 16;
+const test = testWith({ TIDEMILL_CALLBACKS_IN_FLIGHT: String(ROOM) });
+
+/** A queue with 500 jobs whose handler never answers. */
+async function hangingQueue(service: Service) {
+  const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
+  await service.ok("POST", `/v1/queues/${handler.queue}/jobs/batch`, Array.from({ length: 500 }, (_, payload) => ({ payload })));
+  await until(() => handler.open > 0, "the first attempts");
+  return handler;
+}
+
+async function expectDelivered(service: Service, jobs: number): Promise<void> {
+  const handler = await service.handler();
+  for (let index = 0; index < jobs; index += 1) {
+    await service.untilState(await service.enqueue({ queue: handler.queue }), "completed");
+  }
+  expect(handler.attempts).toHaveLength(jobs);
+}
+
+describe("on a small node, a queue with 500 jobs whose handler hangs", () => {
+  test("does not delay another queue's job, and has at most half of the node", async ({ service }) => {
+    const handler = await hangingQueue(service);
+    await expectDelivered(service, 5);
+    expect(handler.open).toBeLessThanOrEqual(ROOM / 2);
+  });
+
+  test("does not delay a batch of another queue, that has more jobs than there is room for", async ({ service }) => {
+    await hangingQueue(service);
+    const handler = await service.handler();
+    const batch = Array.from({ length: 5 * ROOM }, (_, payload) => ({ payload }));
+    await service.ok("POST", `/v1/queues/${handler.queue}/jobs/batch`, batch);
+    await until(() => handler.received.length === batch.length, "the whole batch");
+  });
+});
+
+test("attempts under way are never more than the node has room for, however many queues have work", async ({ service }) => {
+  const handlers = [];
+  for (let index = 0; index < 2 * ROOM; index += 1) handlers.push(await service.handler({ answers: "hang", callback_timeout: 900, paused: true }));
+  for (const { queue } of handlers) await service.enqueue({ queue });
+  await Promise.all(handlers.map(({ queue }) => service.ok("PATCH", `/v1/queues/${queue}`, { paused: false })));
+  const underWay = async () => (await service.database.query<{ n: number }>("select count(*)::int as n from job where state = 'active'"))[0]?.n ?? 0;
+  await until(async () => (await underWay()) >= ROOM - 1, "the node to be full");
+  expect(await underWay()).toBeLessThanOrEqual(ROOM);
+});

@@ -1,0 +1,169 @@
+import { describe, expect } from "vitest";
+import { LeaseWatch } from "../harness/lease-watch.ts";
+import { until } from "../harness/service.ts";
+import { isClaim, isRenewal } from "../harness/statements.ts";
+import { test } from "../harness/stage.ts";
+
+const LEASE = { TIDEMILL_NODE_LEASE_SECONDS: "2" };
+const LONG = { callback_timeout: 900, defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 20 } } };
+
+describe("a node that is paused for longer than its lease", () => {
+  test("settles nothing that its peer has taken, and goes on under a new lease", async ({ stage }) => {
+    const database = await stage.database();
+    const settings = { DATABASE_URL: database.url, ...LEASE };
+    const paused = await stage.node(settings);
+    // How to answer the first and second attempts of all jobs; the third ones are answered at once.
+    const open: Record<number, ((status: number) => void)[]> = { 1: [], 2: [] };
+    const handler = await stage.handler(({ body: { attempt } }) => new Promise((resolve) => (open[attempt] ? open[attempt].push(resolve) : resolve(200))));
+    const queue = await paused.client.queue("mails", handler.url, LONG);
+    const ids = [await paused.client.enqueue(queue), ...(await paused.client.enqueueMany(queue, 20))];
+    await until(() => open[1]?.length === 21, "the first attempts to be under way");
+    const peer = await stage.node(settings);
+    const watch = LeaseWatch.over((text) => database.query(text));
+    stage.finally(() => watch.stop());
+
+    paused.signal("SIGSTOP");
+    await until(() => open[2]?.length === 21, "the peer to begin the second attempts");
+    // Answers that lie before the paused node when it wakes up.
+    for (const answer of open[1] ?? []) answer(200);
+    paused.signal("SIGCONT");
+    await until(() => paused.logged("node_lease_lost") > 0, "the node to know that its lease is lost");
+    await until(async () => (await database.query("select from node where lease_until > now()")).length === 2, "the node to have a new lease");
+    expect(await peer.client.states(queue)).toMatchObject({ active: 21, completed: 0 });
+    await watch.stop();
+    expect(watch.violations).toEqual([]);
+
+    for (const answer of open[2] ?? []) answer(500);
+    await until(async () => (await peer.client.states(queue)).completed === 21, "the third attempts to complete the jobs");
+    for (const id of ids) {
+      expect(await peer.client.job(queue, id)).toMatchObject({
+        attempt: 3,
+        // Two that count, and the one that was lost.
+        attempts: 4,
+        attempts_log: [
+          { attempt: 1, outcome: "lost", error: { code: "NODE_LOST" } },
+          { attempt: 2, outcome: "failed", status: 500 },
+          { attempt: 3, outcome: "completed", status: 200 },
+        ],
+      });
+    }
+    expect(handler.received).toHaveLength(63);
+
+    await peer.kill();
+    handler.answers = 200;
+    const again = await paused.client.enqueue(queue);
+    await until(async () => (await paused.client.job(queue, again)).state === "completed", "the node to deliver again");
+    expect(paused.ended).toBeNull();
+    expect(paused.logged("node_lease_lost")).toBeGreaterThan(0);
+  });
+});
+
+describe("a node whose renewal fails once", () => {
+  test("tries again in time, and keeps its lease and its attempts", async ({ stage }) => {
+    const database = await stage.database();
+    const wire = await stage.wire(database);
+    const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "3" });
+    const handler = await stage.handler("hang");
+    const queue = await node.client.queue("mails", handler.url, LONG);
+    await node.client.enqueue(queue);
+    await until(() => handler.open === 1, "the attempt to be under way");
+    await wire.cutAnswer(isRenewal);
+    const [lease] = await database.query<{ until: string }>("select lease_until::text as until from node");
+
+    await until(async () => (await database.query("select from node where lease_until > $1", [lease?.until])).length === 1, "the next renewal");
+    expect(node.logged("node_lease_lost")).toBe(0);
+    expect(handler).toMatchObject({ open: 1, aborted: 0 });
+  });
+});
+
+describe("a node that hears nothing of its database", () => {
+  test("does not start what it claimed once its lease is lost", async ({ stage }) => {
+    const database = await stage.database();
+    const wire = await stage.wire(database);
+    const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });
+    const handler = await stage.handler();
+    const queue = await cutOff.client.queue("mails", handler.url, LONG);
+    await cutOff.client.enqueue(queue);
+    await until(() => handler.received.length === 1, "the handler's address to be known");
+    const claimed = wire.holdAnswersFrom(isClaim(5));
+    const ids = await cutOff.client.enqueueMany(queue, 5);
+    await claimed;
+    const peer = await stage.node({ DATABASE_URL: database.url, ...LEASE });
+    await until(async () => (await database.query("select from job")).length === 0, "the peer to finish the jobs");
+    await until(() => cutOff.logged("node_lease_lost") > 0, "the node to know that its lease is lost");
+    expect(handler.received.slice(1).map(({ body }) => `${body.id} ${body.attempt}`).toSorted()).toEqual(ids.map((id) => `${id} 2`).toSorted());
+
+    wire.release();
+    await peer.kill();
+    const after = await cutOff.client.enqueue(queue);
+    await until(async () => (await cutOff.client.job(queue, after)).state === "completed", "the node to work again");
+    expect(handler.received.slice(6).map(({ body }) => `${body.id} ${body.attempt}`)).toEqual([`${after} 1`]);
+  });
+
+  test("does not start what was cancelled meanwhile", async ({ stage }) => {
+    const database = await stage.database();
+    const wire = await stage.wire(database);
+    // A peer without room only answers requests.
+    const peer = await stage.node({ DATABASE_URL: database.url, TIDEMILL_CALLBACKS_IN_FLIGHT: "2", ...LEASE });
+    const hanging = await stage.handler("hang");
+    for (const name of ["first", "second"]) await peer.client.enqueue(await peer.client.queue(name, hanging.url, LONG));
+    await until(() => hanging.open === 2, "the peer to be full");
+    const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });
+    const handler = await stage.handler();
+    const queue = await cutOff.client.queue("mails", handler.url, LONG);
+    const before = await cutOff.client.enqueue(queue);
+    await until(() => handler.received.length === 1, "the handler's address to be known");
+
+    const claimed = wire.holdAnswersFrom(isClaim(5));
+    const ids = await cutOff.client.enqueueMany(queue, 5);
+    await claimed;
+    for (const id of ids) await peer.client.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
+    await until(() => cutOff.logged("node_lease_lost") > 0, "the node to know that its lease is lost");
+    wire.release();
+    await until(async () => (await cutOff.client.status("/readyz")) === 200, "the node to hear again");
+    const after = await cutOff.client.enqueue(queue);
+    await until(async () => (await peer.client.job(queue, after)).state === "completed", "the node to work again");
+    expect(handler.received.map(({ body }) => body.id)).toEqual([before, after]);
+  });
+
+  test("settles nothing with an answer that comes too late", async ({ stage }) => {
+    const database = await stage.database();
+    const wire = await stage.wire(database);
+    const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });
+    const handler = await stage.handler("hang");
+    const queue = await cutOff.client.queue("mails", handler.url, LONG);
+    const ids = await cutOff.client.enqueueMany(queue, 5);
+    await until(() => handler.open === 5, "the first attempts to be under way");
+    const peer = await stage.node({ DATABASE_URL: database.url, ...LEASE });
+
+    // The node has its answers and cannot say so.
+    wire.holdQuestions();
+    handler.release(200);
+    await until(() => handler.open === 5, "the peer to begin the second attempts");
+    wire.release();
+    await until(() => cutOff.logged("settle_lost_race") > 0, "the late answers to be found too late");
+    expect(await peer.client.states(queue)).toMatchObject({ active: 5, completed: 0 });
+    handler.release(200);
+    await until(async () => (await peer.client.states(queue)).completed === 5, "the second attempts to complete the jobs");
+    for (const id of ids) expect(await peer.client.job(queue, id)).toMatchObject({ attempt: 2, attempts_log: [{ attempt: 1, outcome: "lost" }, { attempt: 2, outcome: "completed" }] });
+    expect(handler.received).toHaveLength(10);
+  });
+
+  test("keeps no job that it has let go of", async ({ stage }) => {
+    const database = await stage.database();
+    const wire = await stage.wire(database);
+    const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });
+    const handler = await stage.handler("hang");
+    const queue = await cutOff.client.queue("mails", handler.url, LONG);
+    const ids = await cutOff.client.enqueueMany(queue, 5);
+    await until(() => handler.open === 5, "the attempts to be under way");
+
+    // Its renewals arrive, so that its lease holds; it cannot know, and ends its attempts.
+    wire.holdAnswers();
+    await until(() => handler.aborted === 5, "the node to end its attempts");
+    handler.answers = 200;
+    wire.release();
+    await until(async () => (await cutOff.client.states(queue)).completed === 5, "the jobs to be delivered again");
+    for (const id of ids) expect(await cutOff.client.job(queue, id)).toMatchObject({ attempt: 2, attempts_log: [{ attempt: 1 }, { attempt: 2, outcome: "completed" }] });
+  });
+});

@@ -1,0 +1,167 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import path from "node:path";
+import pg from "pg";
+import { describe, expect } from "vitest";
+import { chooseUnprivileged, readAccounts } from "../../src/kernel/database/embedded/account.ts";
+import { type Cluster, hasPostgres } from "../harness/cluster.ts";
+import type { RunAs, Settings } from "../harness/process.ts";
+import { until } from "../harness/service.ts";
+import { type Stage, test } from "../harness/stage.ts";
+
+const FREE_PORTS = { TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0" };
+
+/** Starts a node that must not start, and answers the one line that it says. */
+async function refusal(stage: Stage, settings: Settings, runAs?: RunAs): Promise<string> {
+  const { code, signal, stdout, stderr } = await stage.run(["up"], { ...FREE_PORTS, ...settings }, runAs);
+  expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: "" });
+  expect(stderr).toMatch(/^tidemill: [^\n]+\n$/);
+  return stderr.slice("tidemill: ".length, -1);
+}
+
+/** A port that somebody has who never answers. */
+async function takenPort(stage: Stage): Promise<number> {
+  const callers: Socket[] = [];
+  const server = createServer((caller) => callers.push(caller.on("error", () => {})));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  stage.finally(async () => {
+    for (const caller of callers) caller.destroy();
+    server.close();
+  });
+  return (server.address() as { port: number }).port;
+}
+
+describe("a start with a wrong setting says so in one line", () => {
+  test.for([
+    ["TIDEMILL_PORT", "http", "whole number from 0 to 65535"],
+    ["PORT", "70000", "whole number from 0 to 65535"],
+    ["TIDEMILL_DRAIN_SECONDS", "-1", "whole number from 0"],
+    ["TIDEMILL_NODE_LEASE_SECONDS", "1.5", "whole number from 2"],
+    ["TIDEMILL_ENV", "staging", "development, production"],
+    ["TIDEMILL_LOG_LEVEL", "loud", "debug, info, warn, error, silent"],
+    ["TIDEMILL_DEFAULT_PLAN", "gold", "free, pro, team, enterprise"],
+    ["DATABASE_URL", "mysql://user:unguessable@host/name", "postgres:// address"],
+    ["TIDEMILL_BOOTSTRAP_KEY", "unguessable", "svc_ws_"],
+    ["TIDEMILL_ADMIN_TOKEN", "unguessable", "at least 16 characters"],
+    ["TIDEMILL_ALLOW_ADDRESSES", "10.0.0.0/8, 10.0.0.0/33", '"10.0.0.0/33"'],
+  ] as const)("%s=%s", async ([name, value, says], { stage }) => {
+    const dataDir = stage.dataDir();
+    const { TIDEMILL_PORT: _, ...others } = FREE_PORTS;
+    const { code, stdout, stderr } = await stage.run(["up"], { ...others, TIDEMILL_DATA_DIR: dataDir, [name]: value });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^tidemill: [^\n]+\n$/);
+    expect(stderr).toContain(`tidemill: ${name} must `);
+    expect(stderr).toContain(says);
+    expect(stderr).not.toContain("unguessable");
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test("an unknown one is told, and does not hinder the start", async ({ stage }) => {
+    const database = await stage.database();
+    const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECOND: "5" });
+    expect(node.stderr).toContain("tidemill: TIDEMILL_DRAIN_SECOND is not a setting");
+  });
+});
+
+describe("a start on a port that is taken", () => {
+  test("says which, leaves no PostgreSQL running, and spares the key for the start that succeeds", async ({ stage }) => {
+    const dataDir = stage.dataDir();
+    const port = await takenPort(stage);
+    expect(await refusal(stage, { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_PORT: String(port) })).toContain(`Port ${port} is taken`);
+    expect(await hasPostgres(dataDir)).toBe(false);
+    expect(await refusal(stage, { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_INTERNAL_PORT: String(port) })).toMatch(
+      new RegExp(`Port ${port} is taken.*TIDEMILL_INTERNAL_PORT`),
+    );
+    expect(await hasPostgres(dataDir)).toBe(false);
+
+    const node = await stage.node({ TIDEMILL_DATA_DIR: dataDir, TIDEMILL_BOOTSTRAP_KEY: "" });
+    expect(node.shownKey).toMatch(/^svc_ws_/);
+  });
+});
+
+describe("a start without its database", () => {
+  test.for([
+    ["a port that nobody listens on", "postgres://somebody:unguessable@127.0.0.1:1/tidemill"],
+    ["a socket that is not there", "postgres://somebody:unguessable@%2Fnowhere:5432/tidemill"],
+    ["a name without an address", "postgres://somebody:unguessable@database.invalid:5432/tidemill"],
+  ] as const)("says so: %s", async ([, url], { stage }) => {
+    const line = await refusal(stage, { DATABASE_URL: url });
+    expect(line).toContain("DATABASE_URL");
+    expect(line).not.toContain("unguessable");
+  });
+
+  test("says so when whoever has the port never answers", async ({ stage }) => {
+    const port = await takenPort(stage);
+    expect(await refusal(stage, { DATABASE_URL: `postgres://somebody@127.0.0.1:${port}/tidemill` })).toContain("DATABASE_URL");
+  });
+
+  test("says so when it is none", async ({ stage }) => {
+    const { port } = await stage.handler();
+    expect(await refusal(stage, { DATABASE_URL: `postgres://somebody@127.0.0.1:${port}/tidemill` })).toContain("DATABASE_URL");
+  });
+
+  test("says so when it does not let us in, or is lost on the way", async ({ stage }) => {
+    const cluster = await stage.cluster();
+    await cluster.query("create role stranger login password 'right'");
+    await asksForPasswords(cluster, "stranger");
+    const wrong = { user: "stranger", password: "unguessable" };
+    const refused = await refusal(stage, { DATABASE_URL: cluster.url(wrong) });
+    expect(refused).toMatch(/DATABASE_URL.*password authentication failed/);
+    expect(refused).not.toContain("unguessable");
+    expect(await refusal(stage, { DATABASE_URL: cluster.url({ database: "absent" }) })).toMatch(/DATABASE_URL.*"absent" does not exist/);
+    expect(await refusal(stage, { DATABASE_URL: cluster.url({ user: "stranger", password: "right" }) })).toMatch(/permission denied/);
+
+    await cluster.query("create database fresh");
+    const other = new pg.Client(cluster.url({ database: "fresh" }));
+    stage.finally(() => other.end());
+    other.on("error", () => {});
+    await other.connect();
+    // As another node that brings the schema up to date.
+    await other.query("select pg_advisory_lock(7305512009)");
+    const node = stage.start({ DATABASE_URL: cluster.url({ database: "fresh" }) });
+    await until(async () => (await cluster.query("select from pg_locks where not granted and locktype = 'advisory'")).length === 1, "the node to wait for its turn");
+    await cluster.stop("immediate");
+    expect(await node.end()).toEqual({ code: 1, signal: null });
+    expect(node.stderr).toMatch(/^tidemill: [^\n]+\n$/);
+  });
+});
+
+describe("a start of the embedded PostgreSQL", () => {
+  test("says so when an ordinary user may not write the data directory", async ({ stage }) => {
+    const asRoot = process.geteuid?.() === 0;
+    const { uid, gid } = asRoot ? chooseUnprivileged(await readAccounts()) : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const locked = path.join(stage.directory(), "locked");
+    mkdirSync(locked);
+    chmodSync(locked, 0o555);
+    for (const dataDir of [locked, path.join(locked, "data")]) {
+      const line = await refusal(stage, { TIDEMILL_DATA_DIR: dataDir }, asRoot ? { uid, gid } : undefined);
+      expect(line).toContain(`The data directory ${dataDir} cannot be written`);
+      expect(line).toContain("TIDEMILL_DATA_DIR");
+      expect(await hasPostgres(dataDir)).toBe(false);
+    }
+  });
+
+  test.for(["SIGTERM", "SIGHUP"] as const)("that is broken off by %s leaves none running", async (signal, { stage }) => {
+    const dataDir = stage.dataDir();
+    const node = stage.start({ TIDEMILL_DATA_DIR: dataDir });
+    await until(() => hasPostgres(dataDir), "PostgreSQL to begin");
+    node.signal(signal);
+    expect(await node.end()).toEqual({ code: 0, signal: null });
+    expect(await hasPostgres(dataDir)).toBe(false);
+  });
+});
+
+/** Has a role give its password, as a database on another machine would ask for it. */
+async function asksForPasswords(cluster: Cluster, role: string): Promise<void> {
+  writeFileSync(cluster.hba, `local all ${role} scram-sha-256\n${readFileSync(cluster.hba, "utf8")}`);
+  await cluster.query("select pg_reload_conf()");
+  const refuses = async () => {
+    const client = new pg.Client(cluster.url({ user: role, password: "wrong" }));
+    client.on("error", () => {});
+    return client.connect().then(
+      () => client.end().then(() => false),
+      () => true,
+    );
+  };
+  await until(refuses, "PostgreSQL to ask for passwords");
+}

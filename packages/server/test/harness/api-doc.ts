@@ -1,0 +1,59 @@
+import type { Service } from "./service.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON Schema as /doc gives it; the tests say what they want of it.
+export type Schema = any;
+
+export interface Media {
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query";
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+  readonly example?: string | number;
+}
+
+export interface DocumentedResponse {
+  readonly description: string;
+  readonly headers?: Record<string, { readonly schema: Schema; readonly description?: string }>;
+  readonly content?: Record<string, Media>;
+}
+
+/** What a path does for a method, as /doc has it. */
+export interface Operation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly summary?: string;
+  readonly tags?: readonly string[];
+  readonly security?: readonly Record<string, readonly string[]>[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Record<string, Media> };
+  readonly responses: Record<string, DocumentedResponse>;
+}
+
+/** Every /v1 operation of the running node's /doc. */
+export async function operationsOf(service: Service): Promise<Operation[]> {
+  const { body } = await service.api("GET", "/doc");
+  const paths = Object.entries(body.paths as Record<string, Record<string, Schema>>).filter(([path]) => path.startsWith("/v1/"));
+  return paths.flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, parameters = [], ...operation }]) => ({
+      ...operation,
+      parameters,
+      id: operationId,
+      method: method.toUpperCase(),
+      path,
+    })),
+  );
+}
+
+/** The operation's path with its parameters replaced, by the given values or else by /doc's own examples. */
+export const pathOf = ({ path, parameters }: Operation, values: Record<string, string> = {}): string =>
+  path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? String(parameters.find((one) => one.name === name)?.example)));
+
+/** The schema of the JSON body that the operation takes. */
+export const bodySchemaOf = (operation: Operation): Schema => operation.requestBody?.content["application/json"]?.schema;

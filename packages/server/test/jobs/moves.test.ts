@@ -1,0 +1,118 @@
+import { JOB_STATES, type JobState } from "@tidemill/contract";
+import { describe, expect } from "vitest";
+import type { LaneKey } from "#dispatch";
+import { JOB_MOVES, type JobKey, retryJob } from "#jobs";
+import { type Database, type JobId, ProblemError } from "#kernel";
+import { claimAcrossWorkspaces, completeAcrossWorkspaces, moveDueAcrossWorkspaces, refuseAcrossWorkspaces, takeBackAcrossWorkspaces } from "../../src/dispatch/store.ts";
+import { cancelJob, removeJob } from "../../src/jobs/store.ts";
+import type { TestDatabase } from "../harness/database.ts";
+import { putLane, putNode, test } from "../harness/engine.ts";
+import { FINISHED, putJobs, stateOf } from "../harness/jobs.ts";
+
+type Move = keyof typeof JOB_MOVES;
+interface Stage { engine: Database; lane: LaneKey; key: JobKey; nodeId: number }
+
+const claim = ({ key, nodeId }: Stage) => ({ ...key, nodeId, attempt: 1, logEntry: "{}" });
+const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed") => refuseAcrossWorkspaces(stage.engine, [{ ...claim(stage), to, waitMs: 1_000, error: "{}", errorCode: null }]);
+const takeBack = ({ engine, nodeId }: Stage, mostLosses: number) =>
+  takeBackAcrossWorkspaces(engine, { nodeId, outcome: "lost", error: "{}", mostLosses, most: 100 });
+
+/** The statement, or statements, that make each move of a job that is there. */
+const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unknown>][] = [
+  ["comeDue", "moveDue", ({ engine }) => moveDueAcrossWorkspaces(engine, 100)],
+  ["claim", "claim", ({ engine, lane, nodeId }) => claimAcrossWorkspaces(engine, nodeId, [{ ...lane, take: 10 }])],
+  ["succeed", "complete", (stage) => completeAcrossWorkspaces(stage.engine, [{ ...claim(stage), result: null }])],
+  ["backOff", "refuse", (stage) => refuse(stage, "delayed")],
+  ["exhaust", "refuse", (stage) => refuse(stage, "failed")],
+  ["exhaust", "takeBack, once too often", (stage) => takeBack(stage, 1)],
+  ["giveBack", "refuse", (stage) => refuse(stage, "waiting")],
+  ["giveBack", "takeBack", (stage) => takeBack(stage, 3)],
+  ["cancel", "cancel", ({ engine, key }) => cancelJob(engine, key)],
+  ["retry", "retry", ({ engine, key }) => retryJob(engine, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
+  ["remove", "remove", ({ engine, key }) => removeJob(engine, key)],
+];
+
+async function put(database: TestDatabase, engine: Database, state: JobState): Promise<Stage & { id: JobId }> {
+  const lane = await putLane(database);
+  const nodeId = await putNode(database);
+  const [id] = await putJobs(database, lane, { state, nodeId: state === "active" ? nodeId : undefined } as Parameters<typeof putJobs>[2]);
+  if (!id) throw new Error("No job was put.");
+  return { engine, lane, nodeId, key: { ...lane, id }, id };
+}
+
+describe("the table of moves", () => {
+  test("has a statement for every move of a job that is there", () => {
+    const ofThere = Object.entries(JOB_MOVES).filter(([, { from }]) => !(from as readonly unknown[]).includes(null)).map(([move]) => move);
+    expect([...new Set(STATEMENTS.map(([move]) => move))].sort()).toEqual(ofThere.sort());
+  });
+
+  test("reaches every state, but for those that approvals bring", () => {
+    const reached = new Set<JobState | null>([null]);
+    for (let size = 0; size < reached.size; ) {
+      size = reached.size;
+      for (const { from, to } of Object.values(JOB_MOVES)) if ((from as readonly (JobState | null)[]).some((state) => reached.has(state))) reached.add(to);
+    }
+    const approvals: JobState[] = ["rejected"];
+    expect(JOB_STATES.filter((state) => !reached.has(state) && !approvals.includes(state))).toEqual([]);
+  });
+
+  test("has a way out of every state but the last ones, and a way to be gone from those", () => {
+    for (const state of JOB_STATES) expect(Object.values(JOB_MOVES).some(({ from }) => (from as readonly (JobState | null)[]).includes(state))).toBe(true);
+    expect(JOB_MOVES.remove.from).toEqual(["completed", "failed", "cancelled", "rejected"]);
+  });
+});
+
+describe.for(STATEMENTS)("%s, by %s", ([move, , run]) => {
+  const { from, to } = JOB_MOVES[move] as { from: readonly JobState[]; to: JobState | null };
+
+  test.for(JOB_STATES)("of a job that is %s goes as the table has it", async (state, { database, engine }) => {
+    const { id, ...stage } = await put(database, engine, state);
+    await run(stage);
+    expect(await stateOf(database, id)).toBe(from.includes(state) ? to : state);
+  });
+});
+
+describe("a settle moves nothing", () => {
+  const wrong: [string, (stage: Stage) => Stage & { attempt?: number }][] = [
+    ["of another node", (stage) => ({ ...stage, nodeId: stage.nodeId + 1 })],
+    ["of another workspace", (stage) => ({ ...stage, key: { ...stage.key, workspaceId: "01900000-0000-7000-8000-000000000009" as JobKey["workspaceId"] } })],
+    ["of another attempt", (stage) => ({ ...stage, attempt: 2 })],
+  ];
+  test.for(wrong)("%s", async ([, change], { database, engine }) => {
+    const { id, ...stage } = await put(database, engine, "active");
+    const { attempt = 1, ...other } = change(stage);
+    expect(await completeAcrossWorkspaces(engine, [{ ...claim(other), attempt, result: null }])).toBe(0);
+    for (const to of ["waiting", "delayed", "failed"] as const) {
+      expect(await refuseAcrossWorkspaces(engine, [{ ...claim(other), attempt, to, waitMs: 0, error: null, errorCode: null }])).toBe(0);
+    }
+    expect(await stateOf(database, id)).toBe("active");
+  });
+});
+
+describe("the database", () => {
+  test("knows the same states as the contract", async ({ database }) => {
+    expect(await database.query("select unnest(enum_range(null::job_state))::text as state")).toEqual(JOB_STATES.map((state) => ({ state })));
+  });
+
+  const live = JOB_STATES.filter((state) => !FINISHED.includes(state));
+  /** States that SQL cannot tell apart: they have neither a node nor an end. */
+  const alike: readonly JobState[] = ["waiting", "delayed", "pending_approval"];
+  const refused = live.flatMap((from) => JOB_STATES.filter((to) => from !== to && !(alike.includes(from) && alike.includes(to))).map((to) => [from, to] as const));
+
+  test.for(refused)("refuses a job that is %s to be %s by its state alone", async ([from, to], { database, engine }) => {
+    const { id } = await put(database, engine, from);
+    await expect(database.query("update job set state = $1 where id = $2", [to, id])).rejects.toMatchObject({ code: "23514" });
+  });
+
+  test.for(live)("refuses %s in history", async (state, { database, engine }) => {
+    const { id } = await put(database, engine, "completed");
+    await expect(database.query("update job_history set state = $1 where id = $2", [state, id])).rejects.toMatchObject({ code: "23514" });
+  });
+
+  test("refuses an attempt more than is allowed, and more spared than there were", async ({ database, engine }) => {
+    const { id } = await put(database, engine, "waiting");
+    await expect(database.query("update job set attempt = attempts + 1 where id = $1", [id])).rejects.toMatchObject({ code: "23514" });
+    await expect(database.query("update job set spared = attempt + 1 where id = $1", [id])).rejects.toMatchObject({ code: "23514" });
+    await database.query("update job set attempt = attempts + 1, spared = 1 where id = $1", [id]);
+  });
+});

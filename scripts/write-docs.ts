@@ -1,0 +1,66 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { ERRORS } from "@tidemill/contract";
+import { SETTINGS } from "@tidemill/server";
+import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
+
+/**
+ * Writes the parts of the docs that the code knows best, between `<!-- written: NAME -->` and `<!-- end -->`. With `--check`
+ * it writes nothing and fails where a part is not what the code says.
+ */
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+const code = (text: string): string => `\`${text}\``;
+
+/** A default as people read it: a directory as it is from where the command is run. */
+function showDefault(fallback: unknown): string {
+  if (fallback === null || (Array.isArray(fallback) && fallback.length === 0)) return "";
+  const text = String(fallback);
+  return code(path.isAbsolute(text) ? path.relative(process.cwd(), text) : text);
+}
+
+function settings(): string {
+  const rows = Object.values(SETTINGS).map(({ names, fallback, about }) => [names.map(code).join(" or "), showDefault(fallback), about]);
+  return table(["variable", "default", "meaning"], rows);
+}
+
+function errors(): string {
+  const rows = Object.entries(ERRORS).map(([name, { status, message }]) => [code(name), String(status), message]);
+  return table(["code", "status", "message"], rows);
+}
+
+function jobStates(): string {
+  const moves = Object.entries(JOB_MOVES).flatMap(([move, { from, to }]) =>
+    from.map((state) => `  ${state ?? "[*]"} --> ${to ?? "[*]"}: ${move}`),
+  );
+  return ["```mermaid", "stateDiagram-v2", ...moves, "```"].join("\n");
+}
+
+const PARTS = [
+  { file: "README.md", name: "settings", write: settings },
+  { file: "docs/api.md", name: "errors", write: errors },
+  { file: "docs/architecture.md", name: "job states", write: jobStates },
+];
+
+const checks = process.argv.includes("--check");
+let stale = 0;
+for (const { file, name, write } of PARTS) {
+  const text = await readFile(path.join(ROOT, file), "utf8");
+  const [before, rest] = text.split(`<!-- written: ${name} -->\n`);
+  const end = rest?.indexOf("<!-- end -->") ?? -1;
+  if (before === undefined || rest === undefined || end < 0) throw new Error(`${file} has no place for "${name}".`);
+  const fresh = `${before}<!-- written: ${name} -->\n\n${write()}\n\n${rest.slice(end)}`;
+  if (fresh === text) continue;
+  stale += 1;
+  if (checks) process.stderr.write(`${file}: the part "${name}" is not what the code says. Run: npm run docs\n`);
+  else {
+    await writeFile(path.join(ROOT, file), fresh);
+    process.stdout.write(`${file}: wrote "${name}".\n`);
+  }
+}
+if (checks && stale > 0) process.exit(1);
