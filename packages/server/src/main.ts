@@ -154,13 +154,13 @@ export async function startNode(
     const internalUrl = await listen(internal, config.internalHost, config.internalPort);
     opened.push(() => closeAtOnce(internal));
 
+    // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
+    const first = await createFirstWorkspace(apiDatabase, maker, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
     await lease.start();
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();
     comeDue.start();
     await listener.start();
-    // Last: its key is shown once, and a start that fails would never show it.
-    const first = await createFirstWorkspace(apiDatabase, maker, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
     serving = true;
     emit("node_started", { nodeId: lease.id, url, version: VERSION });
 

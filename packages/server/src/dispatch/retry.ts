@@ -45,6 +45,7 @@ export function judge(answer: Answer, claim: Pick<Claim, "attempt" | "attempts" 
 
 /** The wait after the `counted`th attempt: `delayMs * 2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */
 export function backoffMs(delayMs: number, counted: number, fraction: number): number {
-  const plainMs = Math.min(delayMs * 2 ** (counted - 1), MOST_WAIT_MS);
+  // Past 2^30 any wait is over the most, and at 2^1024 none of 0 ms would be a number.
+  const plainMs = Math.min(delayMs * 2 ** Math.min(counted - 1, 30), MOST_WAIT_MS);
   return Math.min(Math.round(plainMs * (1 + JITTER * fraction)), MOST_WAIT_MS);
 }

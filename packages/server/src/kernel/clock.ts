@@ -25,7 +25,7 @@ export class DatabaseClock implements Clock {
   }
 }
 
-const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
 
 /** Milliseconds since 1970 of an RFC 3339 date and time, or null when `text` is none or names a day that does not exist. */
 export function parseMoment(text: string): number | null {

@@ -1,6 +1,6 @@
 import { PLAN_NAMES } from "@tidemill/contract";
-import { isIP } from "node:net";
 import path from "node:path";
+import { readAddressRange } from "./address-range.ts";
 
 /** A setting that was given a wrong value: one line for the person who set it. */
 export class ConfigError extends Error {
@@ -51,20 +51,12 @@ const token: Read<string | null> = (text) => {
   if (text.length < 16) throw new Error("must have at least 16 characters");
   return text;
 };
-const addresses: Read<readonly string[]> = (text) =>
-  text
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter(Boolean)
-    .map((entry) => {
-      const [address = "", bits] = entry.split("/");
-      const family = isIP(address);
-      const most = family === 6 ? 128 : 32;
-      if (family === 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= most))) {
-        throw new Error(`must list addresses or CIDR blocks with commas; "${entry}" is neither`);
-      }
-      return entry;
-    });
+const addresses: Read<readonly string[]> = (text) => {
+  const entries = text.split(",").map((entry) => entry.trim());
+  const given = entries.filter((entry) => entry !== "");
+  for (const entry of given) readAddressRange(entry);
+  return given;
+};
 
 /** Every setting of a node, with its environment variables, its default and what it is for. */
 export const SETTINGS = {

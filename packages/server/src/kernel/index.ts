@@ -1,3 +1,4 @@
+export * from "./address-range.ts";
 export * from "./batcher.ts";
 export * from "./clock.ts";
 export * from "./config.ts";

@@ -1,5 +1,6 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import { BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
+import { readAddressRange } from "#kernel";
 
 export interface AddressGuard {
   allows(address: string): boolean;
@@ -92,30 +93,6 @@ export function literalAddress(hostname: string): string | null {
   return isIP(bare) === 0 ? null : bare;
 }
 
-/**
- * Reads a list such as `10.0.0.0/8, ::1`.
- *
- * @throws {Error} that names the entry which is neither an address nor a range
- */
-export function parseAllowedAddresses(text: string): string[] {
-  const entries = text
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== "");
-  for (const entry of entries) readRange(entry);
-  return entries;
-}
-
-function readRange(entry: string): { network: string; prefix: number; type: "ipv4" | "ipv6" } {
-  const [network = "", prefix, ...rest] = entry.split("/");
-  const bits = isIPv4(network) ? 32 : 128;
-  const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
-  if (isIP(network) === 0 || network.includes("%") || rest.length > 0 || !(length <= bits)) {
-    throw new Error(`"${entry}" is neither an IP address nor a range such as 10.0.0.0/8 or fd00::/8.`);
-  }
-  return { network, prefix: length, type: bits === 32 ? "ipv4" : "ipv6" };
-}
-
 const MAPPED = new BlockList();
 MAPPED.addSubnet("::ffff:0:0", 96, "ipv6");
 const isMapped = (address: string): boolean => MAPPED.check(address, "ipv6");
@@ -127,7 +104,7 @@ const isMapped = (address: string): boolean => MAPPED.check(address, "ipv6");
 function addressSet(entries: readonly string[]): (address: string) => boolean {
   const v4 = new BlockList();
   const v6 = new BlockList();
-  for (const { network, prefix, type } of entries.map(readRange)) {
+  for (const { network, prefix, type } of entries.map(readAddressRange)) {
     const embedded = type === "ipv6" && prefix >= 96 && isMapped(network);
     (type === "ipv4" || embedded ? v4 : v6).addSubnet(network, prefix, type);
   }

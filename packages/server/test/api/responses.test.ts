@@ -46,9 +46,10 @@ async function jobs(service: Service): Promise<Record<"completed" | "failed" | "
   const good = await service.handler({ answers: { status: 200, headers: { "content-type": "application/json" }, body: '{"sent":[1,null]}' } });
   const bad = await service.handler({ answers: { status: 500, body: "no" } });
   const name = await service.queue();
-  const of = async (queue: string, job = {}) => ({ id: (await service.enqueue({ queue, tag: "t", concurrencyKey: "k", ...job })).id as string, name: queue });
-  const [completed, failed] = [await of(good.queue), await of(bad.queue, { attempts: 2 })];
-  await service.untilIdle();
+  const of = async (queue: string, job = {}) => ({ id: (await service.enqueue({ queue, tag: "t", concurrencyKey: "k", ...job })).id as string, name: queue, queue });
+  const [completed, failed] = [await of(good.queue), await of(bad.queue, { attempts: 1 })];
+  await service.untilState(completed, "completed");
+  await service.untilState(failed, "failed");
   const [delayed, cancelled, waiting] = [await of(name, { delay: 60 }), await of(name), await of(name)];
   await service.ok("DELETE", `/v1/queues/${name}/jobs/${cancelled.id}`);
   return { completed, failed, delayed, cancelled, waiting };

@@ -4,11 +4,11 @@ import { type AddressInfo, connect } from "node:net";
 import fc from "fast-check";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readAddressRange, readConfig } from "#kernel";
 import {
   BlockedAddressError,
   createAddressGuard,
   literalAddress,
-  parseAllowedAddresses,
 } from "../../src/outbound/address-guard.ts";
 
 const strict = createAddressGuard({ allowLoopback: false, allowed: [] });
@@ -97,13 +97,13 @@ test.each([
   ["", []],
   [" , ", []],
   ["10.0.0.0/8, ::1", ["10.0.0.0/8", "::1"]],
-])("the list %j", (text, expected) => expect(parseAllowedAddresses(text)).toEqual(expected));
+])("the list %j", (text, expected) => expect(readConfig({ TIDEMILL_ALLOW_ADDRESSES: text }).allowAddresses).toEqual(expected));
 
 test("a list entry that is neither address nor range is named", () => {
   const bad =
     "localhost 10.0.0.0/33 ::/129 10.0.0.0/ 10.0.0.0/8/8 10.0.0.0/-1 10.0.0.0/0x8 10.0.0/8 fe80::1%eth0 10.0.0.0/8;::1";
   for (const entry of bad.split(" "))
-    expect(() => parseAllowedAddresses(`::1,${entry}`)).toThrow(`"${entry}" is neither`);
+    expect(() => readAddressRange(entry)).toThrow(`"${entry}" is neither`);
 });
 
 test.each([

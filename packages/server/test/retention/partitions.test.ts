@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect } from "vitest";
+import type { JobId } from "#kernel";
+import { keepPartitions } from "#retention";
+import type { TestDatabase } from "../harness/database.ts";
+import { putLane, test } from "../harness/engine.ts";
+import { putJobs } from "../harness/jobs.ts";
+
+const partitionsOf = async (database: TestDatabase): Promise<string[]> =>
+  (await database.query<{ name: string }>("select inhrelid::regclass::text as name from pg_inherits where inhparent = 'job_history'::regclass order by 1")).map(({ name }) => name);
+
+const monthly = (names: string[]) => names.filter((name) => name !== "job_history_later");
+const partitionOf = async (database: TestDatabase, id: JobId) =>
+  (await database.query<{ name: string }>("select tableoid::regclass::text as name from job_history where id = $1", [id])).map(({ name }) => name);
+
+const told: unknown[] = [];
+const keep = (engine: Parameters<typeof keepPartitions>[0]) => keepPartitions(engine, (event, fields) => told.push({ event, ...fields }));
+
+beforeEach(() => {
+  told.length = 0;
+});
+
+describe("history is partitioned by the month in which it expires", () => {
+  test("and months stand ready for more than the year that the longest plan keeps", async ({ database, clock, engine }) => {
+    await clock.set(Date.UTC(2026, 10, 21, 12));
+    await keep(engine);
+    const names = monthly(await partitionsOf(database));
+    expect(names[0]).toBe("job_history_2026_11");
+    expect(names.at(-1)).toBe("job_history_2028_01");
+    expect(names).toHaveLength(15);
+    expect(told).toEqual([]);
+  });
+
+  test("and a second look, or two at once, change nothing", async ({ database, engine }) => {
+    const before = await partitionsOf(database);
+    await Promise.all([keep(engine), keep(engine), keep(engine)]);
+    expect(await partitionsOf(database)).toEqual(before);
+  });
+
+  test.for([
+    ["2026-12-01T00:00:00Z", "job_history_2026_12"],
+    ["2026-12-31T23:59:59.999999Z", "job_history_2026_12"],
+    ["2027-01-01T00:00:00Z", "job_history_2027_01"],
+    ["2028-01-31T23:59:59Z", "job_history_2028_01"],
+    ["2028-02-01T00:00:00Z", "job_history_later"],
+    ["infinity", "job_history_later"],
+  ] as const)("so that what expires at %s stands in %s", async ([expires, partition], { database }) => {
+    const [id] = await putJobs(database, await putLane(database), { state: "completed", expiresAt: `'${expires}'` });
+    expect(id && (await partitionOf(database, id))).toEqual([partition]);
+  });
+
+  test("and what expires beyond the months made moves into its month when that is made; what never expires stays", async ({ database, clock, engine }) => {
+    const lane = await putLane(database);
+    const [far] = await putJobs(database, lane, { state: "completed", expiresAt: "'2028-02-29T12:00:00Z'" });
+    const [farther] = await putJobs(database, lane, { state: "cancelled", expiresAt: "'2028-03-01T00:00:00Z'" });
+    const [never] = await putJobs(database, lane, { state: "rejected", expiresAt: "'infinity'" });
+    if (!far || !farther || !never) throw new Error("No job was put.");
+    const before = await database.query("select * from job_history where lane_id = $1 order by id", [lane.laneId]);
+    await clock.set(Date.UTC(2026, 11, 1));
+    await keep(engine);
+    expect(await partitionOf(database, far)).toEqual(["job_history_2028_02"]);
+    expect(await partitionOf(database, farther)).toEqual(["job_history_later"]);
+    expect(await partitionOf(database, never)).toEqual(["job_history_later"]);
+    expect(await database.query("select * from job_history where lane_id = $1 order by id", [lane.laneId])).toEqual(before);
+  });
+});
+
+describe("a month of history", () => {
+  test("stays until its last job has expired", async ({ database, clock, engine }) => {
+    await clock.set(Date.UTC(2026, 11, 31, 23, 59, 59));
+    await keep(engine);
+    expect(await partitionsOf(database)).toContain("job_history_2026_12");
+  });
+
+  test("is dropped once it is past, with its jobs and no others, and that is told", async ({ database, clock, engine }) => {
+    const lane = await putLane(database);
+    const [past] = await putJobs(database, lane, { state: "completed", expiresAt: "'2026-12-31T23:59:59.999Z'" });
+    const [kept] = await putJobs(database, lane, { state: "completed", expiresAt: "'2027-01-01T00:00:00Z'" });
+    told.length = 0;
+    await clock.set(Date.UTC(2027, 0, 1));
+    await keep(engine);
+    expect(monthly(await partitionsOf(database))[0]).toBe("job_history_2027_01");
+    expect(told).toEqual([{ event: "history_dropped", partitions: ["job_history_2026_12"] }]);
+    expect(past && (await partitionOf(database, past))).toEqual([]);
+    expect(kept && (await partitionOf(database, kept))).toEqual(["job_history_2027_01"]);
+  });
+
+  test("is dropped with all that are past, when nobody looked for long", async ({ database, clock, engine }) => {
+    await clock.set(Date.UTC(2027, 5, 15));
+    await keep(engine);
+    const names = monthly(await partitionsOf(database));
+    expect([names[0], names.at(-1), names.length]).toEqual(["job_history_2027_06", "job_history_2028_08", 15]);
+  });
+});
+
+test("nothing of history is kept for ever where nobody looked for years", async ({ database, clock, engine }) => {
+  const lane = await putLane(database);
+  const [id] = await putJobs(database, lane, { state: "completed", expiresAt: "'2029-06-15T00:00:00Z'" });
+  await clock.set(Date.UTC(2031, 0, 1));
+  await keep(engine);
+  expect(id && (await partitionOf(database, id))).toEqual([]);
+});

@@ -1,0 +1,80 @@
+import { JOB_STATES } from "@tidemill/contract";
+import { describe, expect } from "vitest";
+import type { LaneKey } from "#dispatch";
+import { foldTallyAcrossWorkspaces, sweepDeletedQueuesAcrossWorkspaces } from "#retention";
+import type { TestDatabase } from "../harness/database.ts";
+import { putLane, putNode, test } from "../harness/engine.ts";
+import { putJobs } from "../harness/jobs.ts";
+
+/** What is left of a lane: rows of live jobs, of history, of the tally, and of the queue itself. */
+async function leftOf(database: TestDatabase, { laneId }: LaneKey) {
+  const [left] = await database.query(
+    `select (select count(*)::int from job where lane_id = $1) as live, (select count(*)::int from job_history where lane_id = $1) as history,
+       (select count(*)::int from tally where lane_id = $1) as tally, (select count(*)::int from queue where id = $1) as queue`,
+    [laneId],
+  );
+  return left;
+}
+
+/** A queue with a job of every state. */
+async function fullLane(database: TestDatabase): Promise<LaneKey> {
+  const lane = await putLane(database);
+  const nodeId = await putNode(database);
+  for (const state of JOB_STATES) await putJobs(database, lane, state === "active" ? { state, nodeId } : { state });
+  await database.query("insert into tally (workspace_id, lane_id, at, completed) values ($1, $2, moment(), 1)", [lane.workspaceId, lane.laneId]);
+  return lane;
+}
+
+const markDeleted = (database: TestDatabase, { laneId }: LaneKey) => database.query("update queue set deleted_at = moment() where id = $1", [laneId]);
+
+describe("a deleted queue", () => {
+  test("loses all its jobs, whatever their state; other queues lose nothing", async ({ database, engine }) => {
+    const [deleted, kept] = [await fullLane(database), await fullLane(database)];
+    const before = await leftOf(database, kept);
+    await markDeleted(database, deleted);
+    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    expect(await leftOf(database, deleted)).toEqual({ live: 0, history: 0, tally: 0, queue: 1 });
+    expect(await leftOf(database, kept)).toEqual(before);
+  });
+
+  test("stays for a minute as a row, and what slipped in meanwhile is swept too", async ({ database, clock, engine }) => {
+    const lane = await fullLane(database);
+    await markDeleted(database, lane);
+    await clock.advance(60);
+    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await putJobs(database, lane, { state: "waiting" });
+    expect(await leftOf(database, lane)).toMatchObject({ live: 1, queue: 1 });
+    await clock.advance(0.001);
+    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, queue: 0 });
+  });
+
+  test("loses more jobs than one statement takes", async ({ database, engine }) => {
+    const lane = await putLane(database);
+    await putJobs(database, lane, { state: "waiting", count: 5_001 });
+    await putJobs(database, lane, { state: "completed", count: 5_001 });
+    await markDeleted(database, lane);
+    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0 });
+  });
+
+  test("does not come back to life by another of its name", async ({ service, engine }) => {
+    await service.ok("POST", "/v1/queues", { name: "emails" });
+    const old = await service.enqueue({ queue: "emails", payload: "old" });
+    await service.ok("DELETE", "/v1/queues/emails");
+    await service.ok("POST", "/v1/queues", { name: "emails" });
+    const job = await service.enqueue({ queue: "emails", payload: "new" });
+    expect((await service.api("GET", `/v1/queues/emails/jobs/${old.id}`)).status).toBe(404);
+    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    expect((await service.ok("GET", "/v1/queues/emails/jobs")).data).toMatchObject([{ id: job.id, payload: "new" }]);
+  });
+
+  test("is swept though its tally is being folded", async ({ database, engine, clock }) => {
+    const lane = await fullLane(database);
+    await clock.advance(600);
+    await markDeleted(database, lane);
+    await Promise.all([foldTallyAcrossWorkspaces(engine), sweepDeletedQueuesAcrossWorkspaces(engine)]);
+    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0, tally: 0 });
+  });
+});
