@@ -17,7 +17,7 @@ export function readAddressRange(entry: string): AddressRange {
   const bits = isIPv4(network) ? 32 : 128;
   const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
   if (isIP(network) === 0 || network.includes("%") || rest.length > 0 || !(length <= bits)) {
-    throw new Error(`must list addresses and ranges such as 10.0.0.0/8 with commas; "${entry}" is neither`);
+    throw new Error(`must list addresses or CIDR blocks with commas; "${entry}" is neither`);
   }
   return { network, prefix: length, type: bits === 32 ? "ipv4" : "ipv6" };
 }

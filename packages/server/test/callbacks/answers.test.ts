@@ -20,7 +20,15 @@ describe("a 2xx completes the job", () => {
     expect(record).toMatchObject({ attempt: 1, result: null, last_error: null });
     expect(record.finished_at).not.toBeNull();
     expect(record.attempts_log).toEqual([
-      { attempt: 1, started_at: record.started_at, duration_ms: expect.any(Number), outcome: "completed", status, error: null, worker: null },
+      {
+        attempt: 1,
+        started_at: record.started_at,
+        duration_ms: expect.any(Number),
+        outcome: "completed",
+        status,
+        error: null,
+        worker: null,
+      },
     ]);
     expect(handler.attempts).toEqual([1]);
   });
@@ -31,11 +39,14 @@ describe("a 2xx completes the job", () => {
 });
 
 describe("the result is the JSON of a 2xx", () => {
-  test.for(['{"sent":true}', "[]", "null", "0", '"text"', "12345678901234567890.5", '{"b":1,"a":2}', '"Grüße 🌊"'])("as it came: %s", async (body, { service }) => {
-    const { text, record } = await recordAfter(service, json(body), "completed");
-    expect(text).toContain(`"result":${body},"schedule"`);
-    expect(record.last_error).toBeNull();
-  });
+  test.for(['{"sent":true}', "[]", "null", "0", '"text"', "12345678901234567890.5", '{"b":1,"a":2}', '"Grüße 🌊"'])(
+    "as it came: %s",
+    async (body, { service }) => {
+      const { text, record } = await recordAfter(service, json(body), "completed");
+      expect(text).toContain(`"result":${body},"schedule"`);
+      expect(record.last_error).toBeNull();
+    },
+  );
 
   test.for(["application/json; charset=utf-8", "Application/JSON", "application/problem+json"])("of type %s", async (type, { service }) => {
     const { record } = await recordAfter(service, { status: 200, headers: { "content-type": type }, body: '{"a":1}' }, "completed");
@@ -68,14 +79,17 @@ describe("the result is the JSON of a 2xx", () => {
 });
 
 describe("a refusal is a failed attempt and retried", () => {
-  test.for([400, 401, 403, 404, 405, 408, 409, 413, 418, 422, 429, 451, 499, 500, 501, 502, 503, 504, 599])("%i", async (status, { service }) => {
-    const { record } = await recordAfter(service, status, "delayed");
-    const error = { code: "HTTP_STATUS", message: expect.stringContaining(String(status)), status };
-    expect(record).toMatchObject({ state: "delayed", attempt: 1, finished_at: null, last_error: error, result: null });
-    expect(record.attempts_log).toEqual([
-      { attempt: 1, started_at: record.started_at, duration_ms: expect.any(Number), outcome: "failed", status, error, worker: null },
-    ]);
-  });
+  test.for([400, 401, 403, 404, 405, 408, 409, 413, 418, 422, 429, 451, 499, 500, 501, 502, 503, 504, 599])(
+    "%i",
+    async (status, { service }) => {
+      const { record } = await recordAfter(service, status, "delayed");
+      const error = { code: "HTTP_STATUS", message: expect.stringContaining(String(status)), status };
+      expect(record).toMatchObject({ state: "delayed", attempt: 1, finished_at: null, last_error: error, result: null });
+      expect(record.attempts_log).toEqual([
+        { attempt: 1, started_at: record.started_at, duration_ms: expect.any(Number), outcome: "failed", status, error, worker: null },
+      ]);
+    },
+  );
 
   test.for([300, 301, 302, 303, 304, 307, 308])("%i, and its target gets no request", async (status, { service }) => {
     const target = await service.handler();
@@ -99,7 +113,9 @@ describe("a refusal is a failed attempt and retried", () => {
     const record = await service.job(job);
     expect(record).toMatchObject({ state: "completed", attempt: 3, last_error: { code: "HTTP_STATUS", status: 404 } });
     expect(record.attempts_log.map(({ attempt, outcome, status }: Record<string, unknown>) => [attempt, outcome, status])).toEqual([
-      [1, "failed", 500], [2, "failed", 404], [3, "completed", 200],
+      [1, "failed", 500],
+      [2, "failed", 404],
+      [3, "completed", 200],
     ]);
   });
 });
@@ -113,7 +129,12 @@ describe("a refusal for good fails the job at the first attempt", () => {
     ["500 with X-Service-No-Retry", noRetry(500), "HTTP_STATUS", 500],
     ["500 with X-Service-No-Retry in capitals", noRetry(500, "TRUE"), "HTTP_STATUS", 500],
     ["302 with X-Service-No-Retry", noRetry(302), "REDIRECT", 302],
-    ["503 with X-Service-No-Retry and Retry-After", { status: 503, headers: { "x-service-no-retry": "true", "retry-after": "5" } }, "HTTP_STATUS", 503],
+    [
+      "503 with X-Service-No-Retry and Retry-After",
+      { status: 503, headers: { "x-service-no-retry": "true", "retry-after": "5" } },
+      "HTTP_STATUS",
+      503,
+    ],
   ])("%s", async ([, answer, code, status], { service }) => {
     const { record, handler } = await recordAfter(service, answer, "failed");
     expect(record).toMatchObject({ attempt: 1, attempts: 3, last_error: { code, status } });

@@ -13,17 +13,25 @@ async function recordAfter(service: Service, callback_url: string, state = "dela
 }
 
 describe("in production", () => {
-  test.for(["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "10.0.0.1", "169.254.169.254", "2130706433", "0x7f.1", "127.1"])(
-    "a callback to %s does not leave: a failed attempt, BLOCKED_ADDRESS",
-    async (host, { service, onTestFinished }) => {
-      const server = await RawServer.listen((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-      onTestFinished(() => server.close());
-      const record = await recordAfter(service, `http://${host}:${server.port}/hook`);
-      const error = { code: "BLOCKED_ADDRESS", message: expect.stringContaining("may not reach"), status: null };
-      expect(record).toMatchObject({ attempt: 1, last_error: error, attempts_log: [{ attempt: 1, outcome: "failed", status: null, error }] });
-      expect(server.requests).toEqual([]);
-    },
-  );
+  test.for([
+    "127.0.0.1",
+    "localhost",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "0.0.0.0",
+    "10.0.0.1",
+    "169.254.169.254",
+    "2130706433",
+    "0x7f.1",
+    "127.1",
+  ])("a callback to %s does not leave: a failed attempt, BLOCKED_ADDRESS", async (host, { service, onTestFinished }) => {
+    const server = await RawServer.listen((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    onTestFinished(() => server.close());
+    const record = await recordAfter(service, `http://${host}:${server.port}/hook`);
+    const error = { code: "BLOCKED_ADDRESS", message: expect.stringContaining("may not reach"), status: null };
+    expect(record).toMatchObject({ attempt: 1, last_error: error, attempts_log: [{ attempt: 1, outcome: "failed", status: null, error }] });
+    expect(server.requests).toEqual([]);
+  });
 
   test("the reason does not tell what a name resolves to", async ({ service }) => {
     const { last_error } = await recordAfter(service, "http://localhost:9/");

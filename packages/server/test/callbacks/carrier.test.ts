@@ -6,14 +6,31 @@ import { type Abort, type Request, type Response, sign, signingKey } from "#outb
 import type { LaneId } from "#queues";
 
 const claim: Claim = {
-  workspaceId: "01900000-0000-7000-8000-000000000001" as WorkspaceId, laneId: 1 as LaneId, id: "01900000-0000-7000-8000-000000000002" as JobId,
-  nodeId: 1, attempt: 2, attempts: 3, spared: 1, backoffDelayMs: 1_000, payload: '{"to":"ada"}', tag: null, revision: 1,
-  createdAt: "2026-11-21T12:00:00.000Z", startedAt: "2026-11-21T12:00:00.000Z",
+  workspaceId: "01900000-0000-7000-8000-000000000001" as WorkspaceId,
+  laneId: 1 as LaneId,
+  id: "01900000-0000-7000-8000-000000000002" as JobId,
+  nodeId: 1,
+  attempt: 2,
+  attempts: 3,
+  spared: 1,
+  backoffDelayMs: 1_000,
+  payload: '{"to":"ada"}',
+  tag: null,
+  revision: 1,
+  createdAt: "2026-11-21T12:00:00.000Z",
+  startedAt: "2026-11-21T12:00:00.000Z",
 };
 
 const endpoint: Endpoint = {
-  revision: 1, queue: "emails", host: "example.com", origin: "https://example.com", path: "/hook", headers: {}, timeoutMs: 1_000,
-  key: signingKey("cbs_secret"), blocked: null,
+  revision: 1,
+  queue: "emails",
+  host: "example.com",
+  origin: "https://example.com",
+  path: "/hook",
+  headers: {},
+  timeoutMs: 1_000,
+  key: signingKey("cbs_secret"),
+  blocked: null,
 };
 
 /** A carrier whose clock, endpoints and wire are the test's own. */
@@ -25,7 +42,9 @@ function stage(of: Endpoint | Promise<Endpoint | null>) {
     return (reason) => done({ kind: "failed", error: reason });
   };
   const carrier = new CallbackCarrier({
-    sender: { send }, endpoints: { of: () => of } as unknown as Endpoints, version: "1.2.3",
+    sender: { send },
+    endpoints: { of: () => of } as unknown as Endpoints,
+    version: "1.2.3",
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
   });
   return { carrier, now, sent };

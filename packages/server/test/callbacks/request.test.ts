@@ -15,8 +15,15 @@ describe("the request of a callback", () => {
     const [line, ...headers] = (server.requests[0] ?? "").split("\r\n\r\n")[0]?.split("\r\n") ?? [];
     expect(line).toBe("POST /callback?a=1&b=%20 HTTP/1.1");
     expect(headers.map((header) => header.split(":")[0]?.toLowerCase()).sort()).toEqual([
-      "connection", "content-length", "content-type", "host", "user-agent",
-      "x-service-attempt", "x-service-job-id", "x-service-signature", "x-service-timestamp",
+      "connection",
+      "content-length",
+      "content-type",
+      "host",
+      "user-agent",
+      "x-service-attempt",
+      "x-service-job-id",
+      "x-service-signature",
+      "x-service-timestamp",
     ]);
     expect(headers).toContain(`X-Service-Job-Id: ${job.id}`);
     expect(headers).toContain("Content-Type: application/json");
@@ -29,7 +36,14 @@ describe("the request of a callback", () => {
     const job = await service.enqueue({ queue: handler.queue, payload: { to: "ada" }, tag: "welcome", attempts: 7 });
     await service.untilIdle();
     expect(handler.received[0]?.body).toEqual({
-      id: job.id, queue: handler.queue, attempt: 1, attempts: 7, tag: "welcome", created_at: job.created_at, schedule: null, payload: { to: "ada" },
+      id: job.id,
+      queue: handler.queue,
+      attempt: 1,
+      attempts: 7,
+      tag: "welcome",
+      created_at: job.created_at,
+      schedule: null,
+      payload: { to: "ada" },
     });
   });
 
@@ -72,7 +86,10 @@ describe("the request of a callback", () => {
   });
 
   test("carries the queue's own headers, as they are at that attempt", async ({ service }) => {
-    const handler = await service.handler({ answers: [500, 200], callback_headers: { "X-Team": "billing", Authorization: "Bearer secret", "x-name": "Zoë" } });
+    const handler = await service.handler({
+      answers: [500, 200],
+      callback_headers: { "X-Team": "billing", Authorization: "Bearer secret", "x-name": "Zoë" },
+    });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "delayed");
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { callback_headers: { "X-Team": "sales" } });
@@ -83,12 +100,22 @@ describe("the request of a callback", () => {
     expect(second?.authorization).toBeUndefined();
   });
 
-  test.for(["X-Service-Signature", "x-service-attempt", "User-Agent", "content-type", "Content-Length", "Host", "Transfer-Encoding", "Connection"])(
-    "lets no header of the queue take the place of its own: %s",
-    async (name, { service }) => {
-      const reply = await service.api("POST", "/v1/queues", { name: "emails", callback_url: "http://127.0.0.1:9/", callback_headers: { [name]: "mine" } });
-      expect(reply.status).toBe(400);
-      expect(reply.body.error.code).toBe("VALIDATION_ERROR");
-    },
-  );
+  test.for([
+    "X-Service-Signature",
+    "x-service-attempt",
+    "User-Agent",
+    "content-type",
+    "Content-Length",
+    "Host",
+    "Transfer-Encoding",
+    "Connection",
+  ])("lets no header of the queue take the place of its own: %s", async (name, { service }) => {
+    const reply = await service.api("POST", "/v1/queues", {
+      name: "emails",
+      callback_url: "http://127.0.0.1:9/",
+      callback_headers: { [name]: "mine" },
+    });
+    expect(reply.status).toBe(400);
+    expect(reply.body.error.code).toBe("VALIDATION_ERROR");
+  });
 });

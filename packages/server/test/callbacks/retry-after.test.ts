@@ -57,9 +57,12 @@ describe("the backoff stands", () => {
     between(await putOff(service, 503, inSeconds(service, -3_600), backoff));
   });
 
-  test.for(["soon", "-120", "1.5e9", "12s", "120, 240", "Infinity", "2030-01-01"])("when Retry-After is none: %s", async (retryAfter, { service }) => {
-    between(await putOff(service, 503, retryAfter, backoff));
-  });
+  test.for(["soon", "-120", "1.5e9", "12s", "120, 240", "Infinity", "2030-01-01"])(
+    "when Retry-After is none: %s",
+    async (retryAfter, { service }) => {
+      between(await putOff(service, 503, retryAfter, backoff));
+    },
+  );
 
   test.for([400, 404, 408, 409, 500, 501, 505])("when Retry-After comes with a %i", async (status, { service }) => {
     between(await putOff(service, status, "3600", backoff));

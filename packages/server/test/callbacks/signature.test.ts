@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { describe, expect } from "vitest";
 import { SIGNATURE_TOLERANCE_SECONDS } from "@tidemill/contract";
+import { describe, expect } from "vitest";
 import { sign, signingKey } from "#outbound";
 import { isSigned, type Received } from "../harness/handler.ts";
 import { test, until } from "../harness/service.ts";
@@ -13,7 +13,12 @@ describe("the signature", () => {
   test.each([
     ["1", "\x0b".repeat(20), Buffer.from("Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
     ["2", "Jefe", Buffer.from("what do ya want for nothing?"), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"],
-    ["4", String.fromCharCode(...Array.from({ length: 25 }, (_, index) => index + 1)), Buffer.alloc(50, 0xcd), "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"],
+    [
+      "4",
+      String.fromCharCode(...Array.from({ length: 25 }, (_, index) => index + 1)),
+      Buffer.alloc(50, 0xcd),
+      "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b",
+    ],
   ])("has keys that pass test case %s of RFC 4231", (_, secret, data, digest) => {
     expect(createHmac("sha256", signingKey(secret)).update(data).digest("hex")).toBe(digest);
   });
@@ -21,7 +26,12 @@ describe("the signature", () => {
   // Made by: printf '%s' '<id>.<timestamp>.<body>' | openssl dgst -sha256 -hmac '<secret>' -binary | base64
   test.each([
     ["plain", SECRET, '{"hello":"world"}', "v1,MFG34x412KHhbP40T+FVrZxFbNBVLnwyIowFKKp37/k="],
-    ["not ASCII", SECRET, '{"id":"x","payload":{"to":"Ada","emoji":"🌊","text":"Grüße, 世界"}}', "v1,KuiDtS62zwxk/8z5itN4f40kR4w9kwwT3pzvESQLT8I="],
+    [
+      "not ASCII",
+      SECRET,
+      '{"id":"x","payload":{"to":"Ada","emoji":"🌊","text":"Grüße, 世界"}}',
+      "v1,KuiDtS62zwxk/8z5itN4f40kR4w9kwwT3pzvESQLT8I=",
+    ],
     ["empty", SECRET, "", "v1,uRjxmri8lML51MxoQPlIQemr6VspF2qaR5DR2jCDTVc="],
     ["plain, under a secret that is not ASCII", "schlüssel", '{"hello":"world"}', "v1,r2kE0J4zQKqFpJodv6h3X1X2aw+xSpsM4omiWrR4DJs="],
   ])("of a body that is %s is what openssl makes of it", (_, secret, body, signature) => {

@@ -126,6 +126,8 @@ test("a job whose handler stays away fails with the last reason, and every attem
   const record = await service.job(job);
   expect(record).toMatchObject({ state: "failed", attempt: 3, last_error: { code: "CONNECTION" } });
   expect(record.attempts_log.map(({ attempt, error }: { attempt: number; error: { code: string } }) => [attempt, error.code])).toEqual([
-    [1, "CONNECTION"], [2, "CONNECTION"], [3, "CONNECTION"],
+    [1, "CONNECTION"],
+    [2, "CONNECTION"],
+    [3, "CONNECTION"],
   ]);
 });

@@ -21,11 +21,25 @@ describe("the wait before the next attempt", () => {
   });
 
   test("doubles without jitter, until it is 24 hours", () => {
-    fc.assert(fc.property(delay, count, (delayMs, counted) => backoffMs(delayMs, counted + 1, 0) === Math.min(2 * backoffMs(delayMs, counted, 0), DAY_MS)));
+    fc.assert(
+      fc.property(
+        delay,
+        count,
+        (delayMs, counted) => backoffMs(delayMs, counted + 1, 0) === Math.min(2 * backoffMs(delayMs, counted, 0), DAY_MS),
+      ),
+    );
   });
 
   test("grows with chance, so that jobs that failed together do not come back together", () => {
-    fc.assert(fc.property(delay, count, fraction, fraction, (delayMs, counted, a, b) => a > b || backoffMs(delayMs, counted, a) <= backoffMs(delayMs, counted, b)));
+    fc.assert(
+      fc.property(
+        delay,
+        count,
+        fraction,
+        fraction,
+        (delayMs, counted, a, b) => a > b || backoffMs(delayMs, counted, a) <= backoffMs(delayMs, counted, b),
+      ),
+    );
     expect(backoffMs(1_000, 1, 0)).toBe(1_000);
     expect(backoffMs(1_000, 1, 0.5)).toBe(1_100);
     expect(backoffMs(1_000, 1, 1)).toBe(1_200);
@@ -43,23 +57,56 @@ describe("the wait before the next attempt", () => {
 
 describe("what an answer makes of its job", () => {
   const claim = { attempt: 1, attempts: 3, spared: 0, backoffDelayMs: 1_000 };
-  const refused = (more: object = {}): Answer => ({ kind: "refused", status: 500, code: "HTTP_STATUS", message: "No.", retryAfterSeconds: null, forGood: false, ...more });
+  const refused = (more: object = {}): Answer => ({
+    kind: "refused",
+    status: 500,
+    code: "HTTP_STATUS",
+    message: "No.",
+    retryAfterSeconds: null,
+    forGood: false,
+    ...more,
+  });
   const away: Answer = { kind: "unreachable", code: "TIMEOUT", message: "Too slow." };
   const error = { code: "HTTP_STATUS", message: "No.", status: 500 };
 
   test.each<[string, Answer, object, object]>([
     ["accepted completes it", { kind: "accepted", status: 204, result: null }, {}, { kind: "complete", status: 204, result: null }],
-    ["accepted at the last attempt completes it", { kind: "accepted", status: 200, result: "1" }, { attempt: 3 }, { kind: "complete", status: 200, result: "1" }],
+    [
+      "accepted at the last attempt completes it",
+      { kind: "accepted", status: 200, result: "1" },
+      { attempt: 3 },
+      { kind: "complete", status: 200, result: "1" },
+    ],
     ["refused backs it off", refused(), {}, { kind: "retry", waitMs: 1_000, error }],
     ["refused again backs it off for twice as long", refused(), { attempt: 2 }, { kind: "retry", waitMs: 2_000, error }],
     ["refused at the last attempt fails it", refused(), { attempt: 3 }, { kind: "fail", error }],
     ["refused for good fails it at the first attempt", refused({ forGood: true }), {}, { kind: "fail", error }],
     ["refused with a longer Retry-After waits for that", refused({ retryAfterSeconds: 7 }), {}, { kind: "retry", waitMs: 7_000, error }],
-    ["refused with a shorter Retry-After waits for the backoff", refused({ retryAfterSeconds: 0.1 }), {}, { kind: "retry", waitMs: 1_000, error }],
-    ["unreachable backs it off", away, {}, { kind: "retry", waitMs: 1_000, error: { code: "TIMEOUT", message: "Too slow.", status: null } }],
-    ["unreachable at the last attempt fails it", away, { attempt: 3 }, { kind: "fail", error: { code: "TIMEOUT", message: "Too slow.", status: null } }],
+    [
+      "refused with a shorter Retry-After waits for the backoff",
+      refused({ retryAfterSeconds: 0.1 }),
+      {},
+      { kind: "retry", waitMs: 1_000, error },
+    ],
+    [
+      "unreachable backs it off",
+      away,
+      {},
+      { kind: "retry", waitMs: 1_000, error: { code: "TIMEOUT", message: "Too slow.", status: null } },
+    ],
+    [
+      "unreachable at the last attempt fails it",
+      away,
+      { attempt: 3 },
+      { kind: "fail", error: { code: "TIMEOUT", message: "Too slow.", status: null } },
+    ],
     ["withdrawn gives it back", { kind: "withdrawn" }, { attempt: 3 }, { kind: "giveBack" }],
-    ["refused after a retry by hand starts from the first wait", refused(), { attempt: 4, spared: 3 }, { kind: "retry", waitMs: 1_000, error }],
+    [
+      "refused after a retry by hand starts from the first wait",
+      refused(),
+      { attempt: 4, spared: 3 },
+      { kind: "retry", waitMs: 1_000, error },
+    ],
     ["refused at the last attempt of a fresh set fails it", refused(), { attempt: 6, spared: 3 }, { kind: "fail", error }],
   ])("%s", (_, answer, more, verdict) => {
     expect(judge(answer, { ...claim, ...more }, 0)).toEqual(verdict);
@@ -88,7 +135,10 @@ describe("end to end", () => {
   }
 
   test("run_at stands in its bounds after each attempt", async ({ service }) => {
-    const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 5, backoff: { type: "exponential", delay: 2_000 } } });
+    const handler = await service.handler({
+      answers: 500,
+      defaultJobOptions: { attempts: 5, backoff: { type: "exponential", delay: 2_000 } },
+    });
     const job = await service.enqueue({ queue: handler.queue });
     expectDoubling(await waitsOf(service, job, 4), 2_000);
     await service.untilState(job, "failed");

@@ -1,5 +1,5 @@
-import { describe, expect } from "vitest";
 import type { AttemptError } from "@tidemill/contract";
+import { describe, expect } from "vitest";
 import { type JobId, typeId } from "#kernel";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -40,7 +40,9 @@ describe("the dead-letter queue", () => {
     const handler = await service.handler({ answers: 503 });
     const job = await service.enqueue({ queue: handler.queue, attempts: 2 });
     await service.untilIdle();
-    expect((await service.ok("GET", "/v1/dlq")).data).toMatchObject([{ id: job.id, state: "failed", attempt: 2, last_error: { code: "HTTP_STATUS", status: 503 } }]);
+    expect((await service.ok("GET", "/v1/dlq")).data).toMatchObject([
+      { id: job.id, state: "failed", attempt: 2, last_error: { code: "HTTP_STATUS", status: 503 } },
+    ]);
   });
 
   test("can be filtered by queue, tag and error; commas mean or, filters together mean and", async ({ service, database }) => {
@@ -126,7 +128,10 @@ describe("retrying and purging the dead-letter queue", () => {
 
   test("a retried job is delivered, a purged one is gone", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
-    const [one, other] = [await service.enqueue({ queue: handler.queue, tag: "keep" }), await service.enqueue({ queue: handler.queue, tag: "purge" })];
+    const [one, other] = [
+      await service.enqueue({ queue: handler.queue, tag: "keep" }),
+      await service.enqueue({ queue: handler.queue, tag: "purge" }),
+    ];
     await service.untilState(one, "failed");
     await service.untilState(other, "failed");
     handler.answers = 200;

@@ -10,8 +10,19 @@ const lane = (id: number): LaneKey => ({ workspaceId, laneId: id as LaneId });
 const jobId = (id: number) => `01900000-0000-7000-8000-${String(id).padStart(12, "0")}` as JobId;
 
 const row = (id: number, laneId = 1): Claim => ({
-  workspaceId, laneId: laneId as LaneId, id: jobId(id), nodeId: 7, attempt: 1, attempts: 3, spared: 0, backoffDelayMs: 1_000, payload: "{}", tag: null,
-  createdAt: "2026-11-21T12:00:00.000Z", startedAt: "2026-11-21T12:00:00.000Z", revision: 1,
+  workspaceId,
+  laneId: laneId as LaneId,
+  id: jobId(id),
+  nodeId: 7,
+  attempt: 1,
+  attempts: 3,
+  spared: 0,
+  backoffDelayMs: 1_000,
+  payload: "{}",
+  tag: null,
+  createdAt: "2026-11-21T12:00:00.000Z",
+  startedAt: "2026-11-21T12:00:00.000Z",
+  revision: 1,
 });
 
 /** Claims that were asked of the database; a test answers them when it wants to. */
@@ -32,7 +43,10 @@ beforeEach(() => {
   refuseToCarry = null;
   const query = ({ values }: Statement) =>
     new Promise<{ rows: unknown[]; rowCount: null }>((resolve) => {
-      const lanes = String(values.find((value) => /^\{\d+(,\d+)*\}$/.test(String(value))) ?? "{}").slice(1, -1).split(",").map(Number);
+      const lanes = String(values.find((value) => /^\{\d+(,\d+)*\}$/.test(String(value))) ?? "{}")
+        .slice(1, -1)
+        .split(",")
+        .map(Number);
       const answer = async (rows: object[]) => {
         resolve({ rows, rowCount: null });
         for (let turn = 0; turn < 5; turn += 1) await setImmediate();
@@ -54,8 +68,20 @@ beforeEach(() => {
   const clock = { nowMs: () => 0, elapsedMs: () => performance.now() };
   const settler = { add: async ({ id }: Claim, { kind }: Verdict) => void settled.push({ id, verdict: kind }) } as unknown as Settler;
   dispatcher = new Dispatcher({
-    db: { query }, clock, random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 }, emit: () => {}, settler, capacity: 1_000,
-    lease: { get heldBy() { return heldBy; } }, carrier: { start, sweep: () => {} }, onWaiting: () => {}, onDueAt: () => {},
+    db: { query },
+    clock,
+    random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
+    emit: () => {},
+    settler,
+    capacity: 1_000,
+    lease: {
+      get heldBy() {
+        return heldBy;
+      },
+    },
+    carrier: { start, sweep: () => {} },
+    onWaiting: () => {},
+    onDueAt: () => {},
   });
 });
 
@@ -69,7 +95,10 @@ const claimUnderWay = () => {
 describe("a claim whose answer comes late", () => {
   test("starts what it brings", async () => {
     await claimUnderWay().answer([row(1), row(2)]);
-    expect(started.map(({ id, nodeId }) => [id, nodeId])).toEqual([[jobId(1), 7], [jobId(2), 7]]);
+    expect(started.map(({ id, nodeId }) => [id, nodeId])).toEqual([
+      [jobId(1), 7],
+      [jobId(2), 7],
+    ]);
   });
 
   test("starts no job that was cancelled meanwhile (I4)", async () => {
@@ -111,7 +140,10 @@ describe("an attempt under way", () => {
     dispatcher.abortAll();
     await setImmediate();
     expect(aborted).toEqual([jobId(1), jobId(2)]);
-    expect(settled).toEqual([{ id: jobId(1), verdict: "giveBack" }, { id: jobId(2), verdict: "giveBack" }]);
+    expect(settled).toEqual([
+      { id: jobId(1), verdict: "giveBack" },
+      { id: jobId(2), verdict: "giveBack" },
+    ]);
     expect(dispatcher.inFlight).toBe(0);
   });
 
@@ -132,8 +164,31 @@ describe("an attempt under way", () => {
 });
 
 describe("a job that went straight through", () => {
-  const through = { workspaceId, nodeId: 7, inserted: { laneId: lane(1).laneId, state: "active" as const, attempts: 3, backoffDelayMs: 1_000, runAt: "", createdAt: "", revision: 1 } };
-  const input = { id: jobId(1), straight: true, payload: "{}", delaySeconds: 0, runAtMs: null, tag: null, priority: 0, concurrencyKey: null, attempts: null, backoffDelayMs: null };
+  const through = {
+    workspaceId,
+    nodeId: 7,
+    inserted: {
+      laneId: lane(1).laneId,
+      state: "active" as const,
+      attempts: 3,
+      backoffDelayMs: 1_000,
+      runAt: "",
+      createdAt: "",
+      revision: 1,
+    },
+  };
+  const input = {
+    id: jobId(1),
+    straight: true,
+    payload: "{}",
+    delaySeconds: 0,
+    runAtMs: null,
+    tag: null,
+    priority: 0,
+    concurrencyKey: null,
+    attempts: null,
+    backoffDelayMs: null,
+  };
 
   test("is started", () => {
     dispatcher.take([{ ...through, input }]);

@@ -8,7 +8,11 @@ const test = testWith({ TIDEMILL_CALLBACKS_IN_FLIGHT: String(ROOM) });
 /** A queue with 500 jobs whose handler never answers. */
 async function hangingQueue(service: Service) {
   const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
-  await service.ok("POST", `/v1/queues/${handler.queue}/jobs/batch`, Array.from({ length: 500 }, (_, payload) => ({ payload })));
+  await service.ok(
+    "POST",
+    `/v1/queues/${handler.queue}/jobs/batch`,
+    Array.from({ length: 500 }, (_, payload) => ({ payload })),
+  );
   await until(() => handler.open > 0, "the first attempts");
   return handler;
 }
@@ -23,7 +27,8 @@ async function expectDelivered(service: Service, jobs: number): Promise<void> {
 
 test("attempts under way are never more than the node has room for, however many queues have work", async ({ service }) => {
   const handlers: Awaited<ReturnType<Service["handler"]>>[] = [];
-  for (let index = 0; index < 2 * ROOM; index += 1) handlers.push(await service.handler({ answers: "hang", callback_timeout: 900, paused: true }));
+  for (let index = 0; index < 2 * ROOM; index += 1)
+    handlers.push(await service.handler({ answers: "hang", callback_timeout: 900, paused: true }));
   for (const { queue } of handlers) await service.enqueue({ queue });
   await Promise.all(handlers.map(({ queue }) => service.ok("PATCH", `/v1/queues/${queue}`, { paused: false })));
   const underWay = () => handlers.reduce((sum, { open }) => sum + open, 0);

@@ -130,13 +130,18 @@ describe("a claim", () => {
 
   test("asks for no more than there is room for, however many lanes there are", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 200 }), fc.integer({ min: 1, max: 200 }), fc.integer({ min: 0, max: 100 }), (capacity, count, before) => {
-        const shop = new Shop(capacity);
-        shop.add(0, before);
-        shop.claim();
-        for (let id = 1; id <= count; id += 1) shop.add(id, 5);
-        expect(sum(shop.lanes.shares(shop.nowMs).map(({ take }) => take))).toBeLessThanOrEqual(capacity - shop.lanes.inFlight);
-      }),
+      fc.property(
+        fc.integer({ min: 2, max: 200 }),
+        fc.integer({ min: 1, max: 200 }),
+        fc.integer({ min: 0, max: 100 }),
+        (capacity, count, before) => {
+          const shop = new Shop(capacity);
+          shop.add(0, before);
+          shop.claim();
+          for (let id = 1; id <= count; id += 1) shop.add(id, 5);
+          expect(sum(shop.lanes.shares(shop.nowMs).map(({ take }) => take))).toBeLessThanOrEqual(capacity - shop.lanes.inFlight);
+        },
+      ),
     );
   });
 

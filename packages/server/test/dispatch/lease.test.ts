@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { claimAcrossWorkspaces, registerNode, renewLease } from "../../src/dispatch/store.ts";
 import { forgetNodes, rescueAcrossWorkspaces } from "#dispatch";
+import { claimAcrossWorkspaces, registerNode, renewLease } from "../../src/dispatch/store.ts";
 import { putLane, putNode, test, uuidOfJob } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
 import { type Service, until } from "../harness/service.ts";
@@ -12,7 +12,10 @@ async function loseNodes(service: Service, job: { id: string; queue: string }, t
   for (let time = 0; time < times; time += 1) {
     const dead = await putNode(service.database, { alive: false });
     const id = uuidOfJob(job);
-    await service.database.query("update job set state = 'active', attempt = attempt + 1, node_id = $1, started_at = moment() where id = $2", [dead, id]);
+    await service.database.query(
+      "update job set state = 'active', attempt = attempt + 1, node_id = $1, started_at = moment() where id = $2",
+      [dead, id],
+    );
     service.node.wake();
     await until(async () => (await service.job(job)).state !== "active", "the job to be taken back");
   }
@@ -20,7 +23,11 @@ async function loseNodes(service: Service, job: { id: string; queue: string }, t
 
 async function pausedJob(service: Service, answers: number = 200, fields: object = {}) {
   const handler = await service.handler({ answers, paused: true });
-  return { handler, job: await service.enqueue({ queue: handler.queue, ...fields }), resume: () => service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: false }) };
+  return {
+    handler,
+    job: await service.enqueue({ queue: handler.queue, ...fields }),
+    resume: () => service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: false }),
+  };
 }
 
 describe("a job whose node is lost", () => {
@@ -30,7 +37,15 @@ describe("a job whose node is lost", () => {
     const record = await service.job(job);
     expect(record).toMatchObject({ state: "waiting", attempt: 1, attempts: 4, finished_at: null, last_error: LOST, run_at: job.run_at });
     expect(record.attempts_log).toEqual([
-      { attempt: 1, started_at: record.started_at, duration_ms: expect.any(Number), outcome: "lost", status: null, error: LOST, worker: null },
+      {
+        attempt: 1,
+        started_at: record.started_at,
+        duration_ms: expect.any(Number),
+        outcome: "lost",
+        status: null,
+        error: LOST,
+        worker: null,
+      },
     ]);
   });
 
@@ -42,7 +57,10 @@ describe("a job whose node is lost", () => {
     expect(handler.attempts).toEqual([3, 4]);
     expect(handler.received.map(({ body }) => body.attempts)).toEqual([4, 4]);
     expect((await service.job(job)).attempts_log.map(({ attempt, outcome }: Record<string, unknown>) => [attempt, outcome])).toEqual([
-      [1, "lost"], [2, "lost"], [3, "failed"], [4, "failed"],
+      [1, "lost"],
+      [2, "lost"],
+      [3, "failed"],
+      [4, "failed"],
     ]);
   });
 
@@ -52,7 +70,12 @@ describe("a job whose node is lost", () => {
     expect((await service.job(job)).state).toBe("waiting");
     await loseNodes(service, job, 1);
     const record = await service.job(job);
-    expect(record).toMatchObject({ state: "failed", attempt: 3, last_error: LOST, finished_at: new Date(service.clock.nowMs()).toISOString() });
+    expect(record).toMatchObject({
+      state: "failed",
+      attempt: 3,
+      last_error: LOST,
+      finished_at: new Date(service.clock.nowMs()).toISOString(),
+    });
     expect(record.attempts_log.map(({ outcome }: { outcome: string }) => outcome)).toEqual(["lost", "lost", "lost"]);
     expect((await service.ok("GET", "/v1/dlq?error=NODE_LOST")).data).toMatchObject([{ id: job.id }]);
     await resume();
@@ -85,8 +108,15 @@ describe("a job whose node is lost", () => {
   test("was under way for as long as it was, also when that is more than a minute", async ({ service, engine }) => {
     const { job } = await pausedJob(service);
     const dead = await putNode(service.database, { alive: false });
-    await service.database.query("update job set state = 'active', attempt = 1, node_id = $1, started_at = moment() - interval '1 hour' where id = $2", [dead, uuidOfJob(job)]);
-    await rescueAcrossWorkspaces(engine, () => {}, () => {});
+    await service.database.query(
+      "update job set state = 'active', attempt = 1, node_id = $1, started_at = moment() - interval '1 hour' where id = $2",
+      [dead, uuidOfJob(job)],
+    );
+    await rescueAcrossWorkspaces(
+      engine,
+      () => {},
+      () => {},
+    );
     expect((await service.job(job)).attempts_log).toMatchObject([{ outcome: "lost", duration_ms: 3_600_000 }]);
   });
 });
@@ -122,7 +152,11 @@ test("a node that is alive keeps its jobs, however long they take", async ({ ser
   const job = await service.enqueue({ queue: handler.queue });
   await until(() => handler.open === 1, "the attempt");
   await service.clock.advance(86_400);
-  await rescueAcrossWorkspaces(engine, () => {}, () => {});
+  await rescueAcrossWorkspaces(
+    engine,
+    () => {},
+    () => {},
+  );
   expect(await stateOf(database, uuidOfJob(job))).toBe("active");
   handler.release();
   await service.untilState(job, "completed");
@@ -134,7 +168,11 @@ test("what was taken back wakes its lanes, each once", async ({ database, engine
   const lanes = [await putLane(database), await putLane(database)];
   for (const lane of lanes) await putJobs(database, lane, { state: "active", nodeId: dead, count: 3 });
   const woken: unknown[] = [];
-  await rescueAcrossWorkspaces(engine, () => {}, (found) => woken.push(...found));
+  await rescueAcrossWorkspaces(
+    engine,
+    () => {},
+    (found) => woken.push(...found),
+  );
   expect(woken).toHaveLength(2);
   expect(woken).toEqual(expect.arrayContaining(lanes));
 });

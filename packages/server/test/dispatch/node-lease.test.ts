@@ -12,7 +12,9 @@ class FakeNodes {
 
   query = async ({ text, values }: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> => {
     if (this.away) throw new Error("The database is away.");
-    const id = /insert into node/.test(text) ? this.leases.size + 1 : Number(values.find((value) => this.leases.has(Number(value)) && value !== LEASE_SECONDS) ?? this.leases.size);
+    const id = /insert into node/.test(text)
+      ? this.leases.size + 1
+      : Number(values.find((value) => this.leases.has(Number(value)) && value !== LEASE_SECONDS) ?? this.leases.size);
     const isNew = /insert into node/.test(text);
     if (/lease_until = now\(\) where/.test(text)) this.leases.set(id, Date.now());
     else if (isNew || (this.leases.get(id) ?? 0) > Date.now()) this.leases.set(id, Date.now() + LEASE_SECONDS * 1000);
@@ -32,8 +34,13 @@ beforeEach(async () => {
   nodes = new FakeNodes();
   told = [];
   lease = new NodeLease({
-    db: nodes, clock: new DatabaseClock(), random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 }, emit: () => {},
-    leaseSeconds: LEASE_SECONDS, onLost: () => told.push("lost"), onHeld: () => told.push("held"),
+    db: nodes,
+    clock: new DatabaseClock(),
+    random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
+    emit: () => {},
+    leaseSeconds: LEASE_SECONDS,
+    onLost: () => told.push("lost"),
+    onHeld: () => told.push("held"),
   });
   await lease.start();
 });

@@ -28,7 +28,7 @@ describe("retry-all", () => {
     const reply = await retryAll(service, handler.queue);
     expect([reply.status, reply.body]).toEqual([200, { retried: 2 }]);
     await until(async () => (await statesOf(service, mine)).every((state) => state === "completed"), "the jobs to complete");
-    expect((await service.job(mine[1] as { id: string; queue: string }))).toMatchObject({ attempt: 2, attempts: 4 });
+    expect(await service.job(mine[1] as { id: string; queue: string })).toMatchObject({ attempt: 2, attempts: 4 });
     expect((await service.job(theirs)).state).toBe("failed");
   });
 
@@ -38,7 +38,11 @@ describe("retry-all", () => {
 
   test("takes only jobs with the tag", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
-    const jobs = [await failedJob(service, handler.queue, { tag: "a" }), await failedJob(service, handler.queue, { tag: "b" }), await failedJob(service, handler.queue)];
+    const jobs = [
+      await failedJob(service, handler.queue, { tag: "a" }),
+      await failedJob(service, handler.queue, { tag: "b" }),
+      await failedJob(service, handler.queue),
+    ];
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: true });
     expect((await retryAll(service, handler.queue, { tag: "a" })).body).toEqual({ retried: 1 });
     expect(await statesOf(service, jobs)).toEqual(["waiting", "failed", "failed"]);
@@ -71,13 +75,17 @@ describe("retry-all", () => {
     expect((await retryAll(service, handler.queue, { tag: "a", failed_after: now })).body).toEqual({ retried: 1 });
   });
 
-  test.for(["2026-11-21T12:00:00.123456789+05:30", "2026-11-21t12:00:00z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-12:00"])(
-    "takes any moment that it does not refuse: %s",
-    async (moment, { service }) => {
-      const queue = await service.queue();
-      for (const filter of ["failed_before", "failed_after"]) expect((await retryAll(service, queue, { [filter]: moment })).body).toEqual({ retried: 0 });
-    },
-  );
+  test.for([
+    "2026-11-21T12:00:00.123456789+05:30",
+    "2026-11-21t12:00:00z",
+    "1970-01-01T00:00:00Z",
+    "9999-12-31T23:59:59Z",
+    "9999-12-31T23:59:59-12:00",
+  ])("takes any moment that it does not refuse: %s", async (moment, { service }) => {
+    const queue = await service.queue();
+    for (const filter of ["failed_before", "failed_after"])
+      expect((await retryAll(service, queue, { [filter]: moment })).body).toEqual({ retried: 0 });
+  });
 
   test.for<[string, object]>([
     ["a moment that is none", { failed_before: "yesterday" }],
@@ -103,14 +111,23 @@ describe("retry-all", () => {
       query: async (statement) => {
         const answer = await engine.query(statement);
         await clock.advance(1);
-        await rows(engine, sql`update job set state = 'failed', attempt = attempt + 1, finished_at = moment() where lane_id = ${lane.laneId} and state = 'waiting'`);
+        await rows(
+          engine,
+          sql`update job set state = 'failed', attempt = attempt + 1, finished_at = moment() where lane_id = ${lane.laneId} and state = 'waiting'`,
+        );
         return answer;
       },
     };
-    const { retried, lanes } = await retryDeadLetters(db, { workspaceId: lane.workspaceId as WorkspaceId, laneId: lane.laneId, filter: {} });
+    const { retried, lanes } = await retryDeadLetters(db, {
+      workspaceId: lane.workspaceId as WorkspaceId,
+      laneId: lane.laneId,
+      filter: {},
+    });
     expect(retried).toBe(count);
     expect(lanes).toEqual([lane]);
-    expect(await database.query("select attempt, count(*)::int from job where lane_id = $1 group by 1", [lane.laneId])).toEqual([{ attempt: 4, count }]);
+    expect(await database.query("select attempt, count(*)::int from job where lane_id = $1 group by 1", [lane.laneId])).toEqual([
+      { attempt: 4, count },
+    ]);
   });
 
   test("is not held up by a job that somebody is moving", async ({ service, database, engine }) => {

@@ -8,8 +8,17 @@ import { until } from "../harness/service.ts";
 
 let made = 0;
 const newJob = (more: Partial<JobToInsert> = {}): JobToInsert => ({
-  id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId, straight: true, payload: "{}", delaySeconds: 0, runAtMs: null, tag: null,
-  priority: 0, concurrencyKey: null, attempts: null, backoffDelayMs: null, ...more,
+  id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId,
+  straight: true,
+  payload: "{}",
+  delaySeconds: 0,
+  runAtMs: null,
+  tag: null,
+  priority: 0,
+  concurrencyKey: null,
+  attempts: null,
+  backoffDelayMs: null,
+  ...more,
 });
 
 const request = ({ workspaceId }: LaneKey, ...jobs: JobToInsert[]): InsertRequest => ({ workspaceId, queue: "emails", jobs });
@@ -26,7 +35,9 @@ describe("a job is written as claimed by the node that takes it in", () => {
     const nodeId = await putNode(database);
     const job = newJob();
     expect(await statesOf(engine, nodeId, request(lane, job))).toEqual(["active"]);
-    const [row] = await database.query("select state, attempt, node_id::int, started_at = created_at as at_once from job where id = $1", [job.id]);
+    const [row] = await database.query("select state, attempt, node_id::int, started_at = created_at as at_once from job where id = $1", [
+      job.id,
+    ]);
     expect(row).toEqual({ state: "active", attempt: 1, node_id: nodeId, at_once: true });
   });
 
@@ -46,7 +57,9 @@ describe("a job is written as claimed by the node that takes it in", () => {
 
   test("together with others that come at the same moment", async ({ database, engine }) => {
     const [one, two] = [await putLane(database), await putLane(database)];
-    expect(await statesOf(engine, await putNode(database), request(one, newJob()), request(two, newJob()), request(one, newJob()))).toEqual(["active", "active", "active"]);
+    expect(await statesOf(engine, await putNode(database), request(one, newJob()), request(two, newJob()), request(one, newJob()))).toEqual(
+      ["active", "active", "active"],
+    );
   });
 });
 

@@ -10,7 +10,11 @@ const test = testWith(ROOM).extend("other", async ({ service }, { onCleanup }) =
 });
 
 const batch = (service: Service, queue: string, count: number) =>
-  service.ok("POST", `/v1/queues/${queue}/jobs/batch`, Array.from({ length: count }, (_, payload) => ({ payload })));
+  service.ok(
+    "POST",
+    `/v1/queues/${queue}/jobs/batch`,
+    Array.from({ length: count }, (_, payload) => ({ payload })),
+  );
 
 /** Which nodes hold jobs of this test's workspace now. */
 async function holders(service: Service): Promise<number[]> {
@@ -24,7 +28,8 @@ async function holders(service: Service): Promise<number[]> {
 describe("two nodes on one database", () => {
   test("deliver every job once", async ({ service, other }) => {
     const handler = await service.handler();
-    const singles = (one: Service) => Array.from({ length: 30 }, (_, index) => one.enqueue({ queue: handler.queue, payload: `single ${index}` }));
+    const singles = (one: Service) =>
+      Array.from({ length: 30 }, (_, index) => one.enqueue({ queue: handler.queue, payload: `single ${index}` }));
     await Promise.all([batch(service, handler.queue, 200), batch(other, handler.queue, 200), ...singles(service), ...singles(other)]);
     await until(async () => (await service.ok("GET", `/v1/queues/${handler.queue}`)).metrics.completed === 460, "all jobs to complete");
     expect(handler.received).toHaveLength(460);
@@ -129,6 +134,9 @@ describe("a node whose lease is taken for run out", () => {
     for (const one of [service, other]) await one.untilState(await one.enqueue({ queue: witness.queue }), "completed");
     const record = await service.job(job);
     expect(record).toMatchObject({ state: "completed", result: "second", attempt: 2 });
-    expect(record.attempts_log.map(({ attempt, outcome }: Record<string, unknown>) => [attempt, outcome])).toEqual([[1, "lost"], [2, "completed"]]);
+    expect(record.attempts_log.map(({ attempt, outcome }: Record<string, unknown>) => [attempt, outcome])).toEqual([
+      [1, "lost"],
+      [2, "completed"],
+    ]);
   });
 });

@@ -28,7 +28,8 @@ export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed)
   const attempt = state === "failed" ? 3 : started ? 1 : 0;
   const error = state === "failed" ? JSON.stringify({ code: errorCode, message: "It failed.", status: null }) : null;
   const values = [lane.workspaceId, lane.laneId, state, priority, attempt, tag, started, error, count];
-  const columns = "workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, started_at, tag, last_error, payload, attempts_log";
+  const columns =
+    "workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, started_at, tag, last_error, payload, attempts_log";
   const fields = `$1::uuid, $2::bigint, ('01900000-0000-7000-8000-' || lpad(nextval('lane_id')::text, 12, '0'))::uuid, $3::job_state, $4::smallint,
     $5::int, 0, 3, 1000, ${runAt}, moment(), case when $7::boolean then moment() end, $6::text, $8::text, '{}', ''`;
   const text = FINISHED.includes(state)
@@ -41,7 +42,10 @@ export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed)
 
 /** Where a job stands: its state, or null when it is gone. */
 export async function stateOf(database: TestDatabase, id: JobId): Promise<JobState | null> {
-  const found = await database.query<{ state: JobState }>("select state from job where id = $1 union all select state from job_history where id = $1", [id]);
+  const found = await database.query<{ state: JobState }>(
+    "select state from job where id = $1 union all select state from job_history where id = $1",
+    [id],
+  );
   if (found.length > 1) throw new Error(`Job ${id} stands in two places.`);
   return found[0]?.state ?? null;
 }

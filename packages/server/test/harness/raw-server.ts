@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 
 /** A server that speaks HTTP by hand: it keeps the bytes that came, and answers with whatever bytes a test wants. */
 export class RawServer {

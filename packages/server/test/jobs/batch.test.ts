@@ -3,7 +3,8 @@ import { type Service, test, until } from "../harness/service.ts";
 
 const batch = (service: Service, queue: string, body: unknown) => service.api("POST", `/v1/queues/${queue}/jobs/batch`, body);
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => ({ payload: index }));
-const countOf = async (service: Service, queue: string): Promise<number> => (await service.ok("GET", `/v1/queues/${queue}`)).metrics.waiting;
+const countOf = async (service: Service, queue: string): Promise<number> =>
+  (await service.ok("GET", `/v1/queues/${queue}`)).metrics.waiting;
 
 describe("a batch", () => {
   test.for<[string, unknown]>([
@@ -15,7 +16,9 @@ describe("a batch", () => {
     expect(reply.status).toBe(201);
     expect(Object.keys(reply.body)).toEqual(["jobs"]);
     expect(reply.body.jobs.map(({ payload }: { payload: unknown }) => payload)).toEqual([0, 1, 2]);
-    expect(reply.body.jobs[1]).toEqual(expect.objectContaining({ queue, state: "waiting", attempt: 0, attempts: 3, priority: 0, tag: null }));
+    expect(reply.body.jobs[1]).toEqual(
+      expect.objectContaining({ queue, state: "waiting", attempt: 0, attempts: 3, priority: 0, tag: null }),
+    );
     expect(await countOf(service, queue)).toBe(3);
   });
 
@@ -108,7 +111,11 @@ describe("a batch is refused", () => {
 
   test("over 16 MiB", async ({ service }) => {
     const queue = await service.queue();
-    const reply = await batch(service, queue, Array.from({ length: 20 }, () => ({ payload: "x".repeat(900_000) })));
+    const reply = await batch(
+      service,
+      queue,
+      Array.from({ length: 20 }, () => ({ payload: "x".repeat(900_000) })),
+    );
     expect(reply.status).toBe(413);
     expect(reply.body.error).toMatchObject({ code: "PAYLOAD_TOO_LARGE", details: { limit_bytes: 16 * 1024 * 1024 } });
   });

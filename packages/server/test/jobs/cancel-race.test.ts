@@ -7,7 +7,11 @@ import { type Reply, type Service, test, until } from "../harness/service.ts";
 const JOBS = 200;
 
 /** Jobs whose handler answers while their DELETE is under way; what each DELETE was answered. */
-async function race(service: Service, answer: Answer, options: Record<string, unknown>): Promise<{ job: { id: string; queue: string }; reply: Reply; attempts: number[] }[]> {
+async function race(
+  service: Service,
+  answer: Answer,
+  options: Record<string, unknown>,
+): Promise<{ job: { id: string; queue: string }; reply: Reply; attempts: number[] }[]> {
   const deleted = new Map<string, Promise<Reply>>();
   const handler = await service.handler({
     answers: async ({ body: { id, queue, payload } }) => {
@@ -23,7 +27,9 @@ async function race(service: Service, answer: Answer, options: Record<string, un
   const replies = new Map(await Promise.all([...deleted].map(async ([id, reply]) => [id, await reply] as const)));
   await service.untilIdle();
   return enqueued.map((job: { id: string; queue: string }) => ({
-    job, reply: replies.get(job.id), attempts: handler.received.filter(({ body }) => body.id === job.id).map(({ body }) => body.attempt),
+    job,
+    reply: replies.get(job.id),
+    attempts: handler.received.filter(({ body }) => body.id === job.id).map(({ body }) => body.attempt),
   }));
 }
 
@@ -32,7 +38,9 @@ async function expectCancelled(service: Service, job: { id: string; queue: strin
   expect(reply.body).toMatchObject({ id: job.id, state: "cancelled" });
   const record = await service.job(job);
   expect(record).toMatchObject({ state: "cancelled", attempt: reply.body.attempt, result: null, finished_at: reply.body.finished_at });
-  expect(record.attempts_log.map(({ attempt }: { attempt: number }) => attempt)).toEqual(Array.from({ length: record.attempt }, (_, index) => index + 1));
+  expect(record.attempts_log.map(({ attempt }: { attempt: number }) => attempt)).toEqual(
+    Array.from({ length: record.attempt }, (_, index) => index + 1),
+  );
   expect(attempts).toEqual([...new Set(attempts)]);
   expect(Math.max(...attempts)).toBeLessThanOrEqual(record.attempt);
 }
@@ -50,7 +58,14 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
       else expect([reply.status, (await service.api("GET", `/v1/queues/${job.queue}/jobs/${job.id}`)).status]).toEqual([204, 404]);
     }
     const cancelled = outcomes.filter(({ reply }) => reply.status === 200).length;
-    expect(await countsOf(service, outcomes[0]?.job.queue ?? "")).toMatchObject({ cancelled, completed: 0, waiting: 0, delayed: 0, active: 0, failed: 0 });
+    expect(await countsOf(service, outcomes[0]?.job.queue ?? "")).toMatchObject({
+      cancelled,
+      completed: 0,
+      waiting: 0,
+      delayed: 0,
+      active: 0,
+      failed: 0,
+    });
   });
 
   test("when the answer fails the job for good: cancelled, or failed and so removed", async ({ service }) => {
@@ -60,7 +75,13 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
       if (reply.status === 200) await expectCancelled(service, job, reply, attempts);
       else expect([reply.status, (await service.api("GET", `/v1/queues/${job.queue}/jobs/${job.id}`)).status]).toEqual([204, 404]);
     }
-    expect(await countsOf(service, outcomes[0]?.job.queue ?? "")).toMatchObject({ completed: 0, waiting: 0, delayed: 0, active: 0, failed: 0 });
+    expect(await countsOf(service, outcomes[0]?.job.queue ?? "")).toMatchObject({
+      completed: 0,
+      waiting: 0,
+      delayed: 0,
+      active: 0,
+      failed: 0,
+    });
   });
 
   test("when the answer would have it tried again: always cancelled, and never tried again", async ({ service }) => {
@@ -69,14 +90,25 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
       expect(reply.status).toBe(200);
       await expectCancelled(service, job, reply, attempts);
     }
-    expect(await countsOf(service, outcomes[0]?.job.queue ?? "")).toMatchObject({ cancelled: JOBS, completed: 0, waiting: 0, delayed: 0, active: 0, failed: 0 });
+    expect(await countsOf(service, outcomes[0]?.job.queue ?? "")).toMatchObject({
+      cancelled: JOBS,
+      completed: 0,
+      waiting: 0,
+      delayed: 0,
+      active: 0,
+      failed: 0,
+    });
   });
 });
 
 describe("two cancels at the same moment", () => {
   test("cancel the job once and remove it once", async ({ service }) => {
     const queue = await service.queue();
-    const { jobs } = await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, Array.from({ length: 50 }, () => ({ payload: {} })));
+    const { jobs } = await service.ok(
+      "POST",
+      `/v1/queues/${queue}/jobs/batch`,
+      Array.from({ length: 50 }, () => ({ payload: {} })),
+    );
     for (const { id } of jobs) {
       const path = `/v1/queues/${queue}/jobs/${id}`;
       const replies = await Promise.all([service.api("DELETE", path), service.api("DELETE", path), service.api("DELETE", path)]);
@@ -87,12 +119,20 @@ describe("two cancels at the same moment", () => {
 
   test("and a retry leave the job in one place", async ({ service, database }) => {
     const queue = await service.queue();
-    const { jobs } = await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, Array.from({ length: 50 }, () => ({ payload: {} })));
+    const { jobs } = await service.ok(
+      "POST",
+      `/v1/queues/${queue}/jobs/batch`,
+      Array.from({ length: 50 }, () => ({ payload: {} })),
+    );
     for (const { id } of jobs) {
       const path = `/v1/queues/${queue}/jobs/${id}`;
       await service.ok("DELETE", path);
       const [retried, removed] = await Promise.all([service.api("POST", `${path}/retry`), service.api("DELETE", path)]);
-      expect([[200, 200], [200, 204], [404, 204]]).toContainEqual([retried.status, removed.status]);
+      expect([
+        [200, 200],
+        [200, 204],
+        [404, 204],
+      ]).toContainEqual([retried.status, removed.status]);
     }
     const { laneId } = await laneOf(service, queue);
     const twice = await database.query("select id from job_record where lane_id = $1 group by id having count(*) > 1", [laneId]);

@@ -1,9 +1,9 @@
-import { describe, expect } from "vitest";
 import type { JobState } from "@tidemill/contract";
+import { describe, expect } from "vitest";
+import { typeId } from "#kernel";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { type Service, until } from "../harness/service.ts";
-import { typeId } from "#kernel";
 
 const remove = (service: Service, job: { id: string; queue: string }) => service.api("DELETE", `/v1/queues/${job.queue}/jobs/${job.id}`);
 
@@ -21,7 +21,14 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     const handler = await service.handler({ paused: true });
     const job = await service.enqueue({ queue: handler.queue, payload: { n: 1 }, tag: "t", priority: 3 });
     await expectCancelled(service, job, 0);
-    expect(await service.job(job)).toMatchObject({ payload: { n: 1 }, tag: "t", priority: 3, started_at: null, last_error: null, attempts_log: [] });
+    expect(await service.job(job)).toMatchObject({
+      payload: { n: 1 },
+      tag: "t",
+      priority: 3,
+      started_at: null,
+      last_error: null,
+      attempts_log: [],
+    });
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: false });
     await service.untilState(await service.enqueue({ queue: handler.queue, payload: "witness" }), "completed");
     expect(handler.payloads).toEqual(["witness"]);
@@ -44,7 +51,11 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     await expectCancelled(service, job, 1);
     await service.untilIdle();
     expect(handler.attempts).toEqual([1]);
-    expect(await service.job(job)).toMatchObject({ state: "cancelled", last_error: { code: "HTTP_STATUS", status: 500 }, attempts_log: [{ attempt: 1, outcome: "failed" }] });
+    expect(await service.job(job)).toMatchObject({
+      state: "cancelled",
+      last_error: { code: "HTTP_STATUS", status: 500 },
+      attempts_log: [{ attempt: 1, outcome: "failed" }],
+    });
   });
 
   test("held for approval", async ({ service, database }) => {
@@ -60,7 +71,15 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     await expectCancelled(service, job, 1);
     await until(() => handler.aborted === 1, "the request to be broken off");
     expect((await service.job(job)).attempts_log).toEqual([
-      { attempt: 1, started_at: expect.any(String), duration_ms: expect.any(Number), outcome: "cancelled", status: null, error: null, worker: null },
+      {
+        attempt: 1,
+        started_at: expect.any(String),
+        duration_ms: expect.any(Number),
+        outcome: "cancelled",
+        status: null,
+        error: null,
+        worker: null,
+      },
     ]);
   });
 
@@ -118,7 +137,9 @@ describe("DELETE of a finished job removes it: 204", () => {
 
   test("a job that was just cancelled, and then there is none", async ({ service }) => {
     const job = await service.enqueue({ queue: await service.queue() });
-    expect([(await remove(service, job)).status, (await remove(service, job)).status, (await remove(service, job)).status]).toEqual([200, 204, 404]);
+    expect([(await remove(service, job)).status, (await remove(service, job)).status, (await remove(service, job)).status]).toEqual([
+      200, 204, 404,
+    ]);
   });
 
   test("and its queue's metrics count it no more", async ({ service }) => {

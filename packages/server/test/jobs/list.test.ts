@@ -1,5 +1,5 @@
-import { describe, expect } from "vitest";
 import type { JobState } from "@tidemill/contract";
+import { describe, expect } from "vitest";
 import { typeId } from "#kernel";
 import { laneOf, test, uuidOfJob } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -11,7 +11,10 @@ const list = (service: Service, queue: string, query = "") => service.ok("GET", 
 const idsOf = (reply: { data: { id: string }[] }) => reply.data.map(({ id }) => id);
 
 /** A queue with jobs of many states and tags mixed, live and in history. Newest first. */
-async function mixed(service: Service, count: number): Promise<{ queue: string; jobs: { id: string; state: JobState; tag: string | null }[] }> {
+async function mixed(
+  service: Service,
+  count: number,
+): Promise<{ queue: string; jobs: { id: string; state: JobState; tag: string | null }[] }> {
   const queue = await service.queue();
   const lane = await laneOf(service, queue);
   const jobs: { id: string; state: JobState; tag: string | null }[] = [];
@@ -28,7 +31,11 @@ async function mixed(service: Service, count: number): Promise<{ queue: string; 
 async function allPages(service: Service, queue: string, query: string, between = async () => {}): Promise<string[][]> {
   const pages: string[][] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
-    const reply: { data: { id: string }[]; next_cursor: string | null } = await list(service, queue, `${query}${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    const reply: { data: { id: string }[]; next_cursor: string | null } = await list(
+      service,
+      queue,
+      `${query}${cursor === "" ? "" : `&cursor=${cursor}`}`,
+    );
     pages.push(idsOf(reply));
     cursor = reply.next_cursor;
     await between();
@@ -54,7 +61,8 @@ describe("the list of a queue's jobs", () => {
   test("is newest first by when jobs were enqueued, whatever became of them", async ({ service }) => {
     const handler = await service.handler({ answers: ({ body }) => (body.tag === "fails" ? 410 : 200) });
     const ids: string[] = [];
-    for (const fields of [{}, { tag: "fails" }, { delay: 60 }, {}, { priority: 100 }, { delay: 1 }]) ids.unshift((await service.enqueue({ queue: handler.queue, ...fields })).id);
+    for (const fields of [{}, { tag: "fails" }, { delay: 60 }, {}, { priority: 100 }, { delay: 1 }])
+      ids.unshift((await service.enqueue({ queue: handler.queue, ...fields })).id);
     expect(idsOf(await list(service, handler.queue))).toEqual(ids);
     await service.untilIdle();
     expect(idsOf(await list(service, handler.queue))).toEqual(ids);
@@ -96,7 +104,16 @@ describe("the list of a queue's jobs", () => {
     expect(idsOf(await list(service, queue, `limit=4&cursor=${first.next_cursor}`))).toEqual(jobs.slice(4, 8).map(({ id }) => id));
   });
 
-  test.for(["limit=0", "limit=101", "limit=1.5", "limit=ten", "cursor=", "cursor=x", "cursor=key_01h455vb4pex5vsknk084sn02q", "stat=waiting"])("refuses %s", async (query, { service }) => {
+  test.for([
+    "limit=0",
+    "limit=101",
+    "limit=1.5",
+    "limit=ten",
+    "cursor=",
+    "cursor=x",
+    "cursor=key_01h455vb4pex5vsknk084sn02q",
+    "stat=waiting",
+  ])("refuses %s", async (query, { service }) => {
     const reply = await service.api("GET", `/v1/queues/${await service.queue()}/jobs?${query}`);
     expect([reply.status, reply.body.error.code]).toEqual([400, "VALIDATION_ERROR"]);
   });
@@ -136,9 +153,12 @@ describe("the list can be filtered", () => {
     expect((await allPages(service, queue, `${query}&limit=2`)).flat()).toEqual(expected);
   });
 
-  test.for(["state=done", "state=waiting,done", "state=", "state=waiting,", "state=WAITING"])("and refuses %s with the states that there are", async (query, { service }) => {
-    const reply = await service.api("GET", `/v1/queues/${await service.queue()}/jobs?${query}`);
-    expect(reply.status).toBe(400);
-    expect(reply.body.error.details.issues).toMatchObject([{ path: "state", message: expect.stringContaining("pending_approval") }]);
-  });
+  test.for(["state=done", "state=waiting,done", "state=", "state=waiting,", "state=WAITING"])(
+    "and refuses %s with the states that there are",
+    async (query, { service }) => {
+      const reply = await service.api("GET", `/v1/queues/${await service.queue()}/jobs?${query}`);
+      expect(reply.status).toBe(400);
+      expect(reply.body.error.details.issues).toMatchObject([{ path: "state", message: expect.stringContaining("pending_approval") }]);
+    },
+  );
 });

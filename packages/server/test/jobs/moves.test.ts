@@ -3,17 +3,29 @@ import { describe, expect } from "vitest";
 import type { LaneKey } from "#dispatch";
 import { JOB_MOVES, type JobKey, retryJob } from "#jobs";
 import { type Database, type JobId, ProblemError } from "#kernel";
-import { claimAcrossWorkspaces, completeAcrossWorkspaces, moveDueAcrossWorkspaces, refuseAcrossWorkspaces, takeBackAcrossWorkspaces } from "../../src/dispatch/store.ts";
+import {
+  claimAcrossWorkspaces,
+  completeAcrossWorkspaces,
+  moveDueAcrossWorkspaces,
+  refuseAcrossWorkspaces,
+  takeBackAcrossWorkspaces,
+} from "../../src/dispatch/store.ts";
 import { cancelJob, removeJob } from "../../src/jobs/store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { FINISHED, putJobs, stateOf } from "../harness/jobs.ts";
 
 type Move = keyof typeof JOB_MOVES;
-interface Stage { engine: Database; lane: LaneKey; key: JobKey; nodeId: number }
+interface Stage {
+  engine: Database;
+  lane: LaneKey;
+  key: JobKey;
+  nodeId: number;
+}
 
 const claim = ({ key, nodeId }: Stage) => ({ ...key, nodeId, attempt: 1, logEntry: "{}" });
-const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed") => refuseAcrossWorkspaces(stage.engine, [{ ...claim(stage), to, waitMs: 1_000, error: "{}", errorCode: null }]);
+const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed") =>
+  refuseAcrossWorkspaces(stage.engine, [{ ...claim(stage), to, waitMs: 1_000, error: "{}", errorCode: null }]);
 const takeBack = ({ engine, nodeId }: Stage, mostLosses: number) =>
   takeBackAcrossWorkspaces(engine, { nodeId, outcome: "lost", error: "{}", mostLosses, most: 100 });
 
@@ -42,7 +54,9 @@ async function put(database: TestDatabase, engine: Database, state: JobState): P
 
 describe("the table of moves", () => {
   test("has a statement for every move of a job that is there", () => {
-    const ofThere = Object.entries(JOB_MOVES).filter(([, { from }]) => !(from as readonly unknown[]).includes(null)).map(([move]) => move);
+    const ofThere = Object.entries(JOB_MOVES)
+      .filter(([, { from }]) => !(from as readonly unknown[]).includes(null))
+      .map(([move]) => move);
     expect([...new Set(STATEMENTS.map(([move]) => move))].sort()).toEqual(ofThere.sort());
   });
 
@@ -50,14 +64,16 @@ describe("the table of moves", () => {
     const reached = new Set<JobState | null>([null]);
     for (let size = 0; size < reached.size; ) {
       size = reached.size;
-      for (const { from, to } of Object.values(JOB_MOVES)) if ((from as readonly (JobState | null)[]).some((state) => reached.has(state))) reached.add(to);
+      for (const { from, to } of Object.values(JOB_MOVES))
+        if ((from as readonly (JobState | null)[]).some((state) => reached.has(state))) reached.add(to);
     }
     const approvals: JobState[] = ["rejected"];
     expect(JOB_STATES.filter((state) => !reached.has(state) && !approvals.includes(state))).toEqual([]);
   });
 
   test("has a way out of every state but the last ones, and a way to be gone from those", () => {
-    for (const state of JOB_STATES) expect(Object.values(JOB_MOVES).some(({ from }) => (from as readonly (JobState | null)[]).includes(state))).toBe(true);
+    for (const state of JOB_STATES)
+      expect(Object.values(JOB_MOVES).some(({ from }) => (from as readonly (JobState | null)[]).includes(state))).toBe(true);
     expect(JOB_MOVES.remove.from).toEqual(["completed", "failed", "cancelled", "rejected"]);
   });
 });
@@ -75,7 +91,10 @@ describe.for(STATEMENTS)("%s, by %s", ([move, , run]) => {
 describe("a settle moves nothing", () => {
   const wrong: [string, (stage: Stage) => Stage & { attempt?: number }][] = [
     ["of another node", (stage) => ({ ...stage, nodeId: stage.nodeId + 1 })],
-    ["of another workspace", (stage) => ({ ...stage, key: { ...stage.key, workspaceId: "01900000-0000-7000-8000-000000000009" as JobKey["workspaceId"] } })],
+    [
+      "of another workspace",
+      (stage) => ({ ...stage, key: { ...stage.key, workspaceId: "01900000-0000-7000-8000-000000000009" as JobKey["workspaceId"] } }),
+    ],
     ["of another attempt", (stage) => ({ ...stage, attempt: 2 })],
   ];
   test.for(wrong)("%s", async ([, change], { database, engine }) => {
@@ -91,13 +110,17 @@ describe("a settle moves nothing", () => {
 
 describe("the database", () => {
   test("knows the same states as the contract", async ({ database }) => {
-    expect(await database.query("select unnest(enum_range(null::job_state))::text as state")).toEqual(JOB_STATES.map((state) => ({ state })));
+    expect(await database.query("select unnest(enum_range(null::job_state))::text as state")).toEqual(
+      JOB_STATES.map((state) => ({ state })),
+    );
   });
 
   const live = JOB_STATES.filter((state) => !FINISHED.includes(state));
   /** States that SQL cannot tell apart: they have neither a node nor an end. */
   const alike: readonly JobState[] = ["waiting", "delayed", "pending_approval"];
-  const refused = live.flatMap((from) => JOB_STATES.filter((to) => from !== to && !(alike.includes(from) && alike.includes(to))).map((to) => [from, to] as const));
+  const refused = live.flatMap((from) =>
+    JOB_STATES.filter((to) => from !== to && !(alike.includes(from) && alike.includes(to))).map((to) => [from, to] as const),
+  );
 
   test.for(refused)("refuses a job that is %s to be %s by its state alone", async ([from, to], { database, engine }) => {
     const { id } = await put(database, engine, from);

@@ -15,7 +15,10 @@ class Undo extends Error {
 async function claimOrder(engine: Database, lane: LaneKey, nodeId: number, take = 1): Promise<unknown[]> {
   const order: unknown[] = [];
   const claimAll = async (tx: Db) => {
-    await rows(tx, sql`update queue set paused = false, callback_url = 'http://127.0.0.1:9/', callback_secret = 'x' where id = ${lane.laneId}`);
+    await rows(
+      tx,
+      sql`update queue set paused = false, callback_url = 'http://127.0.0.1:9/', callback_secret = 'x' where id = ${lane.laneId}`,
+    );
     for (;;) {
       const claimed = await claimAcrossWorkspaces(tx, nodeId, [{ ...lane, take }]);
       if (claimed.length === 0) throw new Undo();
@@ -41,14 +44,26 @@ describe("the jobs of a queue go", () => {
 
   test("first in, first out within a batch, too", async ({ service, engine }) => {
     const queue = await service.queue();
-    await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, Array.from({ length: 100 }, (_, index) => ({ payload: index })));
+    await service.ok(
+      "POST",
+      `/v1/queues/${queue}/jobs/batch`,
+      Array.from({ length: 100 }, (_, index) => ({ payload: index })),
+    );
     await service.enqueue({ queue, payload: 100 });
     expect(await orderOf(service, engine, queue)).toEqual(Array.from({ length: 101 }, (_, index) => index));
   });
 
   test("highest priority first, and first in, first out among equals", async ({ service, engine }) => {
     const queue = await service.queue();
-    for (const [payload, priority] of [["a", 0], ["b", -100], ["c", 100], ["d", 0], ["e", 5], ["f", 100]] as const) await service.enqueue({ queue, payload, priority });
+    for (const [payload, priority] of [
+      ["a", 0],
+      ["b", -100],
+      ["c", 100],
+      ["d", 0],
+      ["e", 5],
+      ["f", 100],
+    ] as const)
+      await service.enqueue({ queue, payload, priority });
     await service.enqueue({ queue, payload: "g" });
     expect(await orderOf(service, engine, queue)).toEqual(["c", "f", "e", "a", "d", "g", "b"]);
   });
@@ -83,11 +98,14 @@ describe("the jobs of a queue go", () => {
           const [id] = await putJobs(database, lane, { state: "waiting", priority, runAt: `moment() - ${dueAgo} * interval '1 second'` });
           await database.query("update job set payload = $1 where id = $2", [String(index), id]);
         }
-        const expected = [...seeds.entries()].sort(([i, a], [j, b]) => b.priority - a.priority || b.dueAgo - a.dueAgo || i - j).map(([index]) => index);
+        const expected = [...seeds.entries()]
+          .sort(([i, a], [j, b]) => b.priority - a.priority || b.dueAgo - a.dueAgo || i - j)
+          .map(([index]) => index);
         expect(await claimOrder(engine, lane, nodeId)).toEqual(expected);
         const atOnce = await claimOrder(engine, lane, nodeId, take);
         // One claim answers its rows in no order; which rows it answers is what counts.
-        for (let from = 0; from < expected.length; from += take) expect(new Set(atOnce.slice(from, from + take))).toEqual(new Set(expected.slice(from, from + take)));
+        for (let from = 0; from < expected.length; from += take)
+          expect(new Set(atOnce.slice(from, from + take))).toEqual(new Set(expected.slice(from, from + take)));
       }),
       { numRuns: 20 },
     );

@@ -1,12 +1,13 @@
-import { describe, expect } from "vitest";
 import type { JobState } from "@tidemill/contract";
+import { describe, expect } from "vitest";
 import { typeId } from "#kernel";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { type Service, until } from "../harness/service.ts";
 
 const retry = (service: Service, job: { id: string; queue: string }) => service.api("POST", `/v1/queues/${job.queue}/jobs/${job.id}/retry`);
-const outcomes = (record: { attempts_log: { attempt: number; outcome: string }[] }) => record.attempts_log.map(({ attempt, outcome }) => [attempt, outcome]);
+const outcomes = (record: { attempts_log: { attempt: number; outcome: string }[] }) =>
+  record.attempts_log.map(({ attempt, outcome }) => [attempt, outcome]);
 
 describe("a job that failed", () => {
   test("waits again, and completes", async ({ service }) => {
@@ -28,8 +29,18 @@ describe("a job that failed", () => {
     await service.untilIdle();
     const record = await service.job(job);
     expect(record).toMatchObject({ state: "failed", attempt: 4, attempts: 4 });
-    expect(outcomes(record)).toEqual([[1, "failed"], [2, "failed"], [3, "failed"], [4, "failed"]]);
-    expect(handler.received.map(({ body }) => [body.attempt, body.attempts])).toEqual([[1, 2], [2, 2], [3, 4], [4, 4]]);
+    expect(outcomes(record)).toEqual([
+      [1, "failed"],
+      [2, "failed"],
+      [3, "failed"],
+      [4, "failed"],
+    ]);
+    expect(handler.received.map(({ body }) => [body.attempt, body.attempts])).toEqual([
+      [1, 2],
+      [2, 2],
+      [3, 4],
+      [4, 4],
+    ]);
     expect(handler.attempts).toEqual([1, 2, 3, 4]);
   });
 
@@ -94,7 +105,10 @@ describe("a job that was cancelled", () => {
     await service.ok("DELETE", `/v1/queues/${job.queue}/jobs/${job.id}`);
     expect((await retry(service, job)).body).toMatchObject({ state: "waiting", attempt: 1, attempts: 4 });
     await service.untilState(job, "completed");
-    expect(outcomes(await service.job(job))).toEqual([[1, "cancelled"], [2, "completed"]]);
+    expect(outcomes(await service.job(job))).toEqual([
+      [1, "cancelled"],
+      [2, "completed"],
+    ]);
   });
 
   test("is counted as cancelled no more", async ({ service }) => {
@@ -121,7 +135,10 @@ describe("a job in any other state cannot be retried: INVALID_STATE", () => {
     if (!id) throw new Error("No job was put.");
     const reply = await retry(service, { id: typeId("job", id), queue });
     expect(reply.status).toBe(409);
-    expect(reply.body.error).toMatchObject({ code: "INVALID_STATE", details: { state, allowed_from: ["failed", "cancelled", "rejected"] } });
+    expect(reply.body.error).toMatchObject({
+      code: "INVALID_STATE",
+      details: { state, allowed_from: ["failed", "cancelled", "rejected"] },
+    });
     expect(reply.body.error.message).not.toBe("");
   });
 
@@ -131,7 +148,10 @@ describe("a job in any other state cannot be retried: INVALID_STATE", () => {
     await until(() => handler.open === 1, "the attempt");
     const reply = await retry(service, job);
     expect(reply.status).toBe(409);
-    expect(reply.body.error).toMatchObject({ code: "INVALID_STATE", details: { state: "active", allowed_from: ["failed", "cancelled", "rejected"] } });
+    expect(reply.body.error).toMatchObject({
+      code: "INVALID_STATE",
+      details: { state: "active", allowed_from: ["failed", "cancelled", "rejected"] },
+    });
   });
 });
 

@@ -7,10 +7,38 @@ const RUNS = { numRuns: 150 };
 
 /** What PostgreSQL's text can hold: no NUL, no lone surrogates. */
 const storable = fc.string({ unit: "binary", maxLength: 20 }).map((text) => text.toWellFormed().replaceAll("\0", ""));
-const delicate = fc.constantFrom("", " ", "NULL", "null", '"', "\\", '\\"', "{", "}", "{}", ",", "a,b", "\n", "\t", "'", "$1", "\\N", "é", "🌊");
-const text = fc.option(fc.oneof(delicate, storable, fc.array(delicate).map((parts) => parts.join(""))), { nil: null });
+const delicate = fc.constantFrom(
+  "",
+  " ",
+  "NULL",
+  "null",
+  '"',
+  "\\",
+  '\\"',
+  "{",
+  "}",
+  "{}",
+  ",",
+  "a,b",
+  "\n",
+  "\t",
+  "'",
+  "$1",
+  "\\N",
+  "é",
+  "🌊",
+);
+const text = fc.option(
+  fc.oneof(
+    delicate,
+    storable,
+    fc.array(delicate).map((parts) => parts.join("")),
+  ),
+  { nil: null },
+);
 
-const echoed = async (engine: Database, statement: ReturnType<typeof sql>): Promise<unknown> => (await rows<{ echo: unknown }>(engine, statement))[0]?.echo;
+const echoed = async (engine: Database, statement: ReturnType<typeof sql>): Promise<unknown> =>
+  (await rows<{ echo: unknown }>(engine, statement))[0]?.echo;
 
 describe("an array reaches PostgreSQL and comes back as it was", () => {
   test("of texts and nulls", async ({ engine }) => {

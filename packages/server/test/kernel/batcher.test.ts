@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Batcher } from "#kernel";
 
@@ -115,7 +115,9 @@ describe("a batcher", () => {
   test("writes each item once and answers it, whatever comes when", async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 60 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 3 }),
         async (items, most, writers) => {
           const written: number[] = [];
           const write = async (batch: number[]) => {

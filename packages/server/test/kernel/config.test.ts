@@ -25,12 +25,24 @@ describe("a configuration that is given nothing", () => {
 describe("a configuration", () => {
   test("reads every setting from its variable", () => {
     const config = readConfig({
-      TIDEMILL_PORT: "0", TIDEMILL_HOST: "0.0.0.0", DATABASE_URL: "postgres://u:p@host:5432/db", TIDEMILL_ENV: "production",
-      TIDEMILL_ALLOW_ADDRESSES: " 10.0.0.0/8, ::1 ,", TIDEMILL_DRAIN_SECONDS: "0", TIDEMILL_DEFAULT_PLAN: "free", TIDEMILL_DATA_DIR: "/data/./x",
+      TIDEMILL_PORT: "0",
+      TIDEMILL_HOST: "0.0.0.0",
+      DATABASE_URL: "postgres://u:p@host:5432/db",
+      TIDEMILL_ENV: "production",
+      TIDEMILL_ALLOW_ADDRESSES: " 10.0.0.0/8, ::1 ,",
+      TIDEMILL_DRAIN_SECONDS: "0",
+      TIDEMILL_DEFAULT_PLAN: "free",
+      TIDEMILL_DATA_DIR: "/data/./x",
     });
     expect(config).toMatchObject({
-      port: 0, host: "0.0.0.0", databaseUrl: "postgres://u:p@host:5432/db", env: "production",
-      allowAddresses: ["10.0.0.0/8", "::1"], drainSeconds: 0, defaultPlan: "free", dataDir: "/data/x",
+      port: 0,
+      host: "0.0.0.0",
+      databaseUrl: "postgres://u:p@host:5432/db",
+      env: "production",
+      allowAddresses: ["10.0.0.0/8", "::1"],
+      drainSeconds: 0,
+      defaultPlan: "free",
+      dataDir: "/data/x",
     });
   });
 
@@ -80,7 +92,8 @@ describe("a wrong value is refused in one clear line", () => {
 
   test("that does not repeat a secret", () => {
     const secrets = { DATABASE_URL: "mysql://u:hunter2@h/db", TIDEMILL_ADMIN_TOKEN: "hunter2", TIDEMILL_BOOTSTRAP_KEY: "svc_ws_hunter2" };
-    for (const [variable, value] of Object.entries(secrets)) expect((refusal({ [variable]: value }) as Error).message).not.toContain("hunter2");
+    for (const [variable, value] of Object.entries(secrets))
+      expect((refusal({ [variable]: value }) as Error).message).not.toContain("hunter2");
   });
 
   test.each(["10.0.0.0/8/8", "fe80::1%eth0", "10.0.0.0/0008", "10.0.0.0/", "1.2.3", "::/129", "10.0.0.0/8;::1", "10.0.0.0/+8"])(
@@ -96,18 +109,29 @@ describe("what is shown of a configuration", () => {
   test("names every variable with its value, default and meaning", () => {
     const rows = describeConfig(readConfig({ TIDEMILL_PORT: "9001" }));
     expect(rows).toHaveLength(Object.keys(SETTINGS).length);
-    expect(rows[0]).toEqual({ name: "TIDEMILL_PORT or PORT", value: "9001", fallback: "8080", about: "Port of the API. 0 takes a free one." });
+    expect(rows[0]).toEqual({
+      name: "TIDEMILL_PORT or PORT",
+      value: "9001",
+      fallback: "8080",
+      about: "Port of the API. 0 takes a free one.",
+    });
     for (const { about } of rows) expect(about).toMatch(/\.$/);
   });
 
   test("hides secrets", () => {
-    const env = { DATABASE_URL: "postgres://u:hunter2@h/db", TIDEMILL_ADMIN_TOKEN: "hunter2hunter2hunter2", TIDEMILL_BOOTSTRAP_KEY: "svc_ws_hunter2hunter2hunter2" };
+    const env = {
+      DATABASE_URL: "postgres://u:hunter2@h/db",
+      TIDEMILL_ADMIN_TOKEN: "hunter2hunter2hunter2",
+      TIDEMILL_BOOTSTRAP_KEY: "svc_ws_hunter2hunter2hunter2",
+    };
     const rows = describeConfig(readConfig(env));
     expect(JSON.stringify(rows)).not.toContain("hunter2");
     expect(rows.filter(({ value }) => value === "(set)")).toHaveLength(3);
   });
 
   test("finds variables that are misspelt, and no others", () => {
-    expect(unknownSettings({ TIDEMILL_PROT: "1", TIDEMILL_PORT: "1", PATH: "/bin", TIDEMILL_KEY: "k", TIDEMILL_URL: "u" })).toEqual(["TIDEMILL_PROT"]);
+    expect(unknownSettings({ TIDEMILL_PROT: "1", TIDEMILL_PORT: "1", PATH: "/bin", TIDEMILL_KEY: "k", TIDEMILL_URL: "u" })).toEqual([
+      "TIDEMILL_PROT",
+    ]);
   });
 });

@@ -34,11 +34,20 @@ describe("a TypeID", () => {
   });
 
   test("is read back as the UUID it was made of", () => {
-    fc.assert(fc.property(uuid, (id) => uuidOf("key", typeId("key", id)) === id), { numRuns: 1_000 });
+    fc.assert(
+      fc.property(uuid, (id) => uuidOf("key", typeId("key", id)) === id),
+      { numRuns: 1_000 },
+    );
   });
 
   test("sorts as its UUID does", () => {
-    fc.assert(fc.property(uuid, uuid, (a, b) => Math.sign(+(a > b) - +(a < b)) === Math.sign(+(typeId("ws", a) > typeId("ws", b)) - +(typeId("ws", a) < typeId("ws", b)))));
+    fc.assert(
+      fc.property(
+        uuid,
+        uuid,
+        (a, b) => Math.sign(+(a > b) - +(a < b)) === Math.sign(+(typeId("ws", a) > typeId("ws", b)) - +(typeId("ws", a) < typeId("ws", b))),
+      ),
+    );
   });
 
   test.each([

@@ -93,7 +93,10 @@ describe("a loop", () => {
       waits.push(waited);
     }
     expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
-    expect(told.slice(0, 2)).toMatchObject([{ event: "loop_failed", loop: "test", failures: 1 }, { event: "loop_failed", failures: 2 }]);
+    expect(told.slice(0, 2)).toMatchObject([
+      { event: "loop_failed", loop: "test", failures: 1 },
+      { event: "loop_failed", failures: 2 },
+    ]);
   });
 
   test("goes on at its interval once a pass succeeds again", async () => {

@@ -20,10 +20,28 @@ describe("a moment of a request", () => {
   });
 
   test.each([
-    "", "now", "2026-11-21", "2026-11-21 12:00:00Z", "2026-11-21T12:00Z", "2026-11-21T12:00:00", "2026-11-21T12:00:00.Z",
-    "2026-11-21T12:00:00.1234567890Z", "2026-11-21T12:00:00+0100", "2026-11-21T12:00:00+24:00", "2026-11-21T25:00:00Z",
-    "2026-11-21T12:60:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-31T00:00:00Z",
-    "2026-11-00T00:00:00Z", "1969-12-31T23:59:59Z", "+002026-11-21T12:00:00Z", "1795262400", " 2026-11-21T12:00:00Z", "2026-11-21T12:00:00Z\n",
+    "",
+    "now",
+    "2026-11-21",
+    "2026-11-21 12:00:00Z",
+    "2026-11-21T12:00Z",
+    "2026-11-21T12:00:00",
+    "2026-11-21T12:00:00.Z",
+    "2026-11-21T12:00:00.1234567890Z",
+    "2026-11-21T12:00:00+0100",
+    "2026-11-21T12:00:00+24:00",
+    "2026-11-21T25:00:00Z",
+    "2026-11-21T12:60:00Z",
+    "2026-13-01T00:00:00Z",
+    "2026-00-01T00:00:00Z",
+    "2026-02-29T00:00:00Z",
+    "2026-11-31T00:00:00Z",
+    "2026-11-00T00:00:00Z",
+    "1969-12-31T23:59:59Z",
+    "+002026-11-21T12:00:00Z",
+    "1795262400",
+    " 2026-11-21T12:00:00Z",
+    "2026-11-21T12:00:00Z\n",
   ])("%j is none", (text) => {
     expect(parseMoment(text)).toBeNull();
   });
@@ -43,7 +61,9 @@ describe("a moment of the database", () => {
   test("is shown as RFC 3339 in UTC with milliseconds", async ({ engine }) => {
     await fc.assert(
       fc.asyncProperty(shownByPostgres, async (ms) => {
-        expect(await rows(engine, sql`select ${new Date(ms).toISOString()}::timestamptz as at`)).toEqual([{ at: new Date(ms).toISOString() }]);
+        expect(await rows(engine, sql`select ${new Date(ms).toISOString()}::timestamptz as at`)).toEqual([
+          { at: new Date(ms).toISOString() },
+        ]);
       }),
       { numRuns: 100 },
     );
@@ -67,12 +87,15 @@ describe("an HTTP date", () => {
   });
 
   // RFC 9110, section 5.6.7: a recipient must accept all three; all three are in UTC.
-  test.each(["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])("%s is the same moment wherever the node runs", (text) => {
-    for (const place of ["UTC", "America/New_York", "Asia/Kolkata"]) {
-      process.env.TZ = place;
-      expect(parseHttpDate(text)).toBe(784_111_777_000);
-    }
-  });
+  test.each(["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])(
+    "%s is the same moment wherever the node runs",
+    (text) => {
+      for (const place of ["UTC", "America/New_York", "Asia/Kolkata"]) {
+        process.env.TZ = place;
+        expect(parseHttpDate(text)).toBe(784_111_777_000);
+      }
+    },
+  );
 
   test.each(["", "soon", "tomorrow", "12abc", "1.5", "-5", "2026"])("%j is none", (text) => {
     expect(parseHttpDate(text)).toBeNull();

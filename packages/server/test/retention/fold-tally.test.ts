@@ -9,10 +9,28 @@ import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 
-interface Entry { readonly secondsAgo: number; readonly completed: number; readonly failed: number; readonly cancelled: number; readonly rejected: number }
+interface Entry {
+  readonly secondsAgo: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly rejected: number;
+}
 
-async function note(database: TestDatabase, { workspaceId, laneId }: LaneKey, { secondsAgo, completed, failed, cancelled, rejected }: Entry): Promise<void> {
-  await database.query("insert into tally values ($1, $2, moment() - $3 * interval '1 second', $4, $5, $6, $7)", [workspaceId, laneId, secondsAgo, completed, failed, cancelled, rejected]);
+async function note(
+  database: TestDatabase,
+  { workspaceId, laneId }: LaneKey,
+  { secondsAgo, completed, failed, cancelled, rejected }: Entry,
+): Promise<void> {
+  await database.query("insert into tally values ($1, $2, moment() - $3 * interval '1 second', $4, $5, $6, $7)", [
+    workspaceId,
+    laneId,
+    secondsAgo,
+    completed,
+    failed,
+    cancelled,
+    rejected,
+  ]);
 }
 
 const entry = (secondsAgo: number, completed = 1): Entry => ({ secondsAgo, completed, failed: 0, cancelled: 0, rejected: 0 });
@@ -49,7 +67,8 @@ describe("folding the tally", () => {
 
   test("keeps lanes apart", async ({ database, engine }) => {
     const lanes = [await putLane(database), await putLane(database)] as const;
-    for (const lane of lanes) for (const secondsAgo of [HOUR, 2 * HOUR]) await note(database, lane, entry(secondsAgo, Number(lane === lanes[0]) + 1));
+    for (const lane of lanes)
+      for (const secondsAgo of [HOUR, 2 * HOUR]) await note(database, lane, entry(secondsAgo, Number(lane === lanes[0]) + 1));
     await foldTallyAcrossWorkspaces(engine);
     expect((await rowsOf(database, lanes[0])).map(({ completed }) => completed)).toEqual([4]);
     expect((await rowsOf(database, lanes[1])).map(({ completed }) => completed)).toEqual([2]);
@@ -74,7 +93,13 @@ describe("folding the tally", () => {
 
   test("changes no metric of a queue", async ({ database, engine }) => {
     const count = fc.integer({ min: -3, max: 50 });
-    const any = fc.record({ secondsAgo: fc.oneof(fc.integer({ min: 0, max: 180 }), fc.integer({ min: 0, max: 300 * DAY })), completed: count, failed: count, cancelled: count, rejected: count });
+    const any = fc.record({
+      secondsAgo: fc.oneof(fc.integer({ min: 0, max: 180 }), fc.integer({ min: 0, max: 300 * DAY })),
+      completed: count,
+      failed: count,
+      cancelled: count,
+      rejected: count,
+    });
     await fc.assert(
       fc.asyncProperty(fc.array(any, { maxLength: 12 }), async (entries) => {
         const lane = await putLane(database);
@@ -91,7 +116,11 @@ describe("folding the tally", () => {
   test("does not hide what history still shows", async ({ database, engine }) => {
     const lane = await putLane(database, { retentionDays: 7 });
     const secondsAgo = 7 * DAY - HOUR;
-    await putJobs(database, lane, { state: "completed", finishedAt: `moment() - ${secondsAgo} * interval '1 second'`, expiresAt: "moment() + interval '1 hour'" });
+    await putJobs(database, lane, {
+      state: "completed",
+      finishedAt: `moment() - ${secondsAgo} * interval '1 second'`,
+      expiresAt: "moment() + interval '1 hour'",
+    });
     await note(database, lane, entry(secondsAgo));
     expect(await metrics(engine, lane)).toMatchObject({ completed: 1 });
     await foldTallyAcrossWorkspaces(engine);

@@ -5,7 +5,10 @@ import { newWorkspace, Service } from "../harness/service.ts";
 const DAY_SECONDS = 86_400;
 
 /** A job that has finished just now, in a workspace of that plan. */
-async function finishedJob({ node, database, clock }: Pick<Service, "node" | "database" | "clock">, plan: "free" | "pro" | "team" | "enterprise") {
+async function finishedJob(
+  { node, database, clock }: Pick<Service, "node" | "database" | "clock">,
+  plan: "free" | "pro" | "team" | "enterprise",
+) {
   const service = new Service(node, database, clock, await newWorkspace(database, plan));
   const job = await service.enqueue({ queue: await service.queue() });
   await service.ok("DELETE", `/v1/queues/${job.queue}/jobs/${job.id}`);
@@ -35,15 +38,22 @@ describe("a finished job is there for as long as its plan keeps history", () => 
     expect((await service.api("DELETE", path)).status).toBe(404);
     expect((await service.api("POST", `${path}/retry`)).status).toBe(404);
     expect((await service.ok("GET", queue)).metrics.cancelled).toBe(0);
-    expect(await database.query("select count(*)::int as n from job_history where lane_id is not null and expires_at <= moment()")).not.toEqual([{ n: 0 }]);
+    expect(
+      await database.query("select count(*)::int as n from job_history where lane_id is not null and expires_at <= moment()"),
+    ).not.toEqual([{ n: 0 }]);
   });
 
   test("for ever, where the workspace keeps history without end", async ({ node, database, clock, service }) => {
-    await database.query("update workspace set retention_days = null where id = (select workspace_id from api_key where hash = sha256($1::text::bytea))", [service.key]);
+    await database.query(
+      "update workspace set retention_days = null where id = (select workspace_id from api_key where hash = sha256($1::text::bytea))",
+      [service.key],
+    );
     const job = await service.enqueue({ queue: await service.queue() });
     await service.ok("DELETE", `/v1/queues/${job.queue}/jobs/${job.id}`);
     await clock.advance(4_000 * DAY_SECONDS);
-    expect(await new Service(node, database, clock, { id: service.workspaceId, key: service.key }).job(job)).toMatchObject({ state: "cancelled" });
+    expect(await new Service(node, database, clock, { id: service.workspaceId, key: service.key }).job(job)).toMatchObject({
+      state: "cancelled",
+    });
   });
 });
 

@@ -6,11 +6,17 @@ import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 
 const partitionsOf = async (database: TestDatabase): Promise<string[]> =>
-  (await database.query<{ name: string }>("select inhrelid::regclass::text as name from pg_inherits where inhparent = 'job_history'::regclass order by 1")).map(({ name }) => name);
+  (
+    await database.query<{ name: string }>(
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'job_history'::regclass order by 1",
+    )
+  ).map(({ name }) => name);
 
 const monthly = (names: string[]) => names.filter((name) => name !== "job_history_later");
 const partitionOf = async (database: TestDatabase, id: JobId) =>
-  (await database.query<{ name: string }>("select tableoid::regclass::text as name from job_history where id = $1", [id])).map(({ name }) => name);
+  (await database.query<{ name: string }>("select tableoid::regclass::text as name from job_history where id = $1", [id])).map(
+    ({ name }) => name,
+  );
 
 const told: unknown[] = [];
 const keep = (engine: Parameters<typeof keepPartitions>[0]) => keepPartitions(engine, (event, fields) => told.push({ event, ...fields }));
@@ -48,7 +54,11 @@ describe("history is partitioned by the month in which it expires", () => {
     expect(id && (await partitionOf(database, id))).toEqual([partition]);
   });
 
-  test("and what expires beyond the months made moves into its month when that is made; what never expires stays", async ({ database, clock, engine }) => {
+  test("and what expires beyond the months made moves into its month when that is made; what never expires stays", async ({
+    database,
+    clock,
+    engine,
+  }) => {
     const lane = await putLane(database);
     const [far] = await putJobs(database, lane, { state: "completed", expiresAt: "'2028-02-29T12:00:00Z'" });
     const [farther] = await putJobs(database, lane, { state: "cancelled", expiresAt: "'2028-03-01T00:00:00Z'" });

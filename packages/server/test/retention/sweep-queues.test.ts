@@ -21,11 +21,15 @@ async function fullLane(database: TestDatabase): Promise<LaneKey> {
   const lane = await putLane(database);
   const nodeId = await putNode(database);
   for (const state of JOB_STATES) await putJobs(database, lane, state === "active" ? { state, nodeId } : { state });
-  await database.query("insert into tally (workspace_id, lane_id, at, completed) values ($1, $2, moment(), 1)", [lane.workspaceId, lane.laneId]);
+  await database.query("insert into tally (workspace_id, lane_id, at, completed) values ($1, $2, moment(), 1)", [
+    lane.workspaceId,
+    lane.laneId,
+  ]);
   return lane;
 }
 
-const markDeleted = (database: TestDatabase, { laneId }: LaneKey) => database.query("update queue set deleted_at = moment() where id = $1", [laneId]);
+const markDeleted = (database: TestDatabase, { laneId }: LaneKey) =>
+  database.query("update queue set deleted_at = moment() where id = $1", [laneId]);
 
 describe("a deleted queue", () => {
   test("loses all its jobs, whatever their state; other queues lose nothing", async ({ database, engine }) => {
