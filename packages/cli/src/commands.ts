@@ -5,6 +5,9 @@ import { createKeyCommand, createWorkspaceCommand } from "./create.ts";
 import { fail } from "./fail.ts";
 import { up } from "./up.ts";
 
+// Whoever reads our words may go first ("| head", a closed terminal); what is under way is finished all the same.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
 const program = new Command("tidemill").description("Queues whose jobs are delivered as signed HTTP callbacks.").version(VERSION);
 
 program.command("up").description("start a node").action(up);

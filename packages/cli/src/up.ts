@@ -8,8 +8,6 @@ const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export async function up(): Promise<void> {
   const startedMs = performance.now();
   for (const name of unknownSettings(process.env)) process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
-  // Whoever read our words may have gone; what is under way is finished all the same.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const starting = startNode(readConfig(process.env));
   starting.catch(fail);
 

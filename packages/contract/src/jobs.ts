@@ -37,12 +37,16 @@ const Tag = Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.ta
 export const EnqueueJob = Type.Object(
   {
     payload: Type.Unknown({ description: "Any JSON value; it reaches the handler as it was sent.", examples: [{ to: "ada@example.com" }] }),
-    delay: Type.Optional(Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "Wait before the job is eligible. Seconds." })),
+    delay: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "Wait before the job is eligible. Seconds." }),
+    ),
     run_at: Type.Optional(Type.String({ format: "date-time", description: "The moment the job becomes eligible; instead of `delay`." })),
     tag: Type.Optional(Tag),
     priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100, default: 0, description: "Higher goes first." })),
     concurrencyKey: Type.Optional(Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.concurrencyKeyLength })),
-    attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "Attempts allowed; the queue's default when left out." })),
+    attempts: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: "Attempts allowed; the queue's default when left out." }),
+    ),
     backoff: Type.Optional(
       Type.Object(
         {
@@ -133,7 +137,15 @@ export const JobWithLog = Type.Object(
       {
         ...jobExample,
         attempts_log: [
-          { attempt: 1, started_at: "2026-11-21T09:30:00.004Z", duration_ms: 16.8, outcome: "completed", status: 200, error: null, worker: null },
+          {
+            attempt: 1,
+            started_at: "2026-11-21T09:30:00.004Z",
+            duration_ms: 16.8,
+            outcome: "completed",
+            status: 200,
+            error: null,
+            worker: null,
+          },
         ],
       },
     ],
@@ -151,7 +163,9 @@ export const JobPath = Type.Object({
 export const ListJobs = Type.Object(
   {
     ...PageQuery,
-    state: Type.Optional(Type.String({ format: "job-states", description: "One state, or several with commas.", examples: ["waiting,delayed"] })),
+    state: Type.Optional(
+      Type.String({ format: "job-states", description: "One state, or several with commas.", examples: ["waiting,delayed"] }),
+    ),
     tag: Type.Optional(Type.String({ format: "storable", description: "One tag, or several with commas.", examples: ["welcome"] })),
   },
   { additionalProperties: false },
@@ -174,7 +188,9 @@ export const ListDeadLetters = Type.Object(
     ...PageQuery,
     queue: Type.Optional(Type.String({ format: "storable", description: "One queue, or several with commas.", examples: ["emails"] })),
     tag: Type.Optional(Type.String({ format: "storable", description: "One tag, or several with commas.", examples: ["welcome"] })),
-    error: Type.Optional(Type.String({ format: "attempt-errors", description: "Code of the last error: one, or several with commas.", examples: ["TIMEOUT"] })),
+    error: Type.Optional(
+      Type.String({ format: "attempt-errors", description: "Code of the last error: one, or several with commas.", examples: ["TIMEOUT"] }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -2,9 +2,7 @@ import { type Static, type TProperties, type TSchema, Type } from "typebox";
 
 /** The page parameters of every list. Source: contract §1. */
 export const PageQuery = {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "How many records at most.", examples: [50] }),
-  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50, description: "How many records at most.", examples: [50] })),
   cursor: Type.Optional(
     Type.String({ maxLength: 256, description: "`next_cursor` of the page before.", examples: ["job_01kajv3k4ve6nsd9z5kgtzx0rw"] }),
   ),
@@ -15,7 +13,9 @@ export const Page = <T extends TSchema>(record: T) =>
   Type.Object(
     {
       data: Type.Array(record),
-      next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Give it as `cursor` for the next page; null on the last one." }),
+      next_cursor: Type.Union([Type.String(), Type.Null()], {
+        description: "Give it as `cursor` for the next page; null on the last one.",
+      }),
     },
     { examples: [{ data: (record as { examples?: unknown[] }).examples ?? [], next_cursor: null }] },
   );

@@ -15,7 +15,11 @@ export const Backoff = Type.Object(
   {
     type: Type.Optional(Type.Literal("exponential")),
     delay: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 86_400_000, description: "Wait before the second attempt, doubled for each one after. Milliseconds." }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 86_400_000,
+        description: "Wait before the second attempt, doubled for each one after. Milliseconds.",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -28,16 +32,12 @@ const CallbackUrl = Type.String({
   examples: ["https://example.com/tidemill"],
 });
 
-const CallbackHeaders = Type.Record(
-  Type.String(),
-  Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }),
-  {
-    propertyNames: { format: "callback-header-name", maxLength: 256 },
-    maxProperties: LIMITS.callbackHeaders,
-    description: "Headers sent with each callback.",
-    examples: [{ "x-team": "billing" }],
-  },
-);
+const CallbackHeaders = Type.Record(Type.String(), Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }), {
+  propertyNames: { format: "callback-header-name", maxLength: 256 },
+  maxProperties: LIMITS.callbackHeaders,
+  description: "Headers sent with each callback.",
+  examples: [{ "x-team": "billing" }],
+});
 
 const JobOptions = Type.Object(
   { attempts: Type.Optional(Attempts), backoff: Type.Optional(Backoff) },
@@ -58,7 +58,13 @@ export const CreateQueue = Type.Object(
   { name: QueueName, type: Type.Optional(Type.Literal("standard")), ...settings },
   {
     additionalProperties: false,
-    examples: [{ name: "emails", callback_url: "https://example.com/tidemill", defaultJobOptions: { attempts: 5, backoff: { type: "exponential", delay: 2000 } } }],
+    examples: [
+      {
+        name: "emails",
+        callback_url: "https://example.com/tidemill",
+        defaultJobOptions: { attempts: 5, backoff: { type: "exponential", delay: 2000 } },
+      },
+    ],
   },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
@@ -118,7 +124,9 @@ export const QueueWithSecret = Type.Object(
 
 export const QueueMetrics = Type.Object({
   ...Object.fromEntries(JOB_STATES.map((state) => [state, Type.Integer()])),
-  oldest_waiting_seconds: Nullable(Type.Number({ description: "How long the oldest waiting job has been due. Seconds; null when none waits." })),
+  oldest_waiting_seconds: Nullable(
+    Type.Number({ description: "How long the oldest waiting job has been due. Seconds; null when none waits." }),
+  ),
   completed_last_minute: Type.Integer(),
   failed_last_minute: Type.Integer(),
   latency_ms: Type.Object(
@@ -135,8 +143,18 @@ export const QueueWithMetrics = Type.Object(
       {
         ...queueExample,
         metrics: {
-          waiting: 12, delayed: 3, pending_approval: 0, active: 4, completed: 9120, failed: 2, cancelled: 1, rejected: 0,
-          oldest_waiting_seconds: 0.4, completed_last_minute: 312, failed_last_minute: 0, latency_ms: { p50: 18, p99: 140 },
+          waiting: 12,
+          delayed: 3,
+          pending_approval: 0,
+          active: 4,
+          completed: 9120,
+          failed: 2,
+          cancelled: 1,
+          rejected: 0,
+          oldest_waiting_seconds: 0.4,
+          completed_last_minute: 312,
+          failed_last_minute: 0,
+          latency_ms: { p50: 18, p99: 140 },
         },
       },
     ],

@@ -14,9 +14,9 @@ export interface PublicApp extends QueueRoutes, JobRoutes, DispatchRoutes {
 
 /** Mounts all that the public listener serves. */
 export async function mountPublic(api: Api, app: PublicApp): Promise<void> {
+  const refuseOthers = refuseOtherMethods(api);
   await describeApi(api, app.version);
   await mountDocs(api);
-  const refuseOthers = refuseOtherMethods(api);
   mountHealth(api, app);
   mountQueues(api, app);
   mountJobs(api, app);
@@ -45,5 +45,9 @@ function mountHealth(api: Api, { database, isReady }: PublicApp): void {
 /** The page that shows `/doc` to people. */
 async function mountDocs(api: Api): Promise<void> {
   const { default: swaggerUi } = await import("@fastify/swagger-ui");
-  await api.register(swaggerUi, { routePrefix: "/docs", uiConfig: { url: "/doc", persistAuthorization: true }, theme: { title: "Tidemill" } });
+  await api.register(swaggerUi, {
+    routePrefix: "/docs",
+    uiConfig: { url: "/doc", persistAuthorization: true },
+    theme: { title: "Tidemill" },
+  });
 }

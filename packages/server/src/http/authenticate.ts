@@ -1,5 +1,5 @@
-import { ROLES, type Role } from "@tidemill/contract";
 import { createHash, timingSafeEqual } from "node:crypto";
+import { ROLES, type Role } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type ProblemError, problem, type WorkspaceId } from "#kernel";
 

@@ -16,7 +16,11 @@ export const refuseBadHttp =
     if (error.code === "ECONNRESET" || !socket.writable) return;
     const requestId = nextRequestId();
     emit("request_refused", { requestId, error });
-    const { code, message, status } = problem("VALIDATION_ERROR", {}, { message: MESSAGES[error.code ?? ""] ?? "The request is not well-formed HTTP." });
+    const { code, message, status } = problem(
+      "VALIDATION_ERROR",
+      {},
+      { message: MESSAGES[error.code ?? ""] ?? "The request is not well-formed HTTP." },
+    );
     const body = JSON.stringify({ error: { code, message, details: { issues: [] } } });
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

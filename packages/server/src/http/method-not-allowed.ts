@@ -13,7 +13,9 @@ const METHODS = KNOWN.filter((method) => method !== "CONNECT") as HTTPMethods[];
 export function refuseOtherMethods(api: Api): () => void {
   for (const method of METHODS) if (!api.supportedMethods.includes(method)) api.addHttpMethod(method);
   const paths = new Map<string, { methods: Set<HTTPMethods>; access: Access | undefined }>();
-  api.addHook("onRoute", ({ url, method, config }: RouteOptions) => {
+  api.addHook("onRoute", ({ url, method, config, prefix }: RouteOptions & { prefix: string }) => {
+    // What a plugin mounts under a prefix is for it to refuse.
+    if (prefix !== "") return;
     const path = paths.get(url) ?? { methods: new Set(), access: config?.access };
     for (const one of [method].flat()) path.methods.add(one as HTTPMethods);
     paths.set(url, path);

@@ -1,7 +1,7 @@
-import { LIMITS } from "@tidemill/contract";
-import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import { LIMITS } from "@tidemill/contract";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
 import { type EmitEvent, invalid, problem, type Random } from "#kernel";
 import { type Authenticator, authenticate } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";

@@ -80,7 +80,10 @@ function issueOf(error: ErrorObject): Issue {
   const path = error.propertyName === undefined ? container : join(container, error.propertyName);
   switch (error.keyword) {
     case "additionalProperties":
-      return { path: join(path, error.params.additionalProperty), message: unknownField(error.params.additionalProperty, propertiesOf(error)) };
+      return {
+        path: join(path, error.params.additionalProperty),
+        message: unknownField(error.params.additionalProperty, propertiesOf(error)),
+      };
     case "required":
       return { path: join(path, error.params.missingProperty), message: "is required" };
     case "format":

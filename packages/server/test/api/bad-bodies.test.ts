@@ -8,6 +8,7 @@ import { type Service, test } from "../harness/service.ts";
 const MEBIBYTE = 1024 * 1024;
 
 /** Texts that are no JSON. */
+// biome-ignore format: a table
 const MALFORMED = [
   "{", "}", "[", "]", "[1,", '{"a"}', '{"a":}', '{"a":1,}', "[1,]", "{'a':1}", "{a:1}", "nul", "tru", "NaN", "Infinity", "undefined", "'x'", '"open', '{"a":01}',
   '{"a":+1}', '{"a":.5}', '{"a":1.}', '{"a":0x1}', '{"a":1e}', '{"a":"\0"}', '{"a":"\n"}', String.raw`{"a":"\x41"}`, String.raw`{"a":"\u12"}`, "{}{}", "{} x", "//\n{}", "/**/{}",
@@ -31,7 +32,12 @@ async function withBody(service: Service): Promise<(Operation & { bad: (body?: s
   const operations = (await operationsOf(service)).filter(({ requestBody }) => requestBody);
   return operations.map((operation) => ({
     ...operation,
-    bad: (body, more = {}) => ({ method: operation.method, path: pathOf(operation, { name }), ...(body !== undefined && { body }), ...more }),
+    bad: (body, more = {}) => ({
+      method: operation.method,
+      path: pathOf(operation, { name }),
+      ...(body !== undefined && { body }),
+      ...more,
+    }),
   }));
 }
 
@@ -71,7 +77,17 @@ test("a body of another type than the operation's is refused", async ({ service 
 });
 
 test("a body that is not declared as JSON is refused", async ({ service }) => {
-  const types = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx", "application/xml", "text/json", "json", "////", ";"];
+  const types = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonx",
+    "application/xml",
+    "text/json",
+    "json",
+    "////",
+    ";",
+  ];
   const requests = (await withBody(service)).flatMap(({ bad }) =>
     types.map((type) => bad("{}", { headers: { "content-type": type }, names: "content-type", says: "application/json" })),
   );
@@ -79,7 +95,12 @@ test("a body that is not declared as JSON is refused", async ({ service }) => {
 });
 
 test("the JSON type may be written in capitals and with parameters", async ({ service }) => {
-  for (const [at, type] of ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;charset=UTF-8"].entries()) {
+  for (const [at, type] of [
+    "application/json",
+    "Application/JSON",
+    "application/json; charset=utf-8",
+    "application/json;charset=UTF-8",
+  ].entries()) {
     expect((await service.api("POST", "/v1/queues", { name: `q${at}` }, { "content-type": type })).status).toBe(201);
   }
 });
@@ -87,8 +108,12 @@ test("the JSON type may be written in capitals and with parameters", async ({ se
 test("a body may nest 64 deep and no deeper, however deep it goes on", async ({ service }) => {
   const nested = (depth: number) => `{"x":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
   const operations = await withBody(service);
-  const tooDeep = operations.flatMap(({ bad }) => [nested(65), nested(100_000), "[".repeat(500_000), '{"a":'.repeat(100_000)].map((body) => bad(body, { says: "64 deep" })));
-  const deep = operations.filter(({ id }) => id !== "enqueueBatch").map(({ bad }) => bad(nested(64), { names: "x", says: "is not a known field" }));
+  const tooDeep = operations.flatMap(({ bad }) =>
+    [nested(65), nested(100_000), "[".repeat(500_000), '{"a":'.repeat(100_000)].map((body) => bad(body, { says: "64 deep" })),
+  );
+  const deep = operations
+    .filter(({ id }) => id !== "enqueueBatch")
+    .map(({ bad }) => bad(nested(64), { names: "x", says: "is not a known field" }));
   expect(await complaintsAbout(service, "VALIDATION_ERROR", [...tooDeep, ...deep])).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { Events, readConfig, startNode } from "@tidemill/server";
 import { expect } from "vitest";
 import { exchange, speak } from "../harness/exchange.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
@@ -10,7 +11,7 @@ const post = (service: Service): string => `POST /v1/queues HTTP/1.1\r\n${head(s
 /** What is no HTTP, or of a kind that two readers of it may understand differently. */
 const BROKEN: Record<string, (service: Service) => string> = {
   "no request line": () => "hello\r\n\r\n",
-  "TLS": () => "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n",
+  TLS: () => "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n",
   "a version that there is not": (service) => `GET /v1/queues HTTP/9.1\r\n${head(service)}\r\n`,
   "a NUL in the path": (service) => `GET /v1/queues/a\0b HTTP/1.1\r\n${head(service)}\r\n`,
   "a space in the path": (service) => `GET /v1/queues/a b HTTP/1.1\r\n${head(service)}\r\n`,
@@ -62,6 +63,19 @@ test("a body that ends before its length is refused and nothing of it is stored"
   expect(await everythingStored(service.database)).toEqual(before);
 });
 
+test("a client that hangs up in the middle is not told to the log as a fault of ours", async ({ database, clock, service }) => {
+  const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0", TIDEMILL_LOG_LEVEL: "silent" });
+  const events = new Events();
+  const told: string[] = [];
+  events.subscribe((event) => told.push(event));
+  const node = await startNode(config, { clock, events });
+  await speak(node.url, `${post(service)}Content-Length: 100\r\n\r\n{"name":`, { hangUp: true });
+  // A node that has stopped is through with every connection.
+  await node.stop();
+  expect(told).toContain("node_stopped");
+  expect(told).not.toContain("request_failed");
+});
+
 test("what follows a request on its connection is another request", async ({ service }) => {
   const before = await everythingStored(service.database);
   const smuggled = `${post(service)}Content-Length: 2\r\n\r\n{}POST /v1/queues HTTP/1.1\r\n\r\n{"name":"smuggled"}`;
@@ -71,7 +85,10 @@ test("what follows a request on its connection is another request", async ({ ser
 
 test("an expectation that is not known is passed over", async ({ service }) => {
   const body = '{"name":"expected"}';
-  const reply = await speak(service.node.url, `${post(service)}Expect: tea\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  const reply = await speak(
+    service.node.url,
+    `${post(service)}Expect: tea\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
   expect([reply.status, reply.body?.name]).toEqual([201, "expected"]);
 });
 
@@ -79,14 +96,19 @@ test("HTTP/1.0 and the absolute form of a path are served", async ({ service }) 
   const name = await service.queue();
   const authorization = `Authorization: Bearer ${service.key}\r\n`;
   const old = await speak(service.node.url, `GET /v1/queues/${name} HTTP/1.0\r\n${authorization}\r\n`);
-  const absolute = await speak(service.node.url, `GET http://localhost/v1/queues/${name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${authorization}\r\n`);
+  const absolute = await speak(
+    service.node.url,
+    `GET http://localhost/v1/queues/${name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${authorization}\r\n`,
+  );
   expect([old.body?.name, absolute.body?.name]).toEqual([name, name]);
 });
 
 test("no two replies have the same request id, whatever they answer", async ({ service }) => {
   const headers = { authorization: `Bearer ${service.key}` };
   const replies = await Promise.all([
-    ...["/v1/queues", "/v1/queues", "/healthz", "/doc", "/nope", "/v1/queues/%ff"].map((path) => exchange(service.node.url, { method: "GET", path, headers })),
+    ...["/v1/queues", "/v1/queues", "/healthz", "/doc", "/nope", "/v1/queues/%ff"].map((path) =>
+      exchange(service.node.url, { method: "GET", path, headers }),
+    ),
     speak(service.node.url, "hello\r\n\r\n"),
     speak(service.node.url, "hello\r\n\r\n"),
   ]);

@@ -9,21 +9,36 @@ type Texts = readonly string[];
 const text = (length: number): string => `"${"x".repeat(length)}"`;
 const NO_TEXT = ["7", "true", "null", "[]", "{}"];
 const UNSTORABLE = [String.raw`"a\u0000b"`, String.raw`"\ud800"`, String.raw`"a\udfffb"`];
-const NO_INTEGER = ["1.5", '"1"', '""', "true", "null", "[]", "{}", "1e400", "-1e400", "9223372036854775808", "-9223372036854775809", "1e308"];
+const NO_INTEGER = [
+  "1.5",
+  '"1"',
+  '""',
+  "true",
+  "null",
+  "[]",
+  "{}",
+  "1e400",
+  "-1e400",
+  "9223372036854775808",
+  "-9223372036854775809",
+  "1e308",
+];
 const NO_BOOLEAN = ['"true"', "1", "0", "null", "[]", "{}"];
 const NO_OBJECT = ["7", '"{}"', "true", "null", "[]"];
+// biome-ignore format: a table
 const NO_MOMENT = [
   ...NO_TEXT, '""', '"now"', '"2026-11-21"', '"2026-11-21T12:00:00"', '"2026-02-30T12:00:00Z"', '"2026-11-21T25:00:00Z"', '"2026-13-01T00:00:00Z"',
   '"1969-12-31T23:59:59Z"', '"2026-11-21T12:00:00+16:00"', '"-infinity"', '"infinity"', String.raw`"2026-11-21T12:00:00Z\u0000"`, text(1_000),
 ];
 
 const options = {
-  "defaultJobOptions": NO_OBJECT,
+  defaultJobOptions: NO_OBJECT,
   "defaultJobOptions.attempts": [...NO_INTEGER, "0", "-1", "101"],
   "defaultJobOptions.backoff": NO_OBJECT,
   "defaultJobOptions.backoff.type": [...NO_TEXT, '"linear"', '""'],
   "defaultJobOptions.backoff.delay": [...NO_INTEGER, "-1", "86400001"],
 };
+// biome-ignore format: a table
 const settings = {
   callback_url: [
     ...NO_TEXT.filter((one) => one !== "null"), ...UNSTORABLE, '""', '"example.com/x"', '"/x"', '"ftp://example.com/"', '"javascript:1"', '"file:///etc/passwd"',
@@ -74,14 +89,26 @@ const ROWS: Record<string, Row> = {
   },
   patchQueue: { good: {}, fields: { ...settings, rotate_callback_secret: NO_BOOLEAN } },
   enqueueJob: { good: { payload: "1" }, fields: { ...job, payload: [] } },
-  enqueueBatch: { good: { payload: "1" }, fields: { ...job, payload: [] }, around: { before: '{"jobs":[{"payload":1},', after: "]}", path: "jobs[1]." } },
+  enqueueBatch: {
+    good: { payload: "1" },
+    fields: { ...job, payload: [] },
+    around: { before: '{"jobs":[{"payload":1},', after: "]}", path: "jobs[1]." },
+  },
   retryAll: { good: {}, fields: { ...filter, failed_before: NO_MOMENT, failed_after: NO_MOMENT } },
   retryDeadLetters: { good: {}, fields: deadLetters },
   purgeDeadLetters: { good: {}, fields: deadLetters },
 };
 const ids = Object.keys(ROWS);
 
-async function setUp(service: Service, id: string): Promise<{ operation: Operation; row: Row; body: (members: string) => string; bad: (body: string | Buffer, more?: Partial<Bad>) => Bad }> {
+async function setUp(
+  service: Service,
+  id: string,
+): Promise<{
+  operation: Operation;
+  row: Row;
+  body: (members: string) => string;
+  bad: (body: string | Buffer, more?: Partial<Bad>) => Bad;
+}> {
   const operation = (await operationsOf(service)).find((one) => one.id === id) as Operation;
   const path = pathOf(operation, { name: await service.queue() });
   const row = ROWS[id] as Row;
@@ -100,7 +127,10 @@ function members(good: Record<string, string>, path: string, value: string | und
 
 /** The paths of all fields of an object's schema, "backoff.delay" among them. */
 const fieldsOf = ({ properties = {} }: Schema): string[] =>
-  Object.entries(properties as Record<string, Schema>).flatMap(([name, schema]) => [name, ...fieldsOf(schema).map((inner) => `${name}.${inner}`)]);
+  Object.entries(properties as Record<string, Schema>).flatMap(([name, schema]) => [
+    name,
+    ...fieldsOf(schema).map((inner) => `${name}.${inner}`),
+  ]);
 
 const objectSchema = (operation: Operation): Schema => {
   const schema = bodySchemaOf(operation);
@@ -108,7 +138,9 @@ const objectSchema = (operation: Operation): Schema => {
 };
 
 test("every operation with a body has its row, and every field of it", async ({ service }) => {
-  const documented = (await operationsOf(service)).filter(({ requestBody }) => requestBody).map((operation) => [operation.id, fieldsOf(objectSchema(operation)).sort()]);
+  const documented = (await operationsOf(service))
+    .filter(({ requestBody }) => requestBody)
+    .map((operation) => [operation.id, fieldsOf(objectSchema(operation)).sort()]);
   expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(ids.map((id) => [id, Object.keys(ROWS[id]?.fields ?? {}).sort()])));
 });
 
@@ -140,9 +172,21 @@ describe.each(ids)("%s refuses", (id) => {
 
   test("members that would poison a prototype, spelled with escapes too", async ({ service }) => {
     const { row, body, bad } = await setUp(service, id);
-    const poison = ['"__proto__":{"polluted":1}', '"__proto__":null', String.raw`"\u005f_proto__":{}`, '"constructor":{"prototype":{"polluted":1}}', '"x":{"__proto__":1}'];
+    const poison = [
+      '"__proto__":{"polluted":1}',
+      '"__proto__":null',
+      String.raw`"\u005f_proto__":{}`,
+      '"constructor":{"prototype":{"polluted":1}}',
+      '"x":{"__proto__":1}',
+    ];
     const good = members(row.good, "", undefined);
-    expect(await complaintsAbout(service, "VALIDATION_ERROR", poison.map((one) => bad(body([good, one].filter(Boolean).join()))))).toEqual([]);
+    expect(
+      await complaintsAbout(
+        service,
+        "VALIDATION_ERROR",
+        poison.map((one) => bad(body([good, one].filter(Boolean).join()))),
+      ),
+    ).toEqual([]);
     expect({}).not.toHaveProperty("polluted");
   });
 
@@ -154,11 +198,16 @@ describe.each(ids)("%s refuses", (id) => {
   });
 });
 
-test.for(ids.filter((id) => Object.keys((ROWS[id] as Row).good).length > 0))("%s says which required field is missing", async (id, { service }) => {
-  const { row, body, bad } = await setUp(service, id);
-  const missing = Object.keys(row.good).map((path) => bad(body(members(row.good, path, undefined)), { names: `${row.around?.path ?? ""}${path}`, says: "is required" }));
-  expect(await complaintsAbout(service, "VALIDATION_ERROR", missing)).toEqual([]);
-});
+test.for(ids.filter((id) => Object.keys((ROWS[id] as Row).good).length > 0))(
+  "%s says which required field is missing",
+  async (id, { service }) => {
+    const { row, body, bad } = await setUp(service, id);
+    const missing = Object.keys(row.good).map((path) =>
+      bad(body(members(row.good, path, undefined)), { names: `${row.around?.path ?? ""}${path}`, says: "is required" }),
+    );
+    expect(await complaintsAbout(service, "VALIDATION_ERROR", missing)).toEqual([]);
+  },
+);
 
 test("a job is due either after a delay or at a moment", async ({ service }) => {
   const path = `/v1/queues/${await service.queue()}/jobs`;
@@ -170,9 +219,20 @@ test("a batch is an array of 1 to 1,000 jobs, bare or as `jobs`, and one bad job
   const path = `/v1/queues/${await service.queue()}/jobs/batch`;
   const jobs = (count: number) => `[${Array.from({ length: count }, () => '{"payload":1}').join()}]`;
   const bodies: [string, string][] = [
-    ["[]", ""], ['{"jobs":[]}', "jobs"], [jobs(1_001), ""], [`{"jobs":${jobs(1_001)}}`, "jobs"], ['{"jobs":{}}', "jobs"], ['{"jobs":null}', "jobs"], ["{}", "jobs"],
-    ['{"payload":1}', "jobs"], ['[{"payload":1},7]', "[1]"], ['[{"payload":1},null]', "[1]"], ['[{"payload":1},{}]', "[1].payload"], ['[[{"payload":1}]]', "[0]"],
-    ['{"jobs":[{"payload":1}],"job":1}', "job"], ['{"jobs":[{"payload":1}],"jobs":[{}]}', "jobs[0].payload"],
+    ["[]", ""],
+    ['{"jobs":[]}', "jobs"],
+    [jobs(1_001), ""],
+    [`{"jobs":${jobs(1_001)}}`, "jobs"],
+    ['{"jobs":{}}', "jobs"],
+    ['{"jobs":null}', "jobs"],
+    ["{}", "jobs"],
+    ['{"payload":1}', "jobs"],
+    ['[{"payload":1},7]', "[1]"],
+    ['[{"payload":1},null]', "[1]"],
+    ['[{"payload":1},{}]', "[1].payload"],
+    ['[[{"payload":1}]]', "[0]"],
+    ['{"jobs":[{"payload":1}],"job":1}', "job"],
+    ['{"jobs":[{"payload":1}],"jobs":[{}]}', "jobs[0].payload"],
   ];
   const requests = bodies.map(([body, names]) => ({ method: "POST", path, body, names }));
   expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
@@ -185,10 +245,21 @@ test("the last values before each limit are taken", async ({ service }) => {
   await queue({ name, callback_timeout: 900, defaultJobOptions: { attempts: 100, backoff: { type: "exponential", delay: 86_400_000 } } });
   const headers = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`h${n}`, n === 0 ? "x".repeat(4_096) : ""]));
   const callback_url = `http://example.com/${"x".repeat(2_048 - "http://example.com/".length)}`;
-  expect(await service.ok("PATCH", `/v1/queues/${name}`, { callback_headers: headers, callback_url, paused: true })).toMatchObject({ callback_headers: headers, callback_url });
+  expect(await service.ok("PATCH", `/v1/queues/${name}`, { callback_headers: headers, callback_url, paused: true })).toMatchObject({
+    callback_headers: headers,
+    callback_url,
+  });
   const jobs = [
     { payload: null, delay: 0, priority: -100, attempts: 1, backoff: { delay: 0 }, tag: "x", concurrencyKey: "x" },
-    { payload: null, delay: 31_536_000, priority: 100, attempts: 100, backoff: { delay: 86_400_000 }, tag: "😀".repeat(64), concurrencyKey: "é".repeat(256) },
+    {
+      payload: null,
+      delay: 31_536_000,
+      priority: 100,
+      attempts: 100,
+      backoff: { delay: 86_400_000 },
+      tag: "😀".repeat(64),
+      concurrencyKey: "é".repeat(256),
+    },
     { payload: null, run_at: "2027-11-21T12:00:00Z" },
     { payload: null, run_at: "1970-01-01T00:00:00+15:59" },
   ];

@@ -9,6 +9,7 @@ import { type Service, test } from "../harness/service.ts";
 const NOT_UTF8 = ["%ff", "%zz", "%", "%4", "%ED%A0%80", "%C0%80", "%F4%90%80%80"];
 
 /** What no operation takes for its path parameters. A new parameter needs its row. */
+// biome-ignore format: a table
 const PATHS: Record<string, readonly string[]> = {
   name: ["", "-a", ".a", "_a", "a%20b", "a%2Fb", "a%00b", "%00", "%C3%A9", "a%0Ab", "%F0%9F%98%80", "..%2F..", "x".repeat(129), "x".repeat(600), "x".repeat(8_000), ...NOT_UTF8],
   id: [
@@ -19,6 +20,7 @@ const PATHS: Record<string, readonly string[]> = {
 
 /** What no operation takes for its query parameters. */
 const TEXTS = ["%00", "a%00b", "a,%00", ...NOT_UTF8];
+// biome-ignore format: a table
 const QUERIES: Record<string, readonly string[]> = {
   limit: ["", "0", "-1", "101", "1.5", "1e1", "0x10", "%205", "5%20", "+5", "ten", "null", "true", "1,2", "1e400", "9223372036854775808", "%D9%A5", ...NOT_UTF8],
   cursor: ["", "-1", "nope!", "a.b", "..%2F", "1%20or%201", "%27", "{}", "x".repeat(257), "job_01kajv3k4ve6nsd9z5kgtzx0rW", "zzzzzzzzzzz", ...TEXTS],
@@ -70,7 +72,9 @@ test("a list's malformed parameter is refused by its name", async ({ service }) 
   const requests = operations.flatMap((operation) =>
     operation.parameters
       .filter((one) => one.in === "query")
-      .flatMap(({ name }) => (QUERIES[name] ?? []).map((value) => bad(operation, { query: `?${name}=${value}`, names: NOT_UTF8.includes(value) ? "" : name }))),
+      .flatMap(({ name }) =>
+        (QUERIES[name] ?? []).map((value) => bad(operation, { query: `?${name}=${value}`, names: NOT_UTF8.includes(value) ? "" : name })),
+      ),
   );
   expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
 });
@@ -101,7 +105,12 @@ test("an unknown query parameter of a list is refused, with the one that was pro
     const names = operation.parameters.filter((one) => one.in === "query").map(({ name }) => name);
     if (names.length === 0) return [];
     const misspelt = names.map((name) => bad(operation, { query: `?${name}x=1`, names: `${name}x`, says: `did you mean "${name}"?` }));
-    return [...misspelt, ...["__proto__", "constructor", "offset"].map((name) => bad(operation, { query: `?${name}=1`, names: name, says: "is not a known field" }))];
+    return [
+      ...misspelt,
+      ...["__proto__", "constructor", "offset"].map((name) =>
+        bad(operation, { query: `?${name}=1`, names: name, says: "is not a known field" }),
+      ),
+    ];
   });
   expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
 });
@@ -136,6 +145,13 @@ test("a path answers 405 to every method that it has not got, and Allow has thos
   expect(await everythingStored(service.database)).toEqual(before);
 });
 
+test("the paths beside /v1 have 405 too", async ({ service }) => {
+  for (const path of ["/doc", "/healthz", "/readyz"]) {
+    const reply = await service.api("POST", path, "{}");
+    expect([path, ...faultsOf(reply, "METHOD_NOT_ALLOWED"), reply.headers.get("allow")]).toEqual([path, "GET, HEAD"]);
+  }
+});
+
 test("HEAD answers as GET does, without the body", async ({ service }) => {
   await service.queue();
   const [got, head] = await Promise.all([service.api("GET", "/v1/queues"), service.api("HEAD", "/v1/queues")]);
@@ -144,7 +160,20 @@ test("HEAD answers as GET does, without the body", async ({ service }) => {
 });
 
 test("a path that there is not is 404", async ({ service }) => {
-  const paths = ["/", "/v1", "/v1/", "/v1/nope", "/v2/queues", "/V1/queues", "/v1/queues/a/b/c/d", "//v1/queues", "/v1/queues/../dlq", "/admin/v1/workspaces", "/metrics", "*"];
+  const paths = [
+    "/",
+    "/v1",
+    "/v1/",
+    "/v1/nope",
+    "/v2/queues",
+    "/V1/queues",
+    "/v1/queues/a/b/c/d",
+    "//v1/queues",
+    "/v1/queues/../dlq",
+    "/admin/v1/workspaces",
+    "/metrics",
+    "*",
+  ];
   const requests = paths.flatMap((path) => ["GET", "POST", "DELETE"].map((method) => ({ method, path })));
   expect(await complaintsAbout(service, "NOT_FOUND", requests)).toEqual([]);
 });

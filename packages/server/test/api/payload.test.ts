@@ -14,8 +14,8 @@ const DELICATE: Record<string, string> = {
   "a fraction of many digits": "0.1000000000000000055511151231257827021181583404541015625",
   "negative zero": "-0",
   "a number's own spelling": "[1.0, 1.50, 1E5, 1e+05, 100000]",
-  "null": "null",
-  "true": "true",
+  null: "null",
+  true: "true",
   "an empty text": '""',
   "an empty object": "{}",
   "an empty array": "[]",
@@ -29,9 +29,9 @@ const DELICATE: Record<string, string> = {
   "the replacement character": '"\ufffd"',
   "keys that poison prototypes": '{"__proto__":{"a":1},"constructor":{"prototype":{"a":1}},"toString":null,"hasOwnProperty":1}',
   "keys of the envelope": '{"payload":{"payload":1},"jobs":[{"payload":2}],"tag":7,"id":"x","state":"failed"}',
-  "SQL": `{"a":"'; drop table job; --","b":"$1","c":"\\\\' || pg_sleep(10) --","d":"{}","e":"{\\"a\\",NULL}"}`,
-  "templates": '["${a}", "{{a}}", "<%= a %>", "%s %d %1$s", "#{a}", "$(a)", "`a`", "$&$`$1"]',
-  "markup": `"<script>alert('x')</script>&amp;<!-- ]]>"`,
+  SQL: `{"a":"'; drop table job; --","b":"$1","c":"\\\\' || pg_sleep(10) --","d":"{}","e":"{\\"a\\",NULL}"}`,
+  templates: '["${a}", "{{a}}", "<%= a %>", "%s %d %1$s", "#{a}", "$(a)", "`a`", "$&$`$1"]',
+  markup: `"<script>alert('x')</script>&amp;<!-- ]]>"`,
   "what ends a text in our own JSON": '"\\"},\\"state\\":\\"failed\\",\\"x\\":{\\""',
   "64 deep": nested(64),
   "64 deep in objects": `${'{"a":'.repeat(63)}{}${"}".repeat(63)}`,
@@ -114,7 +114,12 @@ describe("the limits of a payload", () => {
 /** JSON text with the freedom that writers of JSON have: spacing, spelling of numbers, escapes, repeated keys. */
 const space = fc.constantFrom("", "", " ", "\n", "\t", "\r\n ");
 const number = fc
-  .tuple(fc.constantFrom("", "-"), fc.oneof(fc.constant("0"), fc.stringMatching(/^[1-9]\d{0,30}$/)), fc.oneof(fc.constant(""), fc.stringMatching(/^\.\d{1,30}$/)), fc.oneof(fc.constant(""), fc.stringMatching(/^[eE][+-]?\d{1,4}$/)))
+  .tuple(
+    fc.constantFrom("", "-"),
+    fc.oneof(fc.constant("0"), fc.stringMatching(/^[1-9]\d{0,30}$/)),
+    fc.oneof(fc.constant(""), fc.stringMatching(/^\.\d{1,30}$/)),
+    fc.oneof(fc.constant(""), fc.stringMatching(/^[eE][+-]?\d{1,4}$/)),
+  )
   .map((parts) => parts.join(""));
 const character = fc.oneof(
   fc.string({ unit: "binary", minLength: 1, maxLength: 1 }).map((one) => JSON.stringify(one).slice(1, -1)),
@@ -126,9 +131,17 @@ const { value: json } = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5, withCrossShrink: true },
     fc.oneof(number, string, fc.constantFrom("true", "false", "null", "{}", "[]")),
-    fc.array(fc.tuple(space, tie("value"), space).map((parts) => parts.join("")), { maxLength: 5 }).map((items) => `[${items.join(",")}]`),
     fc
-      .array(fc.tuple(space, string, space, fc.constant(":"), space, tie("value"), space).map((parts) => parts.join("")), { maxLength: 5 })
+      .array(
+        fc.tuple(space, tie("value"), space).map((parts) => parts.join("")),
+        { maxLength: 5 },
+      )
+      .map((items) => `[${items.join(",")}]`),
+    fc
+      .array(
+        fc.tuple(space, string, space, fc.constant(":"), space, tie("value"), space).map((parts) => parts.join("")),
+        { maxLength: 5 },
+      )
       .map((members) => `{${members.join(",")}}`),
   ),
 }));
@@ -148,7 +161,11 @@ describe("any JSON text", () => {
 async function keepsAll(service: Service, handler: Awaited<ReturnType<Service["handler"]>>, payloads: string[]): Promise<void> {
   handler.received.length = 0;
   const path = `/v1/queues/${handler.queue}/jobs`;
-  const { status, text, body } = await service.api("POST", `${path}/batch`, `{"jobs":[${payloads.map((payload) => `{"payload":${payload}}`).join()}]}`);
+  const { status, text, body } = await service.api(
+    "POST",
+    `${path}/batch`,
+    `{"jobs":[${payloads.map((payload) => `{"payload":${payload}}`).join()}]}`,
+  );
   expect(status).toBe(201);
   for (const payload of payloads) expect(payloadsIn(text, payload)).toBeGreaterThan(0);
   await service.untilIdle();

@@ -5,6 +5,7 @@ import { FORMATS } from "../../src/http/formats.ts";
 import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
 import { Wire } from "../harness/database-wire.ts";
 import { exchange } from "../harness/exchange.ts";
+import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
 import { newWorkspace, type Reply, Service, startTestNode, test } from "../harness/service.ts";
 
@@ -31,95 +32,114 @@ function differences(reply: Reply, status: string, { headers = {}, content = {} 
   const [type, { schema }] = media;
   if (reply.headers.get("content-type") !== `${type}; charset=utf-8`) found.push(`content type ${reply.headers.get("content-type")}`);
   if (!ajv.validate(closed(schema), reply.body)) found.push(...(ajv.errors ?? []));
-  if (reply.status >= 400 && ERRORS[reply.body.error.code as keyof typeof ERRORS]?.status !== reply.status) found.push(`code ${reply.body.error.code}`);
+  if (reply.status >= 400 && ERRORS[reply.body.error.code as keyof typeof ERRORS]?.status !== reply.status)
+    found.push(`code ${reply.body.error.code}`);
   return found;
 }
 
 type Ask = (service: Service, operation: Operation) => Promise<Reply>;
-
-/** Sends the operation's documented example, or `body`, with values for its path. */
-const ask = (service: Service, operation: Operation, { values = {}, body, headers = {}, query = "" }: { values?: Record<string, string>; body?: unknown; headers?: Record<string, string>; query?: string } = {}): Promise<Reply> =>
-  service.api(operation.method, pathOf(operation, values) + query, body ?? operation.requestBody?.content["application/json"]?.example, headers);
-
-/** A job in each place where one can be: done with a result, in the dead-letter queue, put off, cancelled, waiting. */
-async function jobs(service: Service): Promise<Record<"completed" | "failed" | "delayed" | "cancelled" | "waiting", { id: string; name: string }>> {
-  const good = await service.handler({ answers: { status: 200, headers: { "content-type": "application/json" }, body: '{"sent":[1,null]}' } });
-  const bad = await service.handler({ answers: { status: 500, body: "no" } });
-  const name = await service.queue();
-  const of = async (queue: string, job = {}) => ({ id: (await service.enqueue({ queue, tag: "t", concurrencyKey: "k", ...job })).id as string, name: queue, queue });
-  const [completed, failed] = [await of(good.queue), await of(bad.queue, { attempts: 1 })];
-  await service.untilState(completed, "completed");
-  await service.untilState(failed, "failed");
-  const [delayed, cancelled, waiting] = [await of(name, { delay: 60 }), await of(name), await of(name)];
-  await service.ok("DELETE", `/v1/queues/${name}/jobs/${cancelled.id}`);
-  return { completed, failed, delayed, cancelled, waiting };
+interface Spoilt {
+  readonly values?: Record<string, string>;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly query?: string;
 }
 
-const everyJob: Ask[] = (["completed", "failed", "delayed", "cancelled", "waiting"] as const).map(
-  (state): Ask => async (service, operation) => ask(service, operation, { values: (await jobs(service))[state] }),
-);
-const job = (state: keyof Awaited<ReturnType<typeof jobs>>, body?: unknown): Ask => async (service, operation) => ask(service, operation, { values: (await jobs(service))[state], body });
-const queue = (more: Parameters<typeof ask>[2] = {}): Ask => async (service, operation) => ask(service, operation, { values: { name: await service.queue() }, ...more });
+/** Sends the operation's documented example, but for what is given instead. */
+const plain =
+  ({ values = {}, body, headers = {}, query = "" }: Spoilt = {}): Ask =>
+  (service, operation) => {
+    const example = operation.requestBody?.content["application/json"]?.example;
+    return service.api(operation.method, pathOf(operation, values) + query, body ?? example, headers);
+  };
+
+/** As `plain`, of a queue that there is. */
+const queue =
+  (spoilt: Spoilt = {}): Ask =>
+  async (service, operation) =>
+    plain({ values: { name: await service.queue() }, ...spoilt })(service, operation);
+
+const STATES = ["completed", "failed", "active", "delayed", "cancelled", "waiting"] as const;
+type State = (typeof STATES)[number];
+
+/** A job in that state. */
+async function jobIn(service: Service, state: State): Promise<{ id: string; name: string }> {
+  const body = '{"sent":[1,null]}';
+  const answers = {
+    completed: { status: 200, headers: { "content-type": "application/json" }, body },
+    failed: { status: 500, body },
+    active: "hang",
+  } as const;
+  const serve = async (of: keyof typeof answers) =>
+    (await service.handler({ answers: answers[of], defaultJobOptions: { attempts: 1 } })).queue;
+  const name = state in answers ? await serve(state as keyof typeof answers) : await service.queue();
+  const job = await service.enqueue({ queue: name, tag: "t", concurrencyKey: "k", ...(state === "delayed" && { delay: 60 }) });
+  if (state === "cancelled") await service.ok("DELETE", `/v1/queues/${name}/jobs/${job.id}`);
+  await service.untilState({ id: job.id, queue: name }, state);
+  return { id: job.id, name };
+}
+
+/** As `plain`, of a job in that state, or of its queue. */
+const job =
+  (state: State, body?: unknown): Ask =>
+  async (service, operation) =>
+    plain({ values: await jobIn(service, state), body })(service, operation);
+
+const everyJob = STATES.map((state) => job(state));
 
 /** How each success is come by. */
 const SUCCESSES: Record<string, Ask[]> = {
-  "listQueues 200": [(service, operation) => ask(service, operation), queue(), queue({ query: "?limit=1" })],
-  "createQueue 201": [(service, operation) => ask(service, operation), (service, operation) => ask(service, operation, { body: { name: "plain" } })],
-  "getQueue 200": [queue(), job("completed"), job("failed"), job("waiting")],
+  "listQueues 200": [plain(), queue(), queue({ query: "?limit=1" })],
+  "createQueue 201": [plain(), plain({ body: { name: "plain" } })],
+  "getQueue 200": [queue(), ...everyJob],
   "patchQueue 200": [queue(), queue({ body: {} }), queue({ body: { callback_url: null } })],
   "deleteQueue 204": [queue(), job("failed")],
   "enqueueJob 201": [queue(), queue({ body: { payload: null, delay: 60, tag: "t", concurrencyKey: "k" } })],
   "enqueueBatch 201": [queue(), queue({ body: [{ payload: null }] })],
   "listJobs 200": [queue(), ...everyJob],
   "getJob 200": everyJob,
-  "deleteJob 200": [job("waiting"), job("delayed")],
+  "deleteJob 200": [job("waiting"), job("delayed"), job("active")],
   "deleteJob 204": [job("completed"), job("failed"), job("cancelled")],
   "retryJob 200": [job("failed"), job("cancelled")],
   "retryAll 200": [queue(), job("failed", {}), job("failed", { tag: "t", failed_before: "2030-01-01T00:00:00Z" })],
-  "listDeadLetters 200": [(service, operation) => ask(service, operation), job("failed")],
+  "listDeadLetters 200": [plain(), job("failed")],
   "retryDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
   "purgeDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
 };
 
-/** A body over 2 MiB, or over 16 MiB where batches are taken. */
-const oversized = ({ id }: Operation): Buffer => Buffer.alloc((id === "enqueueBatch" ? 16 : 2) * 1024 * 1024 + 1, " ");
-
-/** How each error is come by, for every operation that documents it. */
+/** How each error is come by, of every operation that documents it. */
 const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   400: ({ path, parameters, requestBody }) => [
-    ...(path.includes("{") ? [(service: Service, operation: Operation) => ask(service, operation, { values: { name: "-" } })] : []),
-    ...(parameters.some(({ name }) => name === "limit") ? [(service: Service, operation: Operation) => ask(service, operation, { query: "?limit=0" })] : []),
-    ...(requestBody ? [(service: Service, operation: Operation) => ask(service, operation, { body: "{" }), (service: Service, operation: Operation) => ask(service, operation, { body: { nope: 1 } })] : []),
+    ...(path.includes("{name}") ? [plain({ values: { name: "-" } })] : []),
+    ...(parameters.some(({ name }) => name === "limit") ? [plain({ query: "?limit=0" })] : []),
+    ...(requestBody ? [plain({ body: "{" }), plain({ body: { nope: 1 } })] : []),
   ],
-  401: () => [(service, operation) => ask(service, operation, { headers: { authorization: "" } })],
-  403: () => [async (service, operation) => ask(service, operation, { headers: { authorization: `Bearer ${await keyOf(service, "read")}` } })],
-  404: ({ parameters, path }) => [
-    ...(path.includes("{name}") ? [(service: Service, operation: Operation) => ask(service, operation, { values: { name: "absent" } })] : []),
-    ...(parameters.some(({ name }) => name === "id") ? [queue()] : []),
-    ...(path.includes("{") ? [] : [(service: Service, operation: Operation) => ask(service, operation, { body: { queue: "absent" } })]),
+  401: () => [plain({ headers: { authorization: "" } })],
+  403: () => [
+    async (service, operation) =>
+      plain({ headers: { authorization: `Bearer ${await makeKey(service, { role: "read" })}` } })(service, operation),
   ],
-  409: ({ id }) =>
-    ({
-      createQueue: [async (service: Service, operation: Operation) => ask(service, operation, { body: { name: await service.queue() } })],
-      retryJob: [job("completed"), job("waiting"), job("delayed")],
-    })[id] ?? [],
+  404: ({ path }) => [
+    path.includes("{name}") ? plain({ values: { name: "absent" } }) : plain({ body: { queue: "absent" } }),
+    ...(path.includes("{id}") ? [queue()] : []),
+  ],
+  409: ({ id }) => {
+    const taken: Ask = async (service, operation) => plain({ body: { name: await service.queue() } })(service, operation);
+    return { createQueue: [taken], retryJob: [job("completed"), job("waiting"), job("delayed"), job("active")] }[id] ?? [];
+  },
   413: () => [
-    async (service, operation) => {
+    (service, operation) => {
+      const body = Buffer.alloc((operation.id === "enqueueBatch" ? 16 : 2) * 1024 * 1024 + 1, " ");
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
-      return exchange(service.node.url, { method: operation.method, path: pathOf(operation), headers, body: oversized(operation) });
+      return exchange(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },
   ],
-  500: () => [(service, operation) => ask(service, operation)],
-  503: () => [(service, operation) => ask(service, operation)],
+  500: () => [plain()],
+  503: () => [plain()],
 };
 
-const waysTo = (operation: Operation, status: string): Ask[] => SUCCESSES[`${operation.id} ${status}`] ?? ERRORS_OF[status]?.(operation) ?? [];
-
-async function keyOf(service: Service, role: string): Promise<string> {
-  const headers = { authorization: "Bearer the-operators-own-token", "content-type": "application/json" };
-  const reply = await exchange(service.node.internalUrl, { method: "POST", path: `/admin/v1/workspaces/${service.workspaceId}/keys`, headers, body: JSON.stringify({ name: role, role }) });
-  return reply.body.key;
-}
+const waysTo = (operation: Operation, status: string): Ask[] =>
+  SUCCESSES[`${operation.id} ${status}`] ?? ERRORS_OF[status]?.(operation) ?? [];
 
 /** Asks for every documented answer with that status; answers how what came differs from what is documented. */
 async function check(service: Service, operations: readonly Operation[], status: string): Promise<unknown[]> {
@@ -158,7 +178,7 @@ test("every operation answers a fault of ours with 500 and nothing of its inside
     await database.query("alter table queue rename to queue_away");
     await database.query("alter table job rename to job_away");
     expect(await check(service, operations, "500")).toEqual([]);
-    const { body } = await ask(service, operations[0] as Operation);
+    const { body } = await plain()(service, operations[0] as Operation);
     expect(body).toEqual({ error: { code: "INTERNAL", message: "Something failed on our side.", details: {} } });
   } finally {
     await database.query("alter table if exists queue_away rename to queue");
@@ -170,7 +190,11 @@ test("every operation answers a fault of ours with 500 and nothing of its inside
 test("every operation answers 503 with Retry-After while the database is away", async ({ database, clock }) => {
   const { host, port } = inject("postgres");
   const wire = await Wire.to(host, port, database.name);
-  const node = await startTestNode(database, clock, { DATABASE_URL: wire.url(), TIDEMILL_LOG_LEVEL: "silent", TIDEMILL_DRAIN_SECONDS: "0" });
+  const node = await startTestNode(database, clock, {
+    DATABASE_URL: wire.url(),
+    TIDEMILL_LOG_LEVEL: "silent",
+    TIDEMILL_DRAIN_SECONDS: "0",
+  });
   const service = new Service(node, database, clock, await newWorkspace(database));
   const operations = await operationsOf(service);
   await wire.close();

@@ -58,7 +58,8 @@ describe("a callback", () => {
     now.ms += 90_000;
     loading.resolve(endpoint);
     await loading.promise;
-    const { headers, body } = sent[0]?.request as Request;
+    if (!sent[0]) throw new Error("Nothing left.");
+    const { headers, body } = sent[0].request;
     expect(headers["X-Service-Timestamp"]).toBe("1795262490");
     expect(headers["X-Service-Signature"]).toBe(sign(endpoint.key, headers["X-Service-Job-Id"] as string, 1_795_262_490, body));
   });

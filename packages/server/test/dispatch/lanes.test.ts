@@ -152,6 +152,20 @@ describe("a claim", () => {
     expect(served.size).toBe(300);
   });
 
+  test("begins with the lanes that the last one had no room for", () => {
+    const shop = new Shop(2);
+    shop.add(1, 1);
+    shop.claim();
+    shop.add(2, 10);
+    shop.add(3, 10);
+    const turns = [1, 2, 3, 4].map(() => {
+      const [[id = 0] = []] = [...shop.claim()].filter(([, jobs]) => jobs > 0);
+      shop.end(id);
+      return id;
+    });
+    expect(new Set(turns)).toEqual(new Set([2, 3]));
+  });
+
   test("does not forget a lane that was woken while it was under way", () => {
     const shop = new Shop(100);
     shop.add(1, 1);

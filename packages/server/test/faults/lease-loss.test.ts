@@ -1,8 +1,9 @@
 import { describe, expect } from "vitest";
+import type { TestDatabase } from "../harness/database.ts";
 import { LeaseWatch } from "../harness/lease-watch.ts";
 import { until } from "../harness/service.ts";
 import { isClaim, isRenewal } from "../harness/statements.ts";
-import { test } from "../harness/stage.ts";
+import { type Stage, test } from "../harness/stage.ts";
 
 const LEASE = { TIDEMILL_NODE_LEASE_SECONDS: "2" };
 const LONG = { callback_timeout: 900, defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 20 } } };
@@ -79,35 +80,32 @@ describe("a node whose renewal fails once", () => {
 describe("a node that hears nothing of its database", () => {
   test("does not start what it claimed once its lease is lost", async ({ stage }) => {
     const database = await stage.database();
+    const { peer, makeRoom } = await fullNode(stage, database);
     const wire = await stage.wire(database);
     const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });
     const handler = await stage.handler();
     const queue = await cutOff.client.queue("mails", handler.url, LONG);
-    await cutOff.client.enqueue(queue);
+    const before = await cutOff.client.enqueue(queue);
     await until(() => handler.received.length === 1, "the handler's address to be known");
+
     const claimed = wire.holdAnswersFrom(isClaim(5));
     const ids = await cutOff.client.enqueueMany(queue, 5);
     await claimed;
-    const peer = await stage.node({ DATABASE_URL: database.url, ...LEASE });
-    await until(async () => (await database.query("select from job")).length === 0, "the peer to finish the jobs");
+    makeRoom();
+    await until(async () => (await peer.client.states(queue)).completed === 6, "the peer to finish the jobs");
     await until(() => cutOff.logged("node_lease_lost") > 0, "the node to know that its lease is lost");
-    expect(handler.received.slice(1).map(({ body }) => `${body.id} ${body.attempt}`).toSorted()).toEqual(ids.map((id) => `${id} 2`).toSorted());
-
     wire.release();
     await peer.kill();
     const after = await cutOff.client.enqueue(queue);
     await until(async () => (await cutOff.client.job(queue, after)).state === "completed", "the node to work again");
-    expect(handler.received.slice(6).map(({ body }) => `${body.id} ${body.attempt}`)).toEqual([`${after} 1`]);
+    const expected = [`${before} 1`, ...ids.map((id) => `${id} 2`), `${after} 1`];
+    expect(handler.received.map(({ body }) => `${body.id} ${body.attempt}`).toSorted()).toEqual(expected.toSorted());
   });
 
   test("does not start what was cancelled meanwhile", async ({ stage }) => {
     const database = await stage.database();
+    const { peer } = await fullNode(stage, database);
     const wire = await stage.wire(database);
-    // A peer without room only answers requests.
-    const peer = await stage.node({ DATABASE_URL: database.url, TIDEMILL_CALLBACKS_IN_FLIGHT: "2", ...LEASE });
-    const hanging = await stage.handler("hang");
-    for (const name of ["first", "second"]) await peer.client.enqueue(await peer.client.queue(name, hanging.url, LONG));
-    await until(() => hanging.open === 2, "the peer to be full");
     const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });
     const handler = await stage.handler();
     const queue = await cutOff.client.queue("mails", handler.url, LONG);
@@ -126,10 +124,21 @@ describe("a node that hears nothing of its database", () => {
     expect(handler.received.map(({ body }) => body.id)).toEqual([before, after]);
   });
 
+  test("in the middle of its housekeeping keeps no other from starting", async ({ stage }) => {
+    const database = await stage.database();
+    const wire = await stage.wire(database);
+    const settings = { TIDEMILL_STATEMENT_TIMEOUT_MS: "3000", ...LEASE };
+    const holding = wire.holdAnswersFrom(({ text }) => text.includes("pg_advisory_xact_lock(7305512011)"));
+    stage.start({ DATABASE_URL: wire.url(), ...settings });
+    await holding;
+    const other = await stage.node({ DATABASE_URL: database.url, ...settings });
+    expect(await other.client.status("/readyz")).toBe(200);
+  });
+
   test("settles nothing with an answer that comes too late", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
-    const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });
+    const cutOff = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_LOG_LEVEL: "debug", ...LEASE });
     const handler = await stage.handler("hang");
     const queue = await cutOff.client.queue("mails", handler.url, LONG);
     const ids = await cutOff.client.enqueueMany(queue, 5);
@@ -167,3 +176,12 @@ describe("a node that hears nothing of its database", () => {
     for (const id of ids) expect(await cutOff.client.job(queue, id)).toMatchObject({ attempt: 2, attempts_log: [{ attempt: 1 }, { attempt: 2, outcome: "completed" }] });
   });
 });
+
+/** A node without room: all that it may deliver hangs. Until there is room it only answers requests. */
+async function fullNode(stage: Stage, database: TestDatabase) {
+  const hanging = await stage.handler("hang");
+  const peer = await stage.node({ DATABASE_URL: database.url, TIDEMILL_CALLBACKS_IN_FLIGHT: "2", ...LEASE });
+  for (const name of ["first", "second"]) await peer.client.enqueue(await peer.client.queue(name, hanging.url, LONG));
+  await until(() => hanging.open === 2, "the node to be full");
+  return { peer, makeRoom: () => hanging.release() };
+}

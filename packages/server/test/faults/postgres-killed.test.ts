@@ -32,3 +32,24 @@ test("an embedded PostgreSQL that is killed is started again, and jobs go on", a
   expect(await node.end()).toEqual({ code: 0, signal: null });
   expect(await isRunning(last)).toBe(false);
 });
+
+test("what was acknowledged before a node and its PostgreSQL were killed together completes after the next start", async ({ stage }) => {
+  const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_NODE_LEASE_SECONDS: "2" };
+  const node = await stage.node(settings);
+  const handler = await stage.handler(({ body }) => (body.attempt === 1 ? "hang" : 200));
+  const queue = await node.client.queue("mails", handler.url);
+  const acknowledged = await node.client.enqueueMany(queue, 50);
+  await until(() => handler.open === 50, "the jobs to be in flight");
+  acknowledged.push(...(await node.client.enqueueMany(queue, 50, { delay: 1 })));
+  const last = await node.client.enqueueMany(queue, 500);
+  process.kill(postmasterOf(settings.TIDEMILL_DATA_DIR) as number, "SIGKILL");
+  await node.kill();
+
+  handler.answers = 200;
+  const next = await stage.node(settings);
+  expect([next.logged("postgres_adopted"), next.logged("postgres_started")]).toEqual([0, 1]);
+  await until(async () => (await next.client.states(queue)).completed === 600, "every job to complete");
+  expect(new Set(handler.received.map(({ body }) => body.id))).toEqual(new Set([...acknowledged, ...last]));
+  const attempts = handler.received.map(({ body }) => `${body.id} ${body.attempt}`);
+  expect(attempts).toHaveLength(new Set(attempts).size);
+});

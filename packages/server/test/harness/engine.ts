@@ -12,7 +12,7 @@ export const test = base.extend("engine", { scope: "file" }, async ({ database }
   return engine;
 });
 
-export const openEngine = (database: TestDatabase): Database =>
+const openEngine = (database: TestDatabase): Database =>
   new Database({ connection: { connectionString: database.url }, size: 4, statementTimeoutMs: 10_000 });
 
 /** The lane of a queue that was made over HTTP. */

@@ -20,7 +20,9 @@ export function exchange(url: string, { method, path, headers = {}, body }: Sent
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);
       response.on("end", () => {
-        const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value]));
+        const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+          values.map((value): [string, string] => [name, value]),
+        );
         resolve(replyOf(response.statusCode ?? 0, new Headers(pairs), Buffer.concat(chunks)));
       });
     });

@@ -30,7 +30,11 @@ export function faultsOf({ status, headers, text, body }: Reply, code: keyof typ
     [`content type ${headers.get("content-type")}`]: headers.get("content-type") === "application/json; charset=utf-8",
     "no X-Request-Id": /^req_\w+$/.test(headers.get("x-request-id") ?? ""),
     [`body ${text.slice(0, 300)}`]:
-      fields(body) === "error" && fields(error) === "code,details,message" && error.code === code && typeof error.message === "string" && error.message !== "",
+      fields(body) === "error" &&
+      fields(error) === "code,details,message" &&
+      error.code === code &&
+      typeof error.message === "string" &&
+      error.message !== "",
     "details are no object": typeof details === "object" && details !== null && !Array.isArray(details),
     "no issues": code !== "VALIDATION_ERROR" || (Array.isArray(details?.issues) && details.issues.every(isIssue)),
   };
@@ -44,7 +48,9 @@ const isIssue = (issue: { path: unknown; message: unknown }) =>
 /** All that callers have stored: how many rows each table has, and what stands in them. */
 export async function everythingStored(database: TestDatabase): Promise<unknown> {
   const tables = ["workspace", "api_key", "queue", "job", "job_history"];
-  const counts = tables.map((name) => `select '${name}' as name, count(*)::int as rows, md5(string_agg(t::text, ' ' order by t::text)) as content from ${name} t`);
+  const counts = tables.map(
+    (name) => `select '${name}' as name, count(*)::int as rows, md5(string_agg(t::text, ' ' order by t::text)) as content from ${name} t`,
+  );
   return database.query(counts.join(" union all "));
 }
 
@@ -60,9 +66,16 @@ export async function complaintsAbout(service: Service, code: keyof typeof STATU
   const before = await everythingStored(service.database);
   const complaints: string[] = [];
   for (const bad of requests) {
-    const headers = { authorization: `Bearer ${service.key}`, ...(bad.body !== undefined && { "content-type": "application/json" }), ...bad.headers };
+    const headers = {
+      authorization: `Bearer ${service.key}`,
+      ...(bad.body !== undefined && { "content-type": "application/json" }),
+      ...bad.headers,
+    };
     const reply = await exchange(service.node.url, { ...bad, headers });
-    const faults = [...faultsOf(reply, code), ...(names(reply, bad) ? [] : [`it does not say "${bad.names ?? ""} ${bad.says ?? ""}": ${reply.text.slice(0, 300)}`])];
+    const faults = [
+      ...faultsOf(reply, code),
+      ...(names(reply, bad) ? [] : [`it does not say "${bad.names ?? ""} ${bad.says ?? ""}": ${reply.text.slice(0, 300)}`]),
+    ];
     complaints.push(...faults.map((fault) => `${bad.method} ${bad.path.slice(0, 80)} ${String(bad.body ?? "").slice(0, 120)}: ${fault}`));
   }
   const after = await everythingStored(service.database);

@@ -58,6 +58,12 @@ export class Program {
     this.#child.kill(signal);
   }
 
+  /** Stops reading what it writes, as a terminal that is closed. */
+  hangUp(): void {
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
   /** Waits for the end of the program, at most as long as `until` waits. */
   async end(): Promise<Ending> {
     await until(() => this.ended !== null, "a process to end").catch((error: Error) => {

@@ -4,7 +4,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 export class RawServer {
   /** The text of each request, head and body, decoded byte by byte. */
   readonly requests: string[] = [];
-  /** Connections that the other side ended. */
+  connections = 0;
+  /** Connections that are over. */
   left = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -12,6 +13,7 @@ export class RawServer {
   private constructor(answer: (socket: Socket) => void) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
+      this.connections += 1;
       let text = "";
       socket.on("error", () => {});
       socket.on("close", () => {

@@ -69,10 +69,16 @@ export class Stage {
 
   /** Runs a command to its end. */
   async run(args: readonly string[], settings: Settings = {}, runAs?: RunAs): Promise<Ending & { stdout: string; stderr: string }> {
-    const program = new Program(args, settings, runAs);
-    this.#ends.push(() => program.kill());
+    const program = this.program(args, settings, runAs);
     const ending = await program.end();
     return { ...ending, stdout: program.stdout, stderr: program.stderr };
+  }
+
+  /** A command that begins to run. */
+  program(args: readonly string[], settings: Settings = {}, runAs?: RunAs): Program {
+    const program = new Program(args, settings, runAs);
+    this.#ends.push(() => program.kill());
+    return program;
   }
 
   async handler(answers: Answers = 200, port = 0): Promise<Handler> {

@@ -35,7 +35,10 @@ async function note(
 
 const entry = (secondsAgo: number, completed = 1): Entry => ({ secondsAgo, completed, failed: 0, cancelled: 0, rejected: 0 });
 const rowsOf = (database: TestDatabase, { laneId }: LaneKey) =>
-  database.query<{ at: Date; completed: number }>("select at, completed from tally where lane_id = $1 order by at, completed", [laneId]);
+  database.query<{ day: string; completed: number }>(
+    "select at::date::text as day, completed from tally where lane_id = $1 order by at, completed",
+    [laneId],
+  );
 
 async function metrics(engine: Database, { workspaceId, laneId }: LaneKey) {
   const queue = await findLane(engine, workspaceId, laneId);
@@ -53,8 +56,8 @@ describe("folding the tally", () => {
     await foldTallyAcrossWorkspaces(engine);
     // Time stands still at noon.
     expect(await rowsOf(database, lane)).toEqual([
-      { at: new Date("2026-11-20T00:00:00Z"), completed: 2 },
-      { at: new Date("2026-11-21T00:00:00Z"), completed: 4 },
+      { day: "2026-11-20", completed: 2 },
+      { day: "2026-11-21", completed: 4 },
     ]);
   });
 

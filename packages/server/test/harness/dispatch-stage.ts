@@ -1,0 +1,96 @@
+import { setImmediate } from "node:timers/promises";
+import { type Answer, type Attempt, type Claim, Dispatcher, type LaneKey, type Settler } from "#dispatch";
+import type { JobId, Statement, WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { Verdict } from "../../src/dispatch/retry.ts";
+
+export const workspaceId = "01900000-0000-7000-8000-000000000001" as WorkspaceId;
+export const laneKey = (id: number): LaneKey => ({ workspaceId, laneId: id as LaneId });
+export const jobId = (id: number) => `01900000-0000-7000-8000-${String(id).padStart(12, "0")}` as JobId;
+
+/** A row that a claim of node 7 brings. */
+export const claimed = (id: number, lane = 1): Claim => ({
+  ...laneKey(lane),
+  id: jobId(id),
+  nodeId: 7,
+  attempt: 1,
+  attempts: 3,
+  spared: 0,
+  backoffDelayMs: 1_000,
+  payload: "{}",
+  tag: null,
+  createdAt: "2026-11-21T12:00:00.000Z",
+  startedAt: "2026-11-21T12:00:00.000Z",
+  revision: 1,
+});
+
+interface AskedClaim {
+  readonly lanes: number[];
+  /** Lets the database answer the claim. */
+  answer(rows: Claim[]): Promise<void>;
+}
+
+/** A dispatcher alone: its database answers a claim when a test says so, its attempts end when they are aborted. */
+export class DispatchStage {
+  readonly claims: AskedClaim[] = [];
+  readonly started: JobId[] = [];
+  readonly aborted: JobId[] = [];
+  readonly settled: { id: JobId; verdict: Verdict["kind"] }[] = [];
+  heldBy: number | null = 7;
+  /** A job that the carrier cannot carry. */
+  uncarried: JobId | null = null;
+  readonly dispatcher: Dispatcher;
+
+  constructor() {
+    const stage = this;
+    this.dispatcher = new Dispatcher({
+      db: { query: (statement) => this.#ask(statement) },
+      clock: { nowMs: () => 0, elapsedMs: () => performance.now() },
+      random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
+      emit: () => {},
+      settler: { add: async ({ id }: Claim, { kind }: Verdict) => void this.settled.push({ id, verdict: kind }) } as unknown as Settler,
+      capacity: 1_000,
+      lease: {
+        get heldBy() {
+          return stage.heldBy;
+        },
+      },
+      carrier: { start: (claim) => this.#start(claim), sweep: () => {} },
+      onWaiting: () => {},
+      onDueAt: () => {},
+    });
+  }
+
+  /** Wakes lane 1; answers the claim that is now under way for it. */
+  claimUnderWay(): AskedClaim {
+    this.dispatcher.wake([laneKey(1)]);
+    const [claim] = this.claims;
+    if (!claim) throw new Error("Nothing was claimed.");
+    return claim;
+  }
+
+  #ask({ values }: Statement): Promise<{ rows: unknown[]; rowCount: null }> {
+    const lanes = String(values.find((value) => /^\{\d+(,\d+)*\}$/.test(String(value))) ?? "{}")
+      .slice(1, -1)
+      .split(",")
+      .map(Number);
+    return new Promise((resolve) => {
+      const answer = async (rows: Claim[]) => {
+        resolve({ rows, rowCount: null });
+        for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+      };
+      this.claims.push({ lanes, answer });
+    });
+  }
+
+  #start(claim: Claim): Attempt {
+    if (claim.id === this.uncarried) throw new Error("It cannot be carried.");
+    this.started.push(claim.id);
+    const answered = Promise.withResolvers<Answer>();
+    const abort = () => {
+      this.aborted.push(claim.id);
+      answered.resolve({ kind: "withdrawn" });
+    };
+    return { answer: answered.promise, abort };
+  }
+}

@@ -1,0 +1,115 @@
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createAddressGuard, type Request, type Response, Sender } from "#outbound";
+import { pourForever, RawServer } from "../harness/raw-server.ts";
+import { until } from "../harness/service.ts";
+
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+let sender: Sender;
+let server: RawServer;
+
+beforeEach(() => {
+  sender = new Sender(createAddressGuard({ allowLoopback: true, allowed: [] }));
+});
+
+afterEach(async () => {
+  await sender.close();
+  await server.close();
+});
+
+const request = (more: Partial<Request> = {}): Request => ({
+  origin: `http://127.0.0.1:${server.port}`,
+  path: "/hook",
+  headers: {},
+  body: Buffer.from("{}"),
+  mostBodyBytes: 1_000,
+  ...more,
+});
+
+/** Answers once the connection is free again, too. */
+async function send(more: Partial<Request> = {}): Promise<Response> {
+  const response = await new Promise<Response>((resolve) => void sender.send(request(more), resolve));
+  await setImmediate();
+  return response;
+}
+
+describe("a request", () => {
+  test("answers with status, headers and body", async () => {
+    server = await RawServer.listen((socket) => socket.write("HTTP/1.1 418 Teapot\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nno"));
+    expect(await send()).toMatchObject({ kind: "answered", status: 418, headers: { "x-a": "1" }, body: Buffer.from("no") });
+  });
+
+  test("uses a connection that is open already", async () => {
+    server = await RawServer.listen((socket) => socket.write(OK));
+    for (let index = 0; index < 5; index += 1) expect(await send()).toMatchObject({ status: 200 });
+    expect([server.requests.length, server.connections]).toEqual([5, 1]);
+  });
+
+  test("keeps a body of as many bytes as are wanted, and nothing of a longer one", async () => {
+    for (const [length, kept] of [
+      [1_000, 1_000],
+      [1_001, null],
+    ] as const) {
+      server = await RawServer.listen((socket) =>
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(length)}`),
+      );
+      const response = await send();
+      expect(response.kind === "answered" && (response.body?.length ?? null)).toBe(kept);
+      if (length === 1_000) await server.close();
+    }
+  });
+
+  test("whose answer is a little too long keeps its connection", async () => {
+    server = await RawServer.listen((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n${"x".repeat(50_000)}`));
+    await send();
+    await send();
+    expect(server.connections).toBe(1);
+  });
+
+  test("whose answer does not end is answered all the same, and its connection closed", async () => {
+    server = await RawServer.listen((socket) => {
+      socket.write("HTTP/1.1 202 Accepted\r\n\r\n");
+      pourForever(socket, "x".repeat(10_000));
+    });
+    expect(await send()).toMatchObject({ kind: "answered", status: 202, body: null });
+    await until(() => server.left === 1, "the connection to be closed");
+  });
+
+  test("that cannot even be made fails, and does not throw", async () => {
+    server = await RawServer.listen((socket) => socket.write(OK));
+    expect(await send({ headers: { "x-a": "a\r\nb" } })).toMatchObject({ kind: "failed" });
+    expect(await send({ path: "no path" })).toMatchObject({ kind: "failed" });
+    expect(server.requests).toEqual([]);
+  });
+
+  test("that is aborted fails at once with the reason, and its connection is closed", async () => {
+    server = await RawServer.listen(() => {});
+    const responses: Response[] = [];
+    const abort = sender.send(request(), (response) => responses.push(response));
+    await until(() => server.requests.length === 1, "the request");
+    const reason = new Error("No longer wanted.");
+    abort(reason);
+    abort(new Error("Again."));
+    expect(responses).toEqual([{ kind: "failed", error: reason }]);
+    await until(() => server.left === 1, "the connection to be closed");
+  });
+
+  test("that is aborted before it leaves never leaves", async () => {
+    server = await RawServer.listen((socket) => socket.write(OK));
+    const responses: Response[] = [];
+    sender.send(request(), (response) => responses.push(response))(new Error("No longer wanted."));
+    expect(responses).toMatchObject([{ kind: "failed" }]);
+    await send({ path: "/other" });
+    expect(server.requests.map((text) => text.split(" ")[1])).toEqual(["/other"]);
+  });
+
+  test("that was answered is not changed by an abort", async () => {
+    server = await RawServer.listen((socket) => socket.write(OK));
+    const responses: Response[] = [];
+    const abort = sender.send(request(), (response) => responses.push(response));
+    await until(() => responses.length === 1, "the answer");
+    abort(new Error("Too late."));
+    expect(responses).toMatchObject([{ kind: "answered" }]);
+  });
+});
