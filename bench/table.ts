@@ -29,7 +29,14 @@ export function describeMachine(): string {
 
 /** The figures as a Markdown table, ready for RESULTS.md. */
 export function printTable(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, measured, yardstick, ratio, bar, met }) => [name, measured, yardstick, ratio, bar, met ? "met" : "missed"]);
+  const rows = figures.map(({ name, measured, yardstick, ratio, bar, met }) => [
+    name,
+    measured,
+    yardstick,
+    ratio,
+    bar,
+    met ? "met" : "missed",
+  ]);
   const head = ["figure", "measured", "yardstick", "ratio", "bar", ""];
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

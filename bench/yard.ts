@@ -47,7 +47,10 @@ export class Yard {
 
   /** The same server, answering enqueues without storing them. */
   async unstored(): Promise<{ peer: Peer; port: number }> {
-    const { peer, said } = await Peer.start<{ port: number }>("unstored", { ...this.#env, BENCH_CONNECTION: JSON.stringify(this.connection) });
+    const { peer, said } = await Peer.start<{ port: number }>("unstored", {
+      ...this.#env,
+      BENCH_CONNECTION: JSON.stringify(this.connection),
+    });
     return { peer, port: said.port };
   }
 
@@ -97,7 +100,11 @@ export class BenchNode {
 
   async fill(queue: string, jobs: number, job: object): Promise<void> {
     for (let left = jobs; left > 0; left -= 1000) {
-      await this.api("POST", `/v1/queues/${queue}/jobs/batch`, Array.from({ length: Math.min(left, 1000) }, () => job));
+      await this.api(
+        "POST",
+        `/v1/queues/${queue}/jobs/batch`,
+        Array.from({ length: Math.min(left, 1000) }, () => job),
+      );
     }
   }
 

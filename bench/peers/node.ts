@@ -1,6 +1,6 @@
-import { enableCompileCache } from "node:module";
-import { Session } from "node:inspector/promises";
 import { writeFileSync } from "node:fs";
+import { Session } from "node:inspector/promises";
+import { enableCompileCache } from "node:module";
 import type * as Server from "@tidemill/server";
 
 /** A node as `tidemill up` starts it. With BENCH_PROFILE it writes a CPU profile of its life there when it stops. */

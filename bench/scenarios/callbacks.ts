@@ -17,7 +17,16 @@ export async function callbacks(yard: Yard): Promise<Figure[]> {
   const queue = yard.queueName();
   await node.api("POST", "/v1/queues", { name: queue, callback_url: receiver.url, paused: true });
   // What a callback's body is, for the loop to send the same.
-  const body = JSON.stringify({ id: `job_${"0".repeat(26)}`, queue, attempt: 1, attempts: 3, tag: null, created_at: "2026-11-21T00:00:00.000Z", schedule: null, ...JOB });
+  const body = JSON.stringify({
+    id: `job_${"0".repeat(26)}`,
+    queue,
+    attempt: 1,
+    attempts: 3,
+    tag: null,
+    created_at: "2026-11-21T00:00:00.000Z",
+    schedule: null,
+    ...JOB,
+  });
   const bare = async (connections: number, requests: number) =>
     requests / (await bareSender.ask<{ seconds: number }>({ url: receiver.url, body, requests, connections })).seconds;
 
@@ -58,7 +67,10 @@ async function deliver(yard: Yard, node: Awaited<ReturnType<Yard["node"]>>, queu
   await node.api("PATCH", `/v1/queues/${queue}`, { paused: false });
   for (;;) {
     await wait(20);
-    const [left] = await rows<{ n: number }>(yard.database, sql`select count(*) as n from (select from tidemill.job where state in ('waiting', 'active') limit 1) one`);
+    const [left] = await rows<{ n: number }>(
+      yard.database,
+      sql`select count(*) as n from (select from tidemill.job where state in ('waiting', 'active') limit 1) one`,
+    );
     if (left?.n === 0) break;
   }
   return jobs / ((performance.now() - startedMs) / 1000);

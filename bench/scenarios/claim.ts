@@ -24,7 +24,10 @@ export async function claim(yard: Yard): Promise<Figure[]> {
     few.push(await timeClaim(database, lease.id, small));
     many.push(await timeClaim(database, lease.id, large));
     // Put back what was taken from the small lane, so that it always holds its thousand.
-    await rows(database, sql`update job set state = 'waiting', node_id = null, attempt = 0 where state = 'active' and lane_id = ${small.laneId}`);
+    await rows(
+      database,
+      sql`update job set state = 'waiting', node_id = null, attempt = 0 where state = 'active' and lane_id = ${small.laneId}`,
+    );
   }
   await database.close();
   const ratio = median(many) / median(few);
@@ -48,7 +51,10 @@ interface LaneOf {
 async function fill(node: Awaited<ReturnType<Yard["node"]>>, database: Database, queue: string, jobs: number): Promise<LaneOf> {
   // Nobody listens there; the queue has an address so that it can be claimed for, and stays paused while the node runs.
   await node.api("POST", "/v1/queues", { name: queue, callback_url: "http://127.0.0.1:9/", paused: true });
-  const lane = await row<{ workspace_id: WorkspaceId; id: LaneId }>(database, sql`select workspace_id, id from queue where name = ${queue}`);
+  const lane = await row<{ workspace_id: WorkspaceId; id: LaneId }>(
+    database,
+    sql`select workspace_id, id from queue where name = ${queue}`,
+  );
   if (!lane) throw new Error("The queue is not there.");
   await rows(
     database,

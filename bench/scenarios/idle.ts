@@ -15,7 +15,12 @@ export async function idle(yard: Yard): Promise<Figure[]> {
   const node = await yard.node();
   await wait(SETTLE_SECONDS * 1000);
   const transactions = async () =>
-    (await row<{ n: number }>(yard.database, sql`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`))?.n ?? 0;
+    (
+      await row<{ n: number }>(
+        yard.database,
+        sql`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`,
+      )
+    )?.n ?? 0;
   const cpuOf = ({ cpu }: { cpu: NodeJS.CpuUsage }) => (cpu.user + cpu.system) / 1e6;
   const usage = () => node.peer.ask<{ rssBytes: number; cpu: NodeJS.CpuUsage }>({});
   const before = { transactions: await transactions(), usage: await usage() };
@@ -27,9 +32,21 @@ export async function idle(yard: Yard): Promise<Figure[]> {
   const cpu = (cpuOf(after.usage) - cpuOf(before.usage)) / SECONDS;
   const nodeMib = after.usage.rssBytes / 2 ** 20;
   const postgresMib = postgresBytes / 2 ** 20;
-  const figure = (name: string, measured: string, bar: string, met: boolean): Figure => ({ name, measured, yardstick: "", ratio: "", bar, met });
+  const figure = (name: string, measured: string, bar: string, met: boolean): Figure => ({
+    name,
+    measured,
+    yardstick: "",
+    ratio: "",
+    bar,
+    met,
+  });
   return [
-    figure("idle: memory", `${nodeMib.toFixed(0)} MiB node + ${postgresMib.toFixed(0)} MiB PostgreSQL`, `≤ ${BAR_MIB} MiB`, nodeMib + postgresMib <= BAR_MIB),
+    figure(
+      "idle: memory",
+      `${nodeMib.toFixed(0)} MiB node + ${postgresMib.toFixed(0)} MiB PostgreSQL`,
+      `≤ ${BAR_MIB} MiB`,
+      nodeMib + postgresMib <= BAR_MIB,
+    ),
     figure("idle: statements", `${statements.toFixed(1)} /s`, `≤ ${BAR_STATEMENTS} /s`, statements <= BAR_STATEMENTS),
     figure("idle: processor", `${(cpu * 100).toFixed(2)} % of a core`, `≤ ${BAR_CPU * 100} %`, cpu <= BAR_CPU),
   ];

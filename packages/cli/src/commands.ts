@@ -1,5 +1,5 @@
-import { Command } from "commander";
 import { VERSION } from "@tidemill/server";
+import { Command } from "commander";
 import { showConfig } from "./config.ts";
 import { createKeyCommand, createWorkspaceCommand } from "./create.ts";
 import { fail } from "./fail.ts";

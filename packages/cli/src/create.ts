@@ -1,5 +1,18 @@
-import { createKey, createWorkspace, DatabaseClock, Events, type KeyMaker, migrate, type OpenDatabases, openDatabases, readConfig, readWorkspaceId, systemRandom, UuidSource } from "@tidemill/server";
 import { CreateKey, CreateWorkspace } from "@tidemill/contract";
+import {
+  createKey,
+  createWorkspace,
+  DatabaseClock,
+  Events,
+  type KeyMaker,
+  migrate,
+  type OpenDatabases,
+  openDatabases,
+  readConfig,
+  readWorkspaceId,
+  systemRandom,
+  UuidSource,
+} from "@tidemill/server";
 import { Value } from "typebox/value";
 import { fail } from "./fail.ts";
 import { printTable } from "./table.ts";
@@ -7,7 +20,8 @@ import { printTable } from "./table.ts";
 /** `tidemill workspace create`: makes a workspace with its first key, in the database of the configuration. */
 export async function createWorkspaceCommand(name: string, { plan, json }: { plan: string; json?: boolean }): Promise<void> {
   const request = { name, plan };
-  if (!Value.Check(CreateWorkspace, request)) throw new Error("A workspace has a name of 1 to 128 characters and the plan free, pro, team or enterprise.");
+  if (!Value.Check(CreateWorkspace, request))
+    throw new Error("A workspace has a name of 1 to 128 characters and the plan free, pro, team or enterprise.");
   await withDatabase(async ({ api }, maker) => {
     const { limits, ...created } = await createWorkspace(api, maker, request);
     print(json ? { ...created, limits } : created, json);
@@ -23,7 +37,9 @@ export async function createKeyCommand(
   const request = { name, role, expires_at: expiresAt ?? null };
   if (!workspaceId) throw new Error(`"${workspace}" is not the id of a workspace.`);
   if (!Value.Check(CreateKey, request)) {
-    throw new Error('A key has a name of 1 to 128 characters, the role admin, write or read, and expires at a date and time like "2030-01-31T12:00:00Z".');
+    throw new Error(
+      'A key has a name of 1 to 128 characters, the role admin, write or read, and expires at a date and time like "2030-01-31T12:00:00Z".',
+    );
   }
   await withDatabase(async ({ api }, maker) => {
     const created = await createKey(api, maker, workspaceId, request).catch((error: unknown) => {

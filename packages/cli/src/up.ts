@@ -7,7 +7,8 @@ const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Starts a node and keeps it until a signal ends it, also one that comes during the start. A second signal ends it at once. */
 export async function up(): Promise<void> {
   const startedMs = performance.now();
-  for (const name of unknownSettings(process.env)) process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
+  for (const name of unknownSettings(process.env))
+    process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
   const starting = startNode(readConfig(process.env));
   starting.catch(fail);
 

@@ -19,7 +19,7 @@ export const backgroundLoops = ({ config, engine, emit, onFound, onWaiting }: Ba
   { name: "look-for-work", everyMs: config.pollEveryMs, pass: async () => onFound(await findLanesWithWorkAcrossWorkspaces(engine)) },
   { name: "rescue", everyMs: (config.nodeLeaseSeconds * 1000) / 3, pass: () => rescueAcrossWorkspaces(engine, emit, onWaiting) },
   { name: "sweep-queues", everyMs: 15_000, pass: () => sweepDeletedQueuesAcrossWorkspaces(engine) },
-  { name: "fold-tally", everyMs: 30_000, pass: async () => void (await foldTallyAcrossWorkspaces(engine)) },
-  { name: "forget-nodes", everyMs: HOUR_MS, pass: async () => void (await forgetNodes(engine)) },
+  { name: "fold-tally", everyMs: 30_000, pass: () => foldTallyAcrossWorkspaces(engine) },
+  { name: "forget-nodes", everyMs: HOUR_MS, pass: () => forgetNodes(engine) },
   { name: "partitions", everyMs: HOUR_MS, pass: () => keepPartitions(engine, emit) },
 ];

@@ -14,7 +14,7 @@ export interface OpenDatabases {
 }
 
 /** The database of `DATABASE_URL` cannot be used. The message is one line for the person who set it. */
-export class DatabaseUnusableError extends Error {
+class DatabaseUnusableError extends Error {
   override readonly name = "DatabaseUnusableError";
   readonly code = "DATABASE_UNUSABLE";
 

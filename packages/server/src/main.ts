@@ -1,9 +1,33 @@
 import { readFileSync } from "node:fs";
 import { CallbackCarrier, Endpoints } from "#callbacks";
-import { Broadcaster, ComeDue, Dispatcher, giveBackAll, type LaneKey, type Message, NodeLease, readMessages, Settler, WAKE_CHANNEL } from "#dispatch";
+import {
+  Broadcaster,
+  ComeDue,
+  Dispatcher,
+  giveBackAll,
+  type LaneKey,
+  type Message,
+  NodeLease,
+  readMessages,
+  Settler,
+  WAKE_CHANNEL,
+} from "#dispatch";
 import { type Api, createApi } from "#http";
 import { Enqueuer, metricsOf } from "#jobs";
-import { type Config, createMetrics, DatabaseClock, Events, Listener, logEvents, Loop, migrate, type Random, systemRandom, tolerate, UuidSource } from "#kernel";
+import {
+  type Config,
+  createMetrics,
+  DatabaseClock,
+  Events,
+  Listener,
+  Loop,
+  logEvents,
+  migrate,
+  type Random,
+  systemRandom,
+  tolerate,
+  UuidSource,
+} from "#kernel";
 import { createAddressGuard, Sender } from "#outbound";
 import { keepPartitions } from "#retention";
 import { createFirstWorkspace, PrincipalFinder } from "#workspaces";
@@ -11,11 +35,25 @@ import { mountInternal, mountPublic } from "./app.ts";
 import { backgroundLoops } from "./background.ts";
 import { openDatabases } from "./databases.ts";
 
-export { openDatabases, type OpenDatabases } from "./databases.ts";
-export { type Config, ConfigError, DatabaseClock, describeConfig, Events, logEvents, migrate, readConfig, SETTINGS, systemRandom, unknownSettings, UuidSource } from "#kernel";
+export {
+  type Config,
+  ConfigError,
+  DatabaseClock,
+  describeConfig,
+  Events,
+  logEvents,
+  migrate,
+  readConfig,
+  SETTINGS,
+  systemRandom,
+  UuidSource,
+  unknownSettings,
+} from "#kernel";
 export { createKey, createWorkspace, type KeyMaker, readWorkspaceId } from "#workspaces";
+export { type OpenDatabases, openDatabases } from "./databases.ts";
 
-export const VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
+export const VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
+  .version;
 
 /** A running node. */
 export interface Node {
@@ -31,6 +69,7 @@ export interface Node {
 
 /** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
 const GIVE_UP_SECONDS = 5;
+const IDLE_LOOK_MS = 50;
 const CUT_EVERY_MS = 20;
 
 /** What a test gives in place of the machine's own. */
@@ -125,7 +164,10 @@ export async function startNode(
 
     let serving = false;
     const enqueuer = new Enqueuer({ db: apiDatabase, ids, outlet: dispatcher, emit, mostWaiting: config.enqueueBacklog });
-    const authenticator = { findPrincipal: finder(new PrincipalFinder(apiDatabase, clock, config.bootstrapKey)), operatorToken: config.adminToken };
+    const authenticator = {
+      findPrincipal: finder(new PrincipalFinder(apiDatabase, clock, config.bootstrapKey)),
+      operatorToken: config.adminToken,
+    };
     const api = createApi(authenticator, emit, random);
     await mountPublic(api, {
       version: VERSION,
@@ -170,7 +212,7 @@ export async function startNode(
       dispatcher.stopClaiming();
       const deadlineMs = clock.elapsedMs() + config.drainSeconds * 1000;
       // Requests first: what they store may have gone straight through.
-      await Promise.race([api.close(), after(config.drainSeconds)]);
+      await Promise.race([closeGently(api), after(config.drainSeconds)]);
       await dispatcher.landed(Math.max(0, (deadlineMs - clock.elapsedMs()) / 1000));
       dispatcher.abortAll();
       await Promise.race([settler.settled(), after(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
@@ -208,6 +250,12 @@ async function listen(api: Api, host: string, port: number): Promise<string> {
   // An address that stands for all of the machine's is reached at the loopback one.
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
+}
+
+/** Ends connections as they become idle: a client that keeps its own alive must not hold a stopping node. */
+async function closeGently(api: Api): Promise<void> {
+  const timer = setInterval(() => api.server.closeIdleConnections(), IDLE_LOOK_MS);
+  await api.close().finally(() => clearInterval(timer));
 }
 
 const after = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

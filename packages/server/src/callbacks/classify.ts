@@ -45,7 +45,10 @@ function resultOf(headers: Record<string, unknown>, body: Buffer | null): string
 }
 
 function excerptOf(body: Buffer | null): string {
-  const text = (body ?? Buffer.alloc(0)).subarray(0, EXCERPT_CHARACTERS * 4).toString("utf8").trim();
+  const text = (body ?? Buffer.alloc(0))
+    .subarray(0, EXCERPT_CHARACTERS * 4)
+    .toString("utf8")
+    .trim();
   if (text === "") return ".";
   return `: ${text.length > EXCERPT_CHARACTERS ? `${text.slice(0, EXCERPT_CHARACTERS)}…` : text}`;
 }

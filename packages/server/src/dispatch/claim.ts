@@ -1,5 +1,5 @@
-import type { JobId, Timestamp, WorkspaceId } from "#kernel";
 import type { JobKey } from "#jobs";
+import type { JobId, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 
 /** A job that this node holds for one attempt. A settle names it, and moves nothing once the claim is no longer true. */

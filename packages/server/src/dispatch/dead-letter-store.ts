@@ -14,7 +14,13 @@ export const momentOf = async (db: Db): Promise<Timestamp> => {
 export const listFailed = (
   db: Db,
   workspaceId: WorkspaceId,
-  { queues, tags, errors, before, most }: { queues: string[] | null; tags: string[] | null; errors: string[] | null; before: JobId | null; most: number },
+  {
+    queues,
+    tags,
+    errors,
+    before,
+    most,
+  }: { queues: string[] | null; tags: string[] | null; errors: string[] | null; before: JobId | null; most: number },
 ): Promise<(JobRow & { queue: string })[]> =>
   rows(
     db,
@@ -28,7 +34,12 @@ export const listFailed = (
   );
 
 /** Leans on job_failed. */
-export const retryFailed = (db: Db, { workspaceId, laneId, filter }: DeadLetterQuery, until: Timestamp, most: number): Promise<{ lane_id: LaneId; jobs: number }[]> =>
+export const retryFailed = (
+  db: Db,
+  { workspaceId, laneId, filter }: DeadLetterQuery,
+  until: Timestamp,
+  most: number,
+): Promise<{ lane_id: LaneId; jobs: number }[]> =>
   rows(
     db,
     sql`
@@ -50,7 +61,12 @@ export const retryFailed = (db: Db, { workspaceId, laneId, filter }: DeadLetterQ
   );
 
 /** Leans on job_failed. */
-export const purgeFailed = async (db: Db, { workspaceId, laneId, filter }: DeadLetterQuery, until: Timestamp, most: number): Promise<number> =>
+export const purgeFailed = async (
+  db: Db,
+  { workspaceId, laneId, filter }: DeadLetterQuery,
+  until: Timestamp,
+  most: number,
+): Promise<number> =>
   (
     await row<{ jobs: number }>(
       db,

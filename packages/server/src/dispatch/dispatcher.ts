@@ -1,5 +1,5 @@
-import { type Clock, type Db, type EmitEvent, type JobId, type Random } from "#kernel";
 import type { Outlet, StartedJob } from "#jobs";
+import type { Clock, Db, EmitEvent, JobId, Random } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
 import { Lanes, MOST_LANES_A_CLAIM } from "./lanes.ts";
@@ -179,7 +179,11 @@ export class Dispatcher implements Outlet {
     const shares = nodeId === null ? [] : this.#lanes.shares(this.#options.clock.elapsedMs());
     if (nodeId === null || shares.length === 0) return false;
     const sent = this.#recalls.now;
-    const claimed = await claimAcrossWorkspaces(this.#options.db, nodeId, shares.map(({ lane, take }) => ({ ...lane, take })));
+    const claimed = await claimAcrossWorkspaces(
+      this.#options.db,
+      nodeId,
+      shares.map(({ lane, take }) => ({ ...lane, take })),
+    );
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
     for (const claim of claimed) {
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
@@ -206,7 +210,7 @@ export class Dispatcher implements Outlet {
     this.#flights.set(claim.id, { claim, attempt });
     this.#lanes.started(claim, startedMs);
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
-    attempt.answer
+    void attempt.answer
       .catch((error: unknown): Answer => {
         emit("callback_broke", { jobId: claim.id, error });
         return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };

@@ -1,5 +1,5 @@
-import type { LaneKey } from "./claim.ts";
 import type { LaneId } from "#queues";
+import type { LaneKey } from "./claim.ts";
 
 /** What a node knows of a lane that has, or had just now, something to do. */
 export interface Lane extends LaneKey {

@@ -68,11 +68,14 @@ export class NodeLease {
     return this.#id;
   }
 
-  async #renew(): Promise<void> {
+  async #renew(): Promise<undefined> {
     const { db, clock, leaseSeconds } = this.#options;
     const sentMs = clock.elapsedMs();
     const renewed = this.#id === null ? null : await renewLease(db, this.#id, leaseSeconds);
-    if (renewed) return this.#hold(renewed, sentMs);
+    if (renewed) {
+      this.#hold(renewed, sentMs);
+      return;
+    }
     if (this.#id !== null) this.#lose();
     const registeringMs = clock.elapsedMs();
     const registered = await registerNode(db, leaseSeconds);

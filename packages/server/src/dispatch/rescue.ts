@@ -13,7 +13,11 @@ const NODE_LOST: LastError = { code: "NODE_LOST", message: "The node that made t
 export async function rescueAcrossWorkspaces(db: Db, emit: EmitEvent, onWaiting: (lanes: LaneKey[]) => void): Promise<void> {
   for (;;) {
     const taken = await takeBackAcrossWorkspaces(db, {
-      nodeId: null, outcome: "lost", error: JSON.stringify(NODE_LOST), mostLosses: MOST_LOSSES, most: MOST_ROWS,
+      nodeId: null,
+      outcome: "lost",
+      error: JSON.stringify(NODE_LOST),
+      mostLosses: MOST_LOSSES,
+      most: MOST_ROWS,
     });
     const count = taken.reduce((sum, { jobs }) => sum + jobs, 0);
     if (count > 0) {
@@ -27,7 +31,13 @@ export async function rescueAcrossWorkspaces(db: Db, emit: EmitEvent, onWaiting:
 /** Gives back what a stopping node still holds, without using an attempt. */
 export async function giveBackAll(db: Db, emit: EmitEvent, nodeId: number): Promise<void> {
   for (;;) {
-    const given = await takeBackAcrossWorkspaces(db, { nodeId, outcome: "released", error: null, mostLosses: MOST_LOSSES, most: MOST_ROWS });
+    const given = await takeBackAcrossWorkspaces(db, {
+      nodeId,
+      outcome: "released",
+      error: null,
+      mostLosses: MOST_LOSSES,
+      most: MOST_ROWS,
+    });
     const count = given.reduce((sum, { jobs }) => sum + jobs, 0);
     if (count > 0) emit("jobs_given_back", { count });
     if (count < MOST_ROWS) return;

@@ -40,7 +40,11 @@ export function judge(answer: Answer, claim: Pick<Claim, "attempt" | "attempts" 
   const forGood = answer.kind === "refused" && answer.forGood;
   if (forGood || counted >= claim.attempts) return { kind: "fail", error };
   const notBeforeMs = answer.kind === "refused" ? (answer.retryAfterSeconds ?? 0) * 1000 : 0;
-  return { kind: "retry", waitMs: Math.min(Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs), MOST_WAIT_MS), error };
+  return {
+    kind: "retry",
+    waitMs: Math.min(Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs), MOST_WAIT_MS),
+    error,
+  };
 }
 
 /** The wait after the `counted`th attempt: `delayMs * 2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */

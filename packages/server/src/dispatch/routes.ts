@@ -22,7 +22,14 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
     "/v1/queues/:name/jobs/:id/retry",
     {
       config: { access: "write" },
-      schema: { tags: ["Jobs"], security, summary: "Retry a failed, cancelled or rejected job", operationId: "retryJob", params: JobPath, response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE") },
+      schema: {
+        tags: ["Jobs"],
+        security,
+        summary: "Retry a failed, cancelled or rejected job",
+        operationId: "retryJob",
+        params: JobPath,
+        response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE"),
+      },
     },
     async (request, reply) => {
       const key = await jobKey(database, workspaceOf(request), request.params);
@@ -36,7 +43,15 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
     "/v1/queues/:name/retry-all",
     {
       config: { access: "write", emptyBody: true },
-      schema: { tags: ["Queues"], security, summary: "Retry the failed jobs of a queue", operationId: "retryAll", params: QueuePath, body: RetryAll, response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+      schema: {
+        tags: ["Queues"],
+        security,
+        summary: "Retry the failed jobs of a queue",
+        operationId: "retryAll",
+        params: QueuePath,
+        body: RetryAll,
+        response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
@@ -50,7 +65,14 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
     "/v1/dlq",
     {
       config: { access: "read" },
-      schema: { tags: ["Dead letters"], security, summary: "List failed jobs of all queues", operationId: "listDeadLetters", querystring: ListDeadLetters, response: replies({ 200: Page(Job) }) },
+      schema: {
+        tags: ["Dead letters"],
+        security,
+        summary: "List failed jobs of all queues",
+        operationId: "listDeadLetters",
+        querystring: ListDeadLetters,
+        response: replies({ 200: Page(Job) }),
+      },
     },
     async (request, reply) => {
       const { queue, tag, error } = request.query;
@@ -72,7 +94,14 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
     "/v1/dlq/retry",
     {
       config: { access: "write", emptyBody: true },
-      schema: { tags: ["Dead letters"], security, summary: "Retry failed jobs of all queues", operationId: "retryDeadLetters", body: DeadLetterFilter, response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+      schema: {
+        tags: ["Dead letters"],
+        security,
+        summary: "Retry failed jobs of all queues",
+        operationId: "retryDeadLetters",
+        body: DeadLetterFilter,
+        response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
     },
     async (request) => retryAndWake(await queryOf(workspaceOf(request), request.body)),
   );
@@ -81,7 +110,14 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
     "/v1/dlq/purge",
     {
       config: { access: "write", emptyBody: true },
-      schema: { tags: ["Dead letters"], security, summary: "Remove failed jobs of all queues", operationId: "purgeDeadLetters", body: DeadLetterFilter, response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+      schema: {
+        tags: ["Dead letters"],
+        security,
+        summary: "Remove failed jobs of all queues",
+        operationId: "purgeDeadLetters",
+        body: DeadLetterFilter,
+        response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
     },
     async (request) => ({ purged: await purgeDeadLetters(database, await queryOf(workspaceOf(request), request.body)) }),
   );

@@ -1,7 +1,7 @@
-import type { AttemptEntry } from "@tidemill/contract";
 import { setTimeout as wait } from "node:timers/promises";
+import type { AttemptEntry } from "@tidemill/contract";
 import { logEntry } from "#jobs";
-import { Batcher, type Db, type EmitEvent } from "#kernel";
+import { Batcher, type Db, type EmitEvent, ProblemError } from "#kernel";
 import type { Claim } from "./claim.ts";
 import type { Verdict } from "./retry.ts";
 import { completeAcrossWorkspaces, type NotCompleted, refuseAcrossWorkspaces } from "./store.ts";
@@ -21,7 +21,7 @@ const MOST_PAUSE_MS = 2_000;
 export class Settler {
   readonly #db: Db;
   readonly #emit: EmitEvent;
-  readonly #batcher: Batcher<Settlement, void>;
+  readonly #batcher: Batcher<Settlement, undefined>;
   #givenUp = false;
 
   constructor(db: Db, emit: EmitEvent) {
@@ -31,7 +31,7 @@ export class Settler {
   }
 
   /** Answers once it is written, or has become pointless because the claim is no longer true. */
-  add(claim: Claim, verdict: Verdict, tookMs: number): Promise<void> {
+  add(claim: Claim, verdict: Verdict, tookMs: number): Promise<undefined> {
     return this.#batcher.add({ claim, verdict, entry: logEntry(entryOf(claim, verdict, tookMs)) });
   }
 
@@ -44,32 +44,44 @@ export class Settler {
     this.#givenUp = true;
   }
 
-  async #write(settlements: Settlement[]): Promise<void[]> {
-    const completed = settlements.flatMap(({ claim, verdict, entry }) =>
-      verdict.kind === "complete" ? [{ ...keyOf(claim), logEntry: entry, result: verdict.result }] : [],
-    );
-    const refused = settlements.flatMap(({ claim, verdict, entry }) => (verdict.kind === "complete" ? [] : [refusalOf(claim, verdict, entry)]));
-    const moved = await Promise.all([
-      completed.length > 0 ? this.#insist(() => completeAcrossWorkspaces(this.#db, completed)) : 0,
-      refused.length > 0 ? this.#insist(() => refuseAcrossWorkspaces(this.#db, refused)) : 0,
-    ]);
-    const lost = settlements.length - moved[0] - moved[1];
-    if (lost > 0) this.#emit("settle_lost_race", { count: lost });
-    return settlements.map(() => undefined);
-  }
-
-  async #insist(write: () => Promise<number>): Promise<number> {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MOST_PAUSE_MS)) {
+  async #write(settlements: Settlement[]): Promise<undefined[]> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MOST_PAUSE_MS)) {
       try {
-        return await write();
+        await this.#writeOnce(settlements);
+        break;
       } catch (error) {
-        if (this.#givenUp) return 0;
+        if (!isAway(error)) return this.#writeApart(settlements, error);
         this.#emit("settle_retried", { error });
         await wait(pauseMs);
       }
     }
+    return settlements.map(() => undefined);
+  }
+
+  /** What the database refuses is written one by one, so that a bad one keeps none of its neighbours from being settled. */
+  async #writeApart(settlements: Settlement[], error: unknown): Promise<undefined[]> {
+    if (settlements.length > 1) for (const one of settlements) await this.#write([one]);
+    else this.#emit("settle_failed", { jobId: settlements[0]?.claim.id, error });
+    return settlements.map(() => undefined);
+  }
+
+  async #writeOnce(settlements: Settlement[]): Promise<void> {
+    const completed = settlements.flatMap(({ claim, verdict, entry }) =>
+      verdict.kind === "complete" ? [{ ...keyOf(claim), logEntry: entry, result: verdict.result }] : [],
+    );
+    const refused = settlements.flatMap(({ claim, verdict, entry }) =>
+      verdict.kind === "complete" ? [] : [refusalOf(claim, verdict, entry)],
+    );
+    const moved = await Promise.all([
+      completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed) : 0,
+      refused.length > 0 ? refuseAcrossWorkspaces(this.#db, refused) : 0,
+    ]);
+    const lost = settlements.length - moved[0] - moved[1];
+    if (lost > 0) this.#emit("settle_lost_race", { count: lost });
   }
 }
+
+const isAway = (error: unknown): boolean => error instanceof ProblemError && error.code === "UNAVAILABLE";
 
 const keyOf = ({ workspaceId, laneId, id, nodeId, attempt }: Claim) => ({ workspaceId, laneId, id, nodeId, attempt });
 

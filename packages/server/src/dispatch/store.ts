@@ -71,10 +71,7 @@ interface Settled extends JobKey {
  * Moves completed jobs to history, where they stay as long as their workspace's plan keeps them. Answers how many claims were
  * still true. Leans on the primary key.
  */
-export const completeAcrossWorkspaces = async (
-  db: Db,
-  settled: readonly (Settled & { result: string | null })[],
-): Promise<number> =>
+export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settled & { result: string | null })[]): Promise<number> =>
   (
     await row<{ moved: number }>(
       db,
@@ -150,7 +147,13 @@ export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotComple
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
-  { nodeId, outcome, error, mostLosses, most }: { nodeId: number | null; outcome: "lost" | "released"; error: string | null; mostLosses: number; most: number },
+  {
+    nodeId,
+    outcome,
+    error,
+    mostLosses,
+    most,
+  }: { nodeId: number | null; outcome: "lost" | "released"; error: string | null; mostLosses: number; most: number },
 ): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; state: JobState; jobs: number }[]> =>
   rows(
     db,
@@ -200,7 +203,9 @@ export async function moveDueAcrossWorkspaces(db: Db, most: number): Promise<{ m
       (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8 from job
         where state = 'delayed' and run_at > moment() order by run_at limit 1)`,
   );
-  const lanes = found.flatMap(({ workspace_id, lane_id }) => (workspace_id && lane_id ? [{ workspaceId: workspace_id, laneId: lane_id }] : []));
+  const lanes = found.flatMap(({ workspace_id, lane_id }) =>
+    workspace_id && lane_id ? [{ workspaceId: workspace_id, laneId: lane_id }] : [],
+  );
   return {
     moved: found.reduce((sum, { jobs }) => sum + jobs, 0),
     lanes,
@@ -236,7 +241,8 @@ export const renewLease = (db: Db, nodeId: number, leaseSeconds: number): Promis
   );
 
 /** Ends a node's lease at once. */
-export const endLease = (db: Db, nodeId: number): Promise<unknown> => row(db, sql`update node set lease_until = now() where id = ${nodeId}`);
+export const endLease = (db: Db, nodeId: number): Promise<unknown> =>
+  row(db, sql`update node set lease_until = now() where id = ${nodeId}`);
 
 /** Forgets nodes long dead that hold nothing. */
 export const forgetNodes = (db: Db): Promise<unknown> =>
@@ -247,4 +253,5 @@ export const forgetNodes = (db: Db): Promise<unknown> =>
         and not exists (select from job where state = 'active' and job.node_id = n.id)`,
   );
 
-export const notifyNodes = (db: Db, channel: string, message: string): Promise<unknown> => row(db, sql`select pg_notify(${channel}, ${message})`);
+export const notifyNodes = (db: Db, channel: string, message: string): Promise<unknown> =>
+  row(db, sql`select pg_notify(${channel}, ${message})`);

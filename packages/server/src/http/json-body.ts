@@ -8,8 +8,6 @@ export class RawJson {
   }
 }
 
-export type RawMember = "payload";
-
 export class JsonBodyError extends Error {
   override readonly name = "JsonBodyError";
   readonly reason: "empty" | "not_utf8" | "syntax" | "too_deep";

@@ -7,6 +7,7 @@ function asProblem(error: unknown, request: FastifyRequest): ProblemError | null
   if (error instanceof ProblemError) return error;
   if (error instanceof JsonBodyError) return invalid("", error.message);
   const { code, statusCode } = error as Partial<FastifyError>;
+  if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body did.");
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return problem("PAYLOAD_TOO_LARGE", { limit_bytes: request.routeOptions.bodyLimit });
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return invalid("content-type", "must be application/json");
   // Its other refusals: a path that cannot be decoded, a Content-Length that does not fit.

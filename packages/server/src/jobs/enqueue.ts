@@ -1,7 +1,19 @@
-import { Batcher, type Db, type EmitEvent, type JobId, momentMs, problem, type ProblemError, unavailable, type UuidSource, type WorkspaceId } from "#kernel";
+import {
+  Batcher,
+  type Db,
+  type EmitEvent,
+  type JobId,
+  momentMs,
+  type ProblemError,
+  problem,
+  tolerate,
+  type UuidSource,
+  unavailable,
+  type WorkspaceId,
+} from "#kernel";
 import type { LaneId } from "#queues";
+import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./insert.ts";
 import type { JobRow } from "./job.ts";
-import { type InsertedJob, insertJobsAcrossWorkspaces, type InsertRequest, type JobToInsert } from "./insert.ts";
 
 /** One job as a caller sends it, checked. `null` stands for the queue's default. */
 export interface NewJob {
@@ -43,7 +55,8 @@ const MOST_WEIGHT = 500;
 const BYTES_OF_WEIGHT = 8_000;
 const WRITERS = 1;
 
-const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }) => sum + 1 + Math.floor(payload.length / BYTES_OF_WEIGHT), 0);
+const weigh = ({ jobs }: InsertRequest): number =>
+  jobs.reduce((sum, { payload }) => sum + 1 + Math.floor(payload.length / BYTES_OF_WEIGHT), 0);
 
 /** Takes jobs in: what arrives while a write is under way is written together with the next one (I1). */
 export class Enqueuer {
@@ -90,14 +103,20 @@ export class Enqueuer {
       if (requests.length === 1 || isAway(error)) throw error;
       this.#emit("enqueue_group_split", { requests: requests.length, error });
       const outcomes = await Promise.allSettled(requests.map((request) => this.#write([request])));
-      return outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value[0] ?? problem("NOT_FOUND")) : (outcome.reason as ProblemError)));
+      return outcomes.map((outcome) =>
+        outcome.status === "fulfilled" ? (outcome.value[0] ?? problem("NOT_FOUND")) : (outcome.reason as ProblemError),
+      );
     }
   }
 
   async #write(requests: InsertRequest[]): Promise<(InsertedJob[] | ProblemError)[]> {
     const { nodeId } = this.#outlet;
     const inserted = await insertJobsAcrossWorkspaces(this.#db, nodeId, requests);
-    this.#passOn(requests, inserted, nodeId);
+    // The jobs are stored: whatever fails from here on must not have them written again.
+    await tolerate(
+      async () => this.#passOn(requests, inserted, nodeId),
+      (error) => this.#emit("pass_on_failed", { error }),
+    );
     return inserted.map((jobs) => jobs ?? problem("NOT_FOUND"));
   }
 
@@ -108,7 +127,8 @@ export class Enqueuer {
     for (const [at, { workspaceId, jobs }] of requests.entries()) {
       for (const [index, job] of (inserted[at] ?? []).entries()) {
         count += 1;
-        if (job.state === "active" && nodeId !== null) started.push({ workspaceId, nodeId, inserted: job, input: jobs[index] as JobToInsert });
+        if (job.state === "active" && nodeId !== null)
+          started.push({ workspaceId, nodeId, inserted: job, input: jobs[index] as JobToInsert });
         else if (job.state === "waiting") lanes.set(job.laneId, { workspaceId, laneId: job.laneId });
         else if (job.state === "delayed") this.#outlet.dueAt(momentMs(job.runAt));
       }

@@ -1,5 +1,5 @@
 import type { JobState } from "@tidemill/contract";
-import { type Db, type JobId, plainArray, row, sql, textArray, type Timestamp, toMoment, toRfc3339, type WorkspaceId } from "#kernel";
+import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { NewJob } from "./enqueue.ts";
 
@@ -44,7 +44,11 @@ interface InsertRow {
  * with a join and a returned row per job the same insert took 19 µs a job, so it takes 8. A job goes straight through, written
  * as claimed, only when nothing of its lane waits before it. Leans on queue_name and job_claimable.
  */
-export async function insertJobsAcrossWorkspaces(db: Db, nodeId: number | null, requests: readonly InsertRequest[]): Promise<(InsertedJob[] | null)[]> {
+export async function insertJobsAcrossWorkspaces(
+  db: Db,
+  nodeId: number | null,
+  requests: readonly InsertRequest[],
+): Promise<(InsertedJob[] | null)[]> {
   const lanes = new Map<string, number>();
   const laneOf = requests.map(({ workspaceId, queue }) => {
     const name = `${workspaceId}${queue}`;
@@ -91,14 +95,46 @@ export async function insertJobsAcrossWorkspaces(db: Db, nodeId: number | null, 
           from lane cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
             ${plainArray(column(({ id }) => id))}::uuid[], ${textArray(column(({ payload }) => payload))}::text[],
-            ${unlessAll(null, column(({ delaySeconds }) => delaySeconds || null), plainArray)}::int[],
-            ${unlessAll(null, column(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))), textArray)}::timestamptz[],
-            ${unlessAll(null, column(({ tag }) => tag), textArray)}::text[],
-            ${unlessAll(0, column(({ priority }) => priority), plainArray)}::smallint[],
-            ${unlessAll(null, column(({ concurrencyKey }) => concurrencyKey), textArray)}::text[],
-            ${unlessAll(null, column(({ attempts }) => attempts), plainArray)}::int[],
-            ${unlessAll(null, column(({ backoffDelayMs }) => backoffDelayMs), plainArray)}::int[],
-            ${unlessAll(false, column(({ straight }) => straight), plainArray)}::boolean[]
+            ${unlessAll(
+              null,
+              column(({ delaySeconds }) => delaySeconds || null),
+              plainArray,
+            )}::int[],
+            ${unlessAll(
+              null,
+              column(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))),
+              textArray,
+            )}::timestamptz[],
+            ${unlessAll(
+              null,
+              column(({ tag }) => tag),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              0,
+              column(({ priority }) => priority),
+              plainArray,
+            )}::smallint[],
+            ${unlessAll(
+              null,
+              column(({ concurrencyKey }) => concurrencyKey),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              null,
+              column(({ attempts }) => attempts),
+              plainArray,
+            )}::int[],
+            ${unlessAll(
+              null,
+              column(({ backoffDelayMs }) => backoffDelayMs),
+              plainArray,
+            )}::int[],
+            ${unlessAll(
+              false,
+              column(({ straight }) => straight),
+              plainArray,
+            )}::boolean[]
           ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, attempts, backoff_delay_ms, straight)
           where lane.id[n.lane] > 0
           offset 0

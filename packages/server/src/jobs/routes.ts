@@ -1,7 +1,7 @@
 import {
   EnqueueBatch,
-  EnqueueJob,
   EnqueuedBatch,
+  EnqueueJob,
   Job,
   JobPath,
   type JobState,
@@ -37,7 +37,15 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
     "/v1/queues/:name/jobs",
     {
       config: { access: "write", rawMember: "payload" },
-      schema: { tags, security, summary: "Enqueue a job", operationId: "enqueueJob", params: QueuePath, body: EnqueueJob, response: replies({ 201: Job }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+      schema: {
+        tags,
+        security,
+        summary: "Enqueue a job",
+        operationId: "enqueueJob",
+        params: QueuePath,
+        body: EnqueueJob,
+        response: replies({ 201: Job }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
     },
     async (request, reply) => {
       const { name } = request.params;
@@ -53,14 +61,29 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
       bodyLimit: LIMITS.batchBodyBytes,
       config: { access: "write", rawMember: "payload" },
       validatorCompiler: compileArrayOr(EnqueueBatch.anyOf[1], EnqueueBatch.anyOf[0]),
-      schema: { tags, security, summary: "Enqueue jobs in bulk: all or none", operationId: "enqueueBatch", params: QueuePath, body: EnqueueBatch, response: replies({ 201: EnqueuedBatch }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+      schema: {
+        tags,
+        security,
+        summary: "Enqueue jobs in bulk: all or none",
+        operationId: "enqueueBatch",
+        params: QueuePath,
+        body: EnqueueBatch,
+        response: replies({ 201: EnqueuedBatch }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
     },
     async (request, reply) => {
       const { name } = request.params;
       const bare = Array.isArray(request.body);
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
-      const jobs = await enqueuer.enqueue(workspaceOf(request), name, sent.map((job, index) => newJob(job, `${bare ? "" : "jobs"}[${index}].`, clock)));
-      return reply.code(201).type(JSON_TYPE).send(`{"jobs":[${jobs.map((job) => showJob(job, name)).join(",")}]}`);
+      const jobs = await enqueuer.enqueue(
+        workspaceOf(request),
+        name,
+        sent.map((job, index) => newJob(job, `${bare ? "" : "jobs"}[${index}].`, clock)),
+      );
+      return reply
+        .code(201)
+        .type(JSON_TYPE)
+        .send(`{"jobs":[${jobs.map((job) => showJob(job, name)).join(",")}]}`);
     },
   );
 
@@ -68,7 +91,15 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
     "/v1/queues/:name/jobs",
     {
       config: { access: "read" },
-      schema: { tags, security, summary: "List jobs", operationId: "listJobs", params: QueuePath, querystring: ListJobs, response: replies({ 200: Page(Job) }, "NOT_FOUND") },
+      schema: {
+        tags,
+        security,
+        summary: "List jobs",
+        operationId: "listJobs",
+        params: QueuePath,
+        querystring: ListJobs,
+        response: replies({ 200: Page(Job) }, "NOT_FOUND"),
+      },
     },
     async (request, reply) => {
       const { name } = request.params;
@@ -92,7 +123,14 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
     "/v1/queues/:name/jobs/:id",
     {
       config: { access: "read" },
-      schema: { tags, security, summary: "A job with its attempts", operationId: "getJob", params: JobPath, response: replies({ 200: JobWithLog }, "NOT_FOUND") },
+      schema: {
+        tags,
+        security,
+        summary: "A job with its attempts",
+        operationId: "getJob",
+        params: JobPath,
+        response: replies({ 200: JobWithLog }, "NOT_FOUND"),
+      },
     },
     async (request, reply) => {
       const key = await jobKey(database, workspaceOf(request), request.params);
@@ -106,7 +144,14 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
     "/v1/queues/:name/jobs/:id",
     {
       config: { access: "write" },
-      schema: { tags, security, summary: "Cancel a job, or remove a finished one", operationId: "deleteJob", params: JobPath, response: replies({ 200: Job, 204: noContent("The finished job is removed.") }, "NOT_FOUND") },
+      schema: {
+        tags,
+        security,
+        summary: "Cancel a job, or remove a finished one",
+        operationId: "deleteJob",
+        params: JobPath,
+        response: replies({ 200: Job, 204: noContent("The finished job is removed.") }, "NOT_FOUND"),
+      },
     },
     async (request, reply) => {
       const key = await jobKey(database, workspaceOf(request), request.params);
@@ -152,4 +197,3 @@ function newJob(body: EnqueueJob, at: string, clock: Clock): NewJob {
     backoffDelayMs: body.backoff?.delay ?? null,
   };
 }
-

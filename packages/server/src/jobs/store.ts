@@ -12,7 +12,12 @@ export const listJobs = (
   db: Db,
   workspaceId: WorkspaceId,
   laneId: LaneId,
-  { states, tags, before, most }: { states: readonly JobState[] | null; tags: readonly string[] | null; before: JobId | null; most: number },
+  {
+    states,
+    tags,
+    before,
+    most,
+  }: { states: readonly JobState[] | null; tags: readonly string[] | null; before: JobId | null; most: number },
 ): Promise<JobRow[]> =>
   rows(
     db,

@@ -1,5 +1,5 @@
-import { PLAN_NAMES } from "@tidemill/contract";
 import path from "node:path";
+import { PLAN_NAMES } from "@tidemill/contract";
 import { readAddressRange } from "./address-range.ts";
 
 /** A setting that was given a wrong value: one line for the person who set it. */
@@ -65,39 +65,75 @@ export const SETTINGS = {
   internalPort: setting("TIDEMILL_INTERNAL_PORT", port, 8081, "Port of metrics and the operator API. 0 takes a free one."),
   internalHost: setting("TIDEMILL_INTERNAL_HOST", string, "127.0.0.1", "Address the internal listener listens on."),
   dataDir: setting("TIDEMILL_DATA_DIR", directory, path.resolve(".tidemill"), "Where the embedded PostgreSQL keeps its data."),
-  databaseUrl: setting("DATABASE_URL", postgresUrl, null, "A PostgreSQL (15 or later) to use instead of the embedded one.", { secret: true }),
+  databaseUrl: setting("DATABASE_URL", postgresUrl, null, "A PostgreSQL (15 or later) to use instead of the embedded one.", {
+    secret: true,
+  }),
   databaseConnections: setting(
-    "TIDEMILL_DATABASE_CONNECTIONS", integer({ min: 4, max: 500 }), 12, "Most database connections of one node.",
+    "TIDEMILL_DATABASE_CONNECTIONS",
+    integer({ min: 4, max: 500 }),
+    12,
+    "Most database connections of one node.",
   ),
   statementTimeoutMs: setting(
-    "TIDEMILL_STATEMENT_TIMEOUT_MS", integer({ min: 100 }), 10_000, "A statement is given up after this. Milliseconds.",
+    "TIDEMILL_STATEMENT_TIMEOUT_MS",
+    integer({ min: 100 }),
+    10_000,
+    "A statement is given up after this. Milliseconds.",
   ),
-  adminToken: setting("TIDEMILL_ADMIN_TOKEN", token, null, "Bearer token of the operator API; without it that API is closed.", { secret: true }),
-  bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Value of the first workspace's key; made up when not given.", { secret: true }),
+  adminToken: setting("TIDEMILL_ADMIN_TOKEN", token, null, "Bearer token of the operator API; without it that API is closed.", {
+    secret: true,
+  }),
+  bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Value of the first workspace's key; made up when not given.", {
+    secret: true,
+  }),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
   env: setting(
-    "TIDEMILL_ENV", oneOf(["development", "production"]), "development", "In development, callbacks may go to loopback addresses.",
+    "TIDEMILL_ENV",
+    oneOf(["development", "production"]),
+    "development",
+    "In development, callbacks may go to loopback addresses.",
   ),
   allowAddresses: setting(
-    "TIDEMILL_ALLOW_ADDRESSES", addresses, [] as readonly string[], "Private addresses that callbacks may go to: CIDR blocks, with commas.",
+    "TIDEMILL_ALLOW_ADDRESSES",
+    addresses,
+    [] as readonly string[],
+    "Private addresses that callbacks may go to: CIDR blocks, with commas.",
   ),
-  drainSeconds: setting("TIDEMILL_DRAIN_SECONDS", integer({ min: 0 }), 30, "How long a stopping node waits for callbacks under way. Seconds."),
-  logLevel: setting(
-    "TIDEMILL_LOG_LEVEL", oneOf(["debug", "info", "warn", "error", "silent"]), "warn", "How much the log tells.",
+  drainSeconds: setting(
+    "TIDEMILL_DRAIN_SECONDS",
+    integer({ min: 0 }),
+    30,
+    "How long a stopping node waits for callbacks under way. Seconds.",
   ),
+  logLevel: setting("TIDEMILL_LOG_LEVEL", oneOf(["debug", "info", "warn", "error", "silent"]), "warn", "How much the log tells."),
   pollEveryMs: setting(
-    "TIDEMILL_POLL_EVERY_MS", integer({ min: 50 }), 1_000, "How often to look for due jobs when no wake-up comes. Milliseconds.",
+    "TIDEMILL_POLL_EVERY_MS",
+    integer({ min: 50 }),
+    1_000,
+    "How often to look for due jobs when no wake-up comes. Milliseconds.",
   ),
   nodeLeaseSeconds: setting(
-    "TIDEMILL_NODE_LEASE_SECONDS", integer({ min: 2 }), 15, "A node silent for this long is taken for dead and its jobs are taken back. Seconds.",
+    "TIDEMILL_NODE_LEASE_SECONDS",
+    integer({ min: 2 }),
+    15,
+    "A node silent for this long is taken for dead and its jobs are taken back. Seconds.",
   ),
   callbacksInFlight: setting(
-    "TIDEMILL_CALLBACKS_IN_FLIGHT", integer({ min: 2 }), 4_096, "Most callbacks that one node has under way; one queue gets at most half.",
+    "TIDEMILL_CALLBACKS_IN_FLIGHT",
+    integer({ min: 2 }),
+    4_096,
+    "Most callbacks that one node has under way; one queue gets at most half.",
   ),
   enqueueBacklog: setting(
-    "TIDEMILL_ENQUEUE_BACKLOG", integer({ min: 1_000 }), 20_000, "Jobs that may wait to be written before enqueue answers 503; one counts once more for each 8 kB.",
+    "TIDEMILL_ENQUEUE_BACKLOG",
+    integer({ min: 1_000 }),
+    20_000,
+    "Jobs that may wait to be written before enqueue answers 503; one counts once more for each 8 kB.",
   ),
-} as const satisfies Record<string, Setting<never> | Setting<number> | Setting<string> | Setting<string | null> | Setting<readonly string[]>>;
+} as const satisfies Record<
+  string,
+  Setting<never> | Setting<number> | Setting<string> | Setting<string | null> | Setting<readonly string[]>
+>;
 
 export type Config = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]["read"]> };
 
@@ -107,11 +143,11 @@ export type Config = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typ
  * @throws {ConfigError} naming the first variable whose value is refused
  */
 export function readConfig(env: Record<string, string | undefined>): Config {
-  const entries = Object.entries(SETTINGS).map(([name, one]) => [name, valueOf(one as Setting<unknown>, env)]);
+  const entries = Object.entries(SETTINGS).map(([name, one]) => [name, readSetting(one as Setting<unknown>, env)]);
   return Object.fromEntries(entries) as Config;
 }
 
-function valueOf({ names, read, fallback }: Setting<unknown>, env: Record<string, string | undefined>): unknown {
+function readSetting({ names, read, fallback }: Setting<unknown>, env: Record<string, string | undefined>): unknown {
   const name = names.find((one) => env[one]);
   if (name === undefined) return fallback;
   try {

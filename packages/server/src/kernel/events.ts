@@ -24,6 +24,12 @@ const SEVERITIES: Record<string, Severity> = {
   listener_lost: "warn",
   settle_retried: "warn",
   enqueue_group_split: "warn",
+  settle_failed: "error",
+  pass_on_failed: "error",
+  claim_failed: "warn",
+  notify_failed: "warn",
+  give_back_failed: "warn",
+  close_failed: "warn",
   request_failed: "error",
   callback_broke: "error",
 };

@@ -76,7 +76,10 @@ export function uuidOf(prefix: IdPrefix, text: string): Uuid | null {
   const suffix = text.slice(prefix.length + 1);
   if (!text.startsWith(`${prefix}_`) || !TYPE_ID_SUFFIX.test(suffix)) return null;
   let hex = digits(suffix, 0, 2).toString(16).padStart(2, "0");
-  for (let at = 2; at < 26; at += 4) hex += digits(suffix, at, at + 4).toString(16).padStart(5, "0");
+  for (let at = 2; at < 26; at += 4)
+    hex += digits(suffix, at, at + 4)
+      .toString(16)
+      .padStart(5, "0");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-") as Uuid;
 }
 

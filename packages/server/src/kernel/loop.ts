@@ -1,6 +1,7 @@
 import type { EmitEvent } from "./events.ts";
 import type { Random } from "./random.ts";
 
+const FIRST_BACKOFF_MS = 250;
 const MOST_BACKOFF_MS = 10_000;
 
 export interface LoopOptions {
@@ -8,12 +9,12 @@ export interface LoopOptions {
   /** Wait between two passes, less up to a tenth by chance so that nodes spread out. Milliseconds. */
   readonly everyMs: number;
   /** One pass. What it answers, when it is a number, is the wait before the next in milliseconds, if that is sooner. */
-  readonly pass: () => Promise<number | undefined | void>;
+  readonly pass: () => Promise<unknown>;
 }
 
 /**
  * Runs `pass` again and again, never twice at once. A pass that fails is told (`loop_failed`) and tried again after a
- * wait that doubles up to 10 s. `wake` asks for a pass now; asked for during one, another follows it.
+ * wait that doubles from a quarter of a second up to 10 s. `wake` asks for a pass now; asked for during one, another follows it.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -67,13 +68,14 @@ export class Loop {
   async #passOnce(): Promise<number> {
     const { everyMs, name, pass } = this.#options;
     try {
-      const soonerMs = await pass();
+      const answer = await pass();
+      const soonerMs = typeof answer === "number" ? answer : everyMs;
       this.#failures = 0;
-      return Math.min(soonerMs ?? everyMs, everyMs * (1 - this.#random.fraction() / 10));
+      return Math.min(soonerMs, everyMs * (1 - this.#random.fraction() / 10));
     } catch (error) {
       this.#failures += 1;
       this.#emit("loop_failed", { loop: name, failures: this.#failures, error });
-      return Math.min(everyMs * 2 ** Math.min(this.#failures, 8), MOST_BACKOFF_MS);
+      return Math.min(FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures - 1, 8), MOST_BACKOFF_MS);
     }
   }
 }

@@ -15,7 +15,12 @@ export function createMetrics(events: Events): Registry {
   });
   const rescued = new Counter({ name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", registers });
   const lostRaces = new Counter({ name: "tidemill_settles_lost_total", help: "Settles that came after a cancel or a rescue.", registers });
-  const failures = new Counter({ name: "tidemill_loop_failures_total", help: "Passes of background loops that failed.", labelNames: ["loop"], registers });
+  const failures = new Counter({
+    name: "tidemill_loop_failures_total",
+    help: "Passes of background loops that failed.",
+    labelNames: ["loop"],
+    registers,
+  });
   const inFlight = new Gauge({ name: "tidemill_callbacks_in_flight", help: "Callbacks under way.", registers });
 
   const count: Record<string, (fields: Record<string, unknown>) => void> = {

@@ -1,5 +1,5 @@
-import { SIGNATURE_VERSION } from "@tidemill/contract";
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { SIGNATURE_VERSION } from "@tidemill/contract";
 
 /** The HMAC key of a secret: the UTF-8 bytes of the whole text. */
 export const signingKey = (secret: string): KeyObject => createSecretKey(Buffer.from(secret, "utf8"));

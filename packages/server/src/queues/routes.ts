@@ -3,9 +3,9 @@ import {
   ListQueues,
   Page,
   PatchQueue,
-  Queue as QueueRecord,
-  QueuePath,
   type QueueMetrics,
+  QueuePath,
+  Queue as QueueRecord,
   QueueWithMetrics,
   QueueWithSecret,
 } from "@tidemill/contract";
@@ -40,7 +40,14 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
     "/v1/queues",
     {
       config: { access: "read" },
-      schema: { tags, security, summary: "List queues", operationId: "listQueues", querystring: ListQueues, response: replies({ 200: Page(QueueRecord) }) },
+      schema: {
+        tags,
+        security,
+        summary: "List queues",
+        operationId: "listQueues",
+        querystring: ListQueues,
+        response: replies({ 200: Page(QueueRecord) }),
+      },
     },
     async (request) => {
       const page = readPage(request.query, readCursor);
@@ -54,7 +61,14 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
     "/v1/queues",
     {
       config: { access: "write" },
-      schema: { tags, security, summary: "Create a queue", operationId: "createQueue", body: CreateQueue, response: replies({ 201: QueueWithSecret }, "CONFLICT", "PAYLOAD_TOO_LARGE") },
+      schema: {
+        tags,
+        security,
+        summary: "Create a queue",
+        operationId: "createQueue",
+        body: CreateQueue,
+        response: replies({ 201: QueueWithSecret }, "CONFLICT", "PAYLOAD_TOO_LARGE"),
+      },
     },
     async (request, reply) => {
       const created = await createQueue(database, random, workspaceOf(request), request.body);
@@ -66,7 +80,14 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
     "/v1/queues/:name",
     {
       config: { access: "read" },
-      schema: { tags, security, summary: "A queue's configuration and metrics", operationId: "getQueue", params: QueuePath, response: replies({ 200: QueueWithMetrics }, "NOT_FOUND") },
+      schema: {
+        tags,
+        security,
+        summary: "A queue's configuration and metrics",
+        operationId: "getQueue",
+        params: QueuePath,
+        response: replies({ 200: QueueWithMetrics }, "NOT_FOUND"),
+      },
     },
     async (request) => {
       const queue = await findQueue(database, workspaceOf(request), request.params.name);
@@ -79,7 +100,15 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
     "/v1/queues/:name",
     {
       config: { access: "write" },
-      schema: { tags, security, summary: "Change a queue", operationId: "patchQueue", params: QueuePath, body: PatchQueue, response: replies({ 200: QueueWithSecret }, "NOT_FOUND", "PAYLOAD_TOO_LARGE") },
+      schema: {
+        tags,
+        security,
+        summary: "Change a queue",
+        operationId: "patchQueue",
+        params: QueuePath,
+        body: PatchQueue,
+        response: replies({ 200: QueueWithSecret }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
     },
     async (request) => {
       const patched = await patchQueue(database, random, workspaceOf(request), request.params.name, request.body);
@@ -92,7 +121,14 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
     "/v1/queues/:name",
     {
       config: { access: "write" },
-      schema: { tags, security, summary: "Delete a queue and its jobs", operationId: "deleteQueue", params: QueuePath, response: replies({ 204: noContent("The queue is gone.") }, "NOT_FOUND") },
+      schema: {
+        tags,
+        security,
+        summary: "Delete a queue and its jobs",
+        operationId: "deleteQueue",
+        params: QueuePath,
+        response: replies({ 204: noContent("The queue is gone.") }, "NOT_FOUND"),
+      },
     },
     async (request, reply) => {
       const workspaceId = workspaceOf(request);

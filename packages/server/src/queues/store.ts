@@ -12,7 +12,13 @@ export interface QueueSettings {
   readonly paused: boolean | undefined;
 }
 
-export const insertQueue = (db: Db, workspaceId: WorkspaceId, name: string, type: Queue["type"], settings: QueueSettings): Promise<Queue | null> =>
+export const insertQueue = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  name: string,
+  type: Queue["type"],
+  settings: QueueSettings,
+): Promise<Queue | null> =>
   row(
     db,
     sql`

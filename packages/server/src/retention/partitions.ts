@@ -17,4 +17,7 @@ export const keepPartitions = (database: Database, emit: EmitEvent): Promise<voi
   });
 
 const makeAhead = (tx: Db): Promise<unknown[]> =>
-  rows(tx, sql`select make_history_partition((moment() + month * interval '1 month')::date) from generate_series(0, ${MONTHS_AHEAD}::int) month`);
+  rows(
+    tx,
+    sql`select make_history_partition((moment() + month * interval '1 month')::date) from generate_series(0, ${MONTHS_AHEAD}::int) month`,
+  );

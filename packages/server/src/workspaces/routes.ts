@@ -15,7 +15,10 @@ export function mountOperatorApi(api: Api, database: Database, maker: KeyMaker):
 
   api.post(
     "/admin/v1/workspaces/:id/keys",
-    { config: { access: "operator" }, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
+    {
+      config: { access: "operator" },
+      schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") },
+    },
     async (request, reply) => {
       const id = readWorkspaceId(request.params.id);
       if (!id) throw problem("NOT_FOUND");

@@ -44,10 +44,7 @@ export const insertKey = (
   );
 
 /** A key that is neither revoked nor expired. Leans on api_key_hash_key. */
-export const findKeyAcrossWorkspaces = (
-  db: Db,
-  hash: Buffer,
-): Promise<{ id: Uuid; workspace_id: WorkspaceId; role: Role } | null> =>
+export const findKeyAcrossWorkspaces = (db: Db, hash: Buffer): Promise<{ id: Uuid; workspace_id: WorkspaceId; role: Role } | null> =>
   row(
     db,
     sql`

@@ -173,12 +173,6 @@ class FrozenIdClock {
   }
 }
 
-interface FileFixtures {
-  database: TestDatabase;
-  clock: FrozenClock;
-  node: Node;
-}
-
 /** One database and node for a file; a workspace for each test. Time stands still at 2026-11-21T12:00:00Z. */
 export const test = base
   .extend<"database", TestDatabase>("database", { scope: "file" }, async ({}, { onCleanup }) => {
@@ -203,4 +197,3 @@ export const test = base
     return service;
   });
 
-export type Fixtures = FileFixtures;
