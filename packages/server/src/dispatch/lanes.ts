@@ -99,13 +99,15 @@ export class Lanes {
     const share = Math.max(1, Math.floor(MOST_JOBS_A_CLAIM / open.length));
     let free = this.#capacity - this.#inFlight;
     return open.flatMap((lane) => {
-      // To the end of the line: the next claim begins with those that had no turn in this one.
+      // Those that there is nothing left for keep their place: the next claim begins with them.
+      if (free === 0) return [];
       this.#lanes.delete(lane.laneId);
       this.#lanes.set(lane.laneId, lane);
       const fitting = Math.max(1, Math.floor(MOST_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength)));
       const take = Math.min(share, this.#roomOf(lane, level), fitting, free);
+      if (take < 1) return [];
       free -= take;
-      return take < 1 ? [] : [{ lane, take, wakes: lane.wakes }];
+      return [{ lane, take, wakes: lane.wakes }];
     });
   }
 

@@ -8,7 +8,7 @@ import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { readQuery } from "./read-query.ts";
-import { compileSchema } from "./validate.ts";
+import { compileSchema, MOST_ISSUES } from "./validate.ts";
 
 /** A listener on which the rooms mount their routes. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
@@ -92,6 +92,8 @@ const readBody = (body: Buffer, rawMember: string | null): unknown =>
 function refuseBody(body: unknown): void {
   if (body === undefined) return;
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw invalid("", "takes no body");
-  const issues = Object.keys(body).map((path) => ({ path, message: "is not a known field" }));
+  const issues = Object.keys(body)
+    .slice(0, MOST_ISSUES)
+    .map((path) => ({ path, message: "is not a known field" }));
   if (issues.length > 0) throw problem("VALIDATION_ERROR", { issues });
 }

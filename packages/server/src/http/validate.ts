@@ -10,7 +10,8 @@ interface Issue {
   readonly message: string;
 }
 
-const MOST_ISSUES = 20;
+/** Issues that one refusal lists. */
+export const MOST_ISSUES = 20;
 const FARTHEST_TYPO = 3;
 
 const options = { strict: false, allErrors: false, verbose: true, formats: FORMATS } as const;

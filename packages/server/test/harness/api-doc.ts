@@ -8,7 +8,7 @@ export interface Media {
   readonly example?: unknown;
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: "path" | "query";
   readonly required: boolean;

@@ -80,19 +80,19 @@ describe("a loop", () => {
     expect(counted).toHaveBeenCalledTimes(2);
   });
 
-  test("tells of a pass that failed, and tries again after a wait that doubles up to 10 seconds", async () => {
+  test("tells of a pass that failed, and tries again after a wait that doubles from a quarter of a second up to 10", async () => {
     const pass = vi.fn(async () => {
       throw new Error("The database is away.");
     });
     run(pass);
     const waits: number[] = [];
-    while (waits.length < 5) {
+    while (waits.length < 8) {
       const before = pass.mock.calls.length;
       let waited = 0;
-      for (; pass.mock.calls.length === before; waited += 100) await vi.advanceTimersByTimeAsync(100);
+      for (; pass.mock.calls.length === before; waited += 50) await vi.advanceTimersByTimeAsync(50);
       waits.push(waited);
     }
-    expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
+    expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
     expect(told.slice(0, 2)).toMatchObject([
       { event: "loop_failed", loop: "test", failures: 1 },
       { event: "loop_failed", failures: 2 },
@@ -107,9 +107,11 @@ describe("a loop", () => {
     run(pass);
     await vi.advanceTimersByTimeAsync(0);
     failing = false;
-    await vi.advanceTimersByTimeAsync(2_000);
+    await vi.advanceTimersByTimeAsync(250);
     expect(pass).toHaveBeenCalledTimes(2);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(pass).toHaveBeenCalledTimes(2);
+    await vi.advanceTimersByTimeAsync(1);
     expect(pass).toHaveBeenCalledTimes(3);
   });
 
