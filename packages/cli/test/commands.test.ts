@@ -1,4 +1,4 @@
-import { readFileSync, existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect } from "vitest";
 import { Client } from "../../server/test/harness/client.ts";
 import { hasPostgres, postmasterOf } from "../../server/test/harness/cluster.ts";
@@ -11,7 +11,9 @@ const VERSION = (JSON.parse(readFileSync(new URL("../package.json", import.meta.
 function readTable(text: string): Record<string, string> {
   const [head = "", row = ""] = text.split("\n");
   const columns = [...head.matchAll(/\S+\s*/g)].map(({ 0: name, index }) => ({ name: name.trim(), from: index, to: index + name.length }));
-  return Object.fromEntries(columns.map(({ name, from, to }, at) => [name, row.slice(from, at === columns.length - 1 ? undefined : to).trim()]));
+  return Object.fromEntries(
+    columns.map(({ name, from, to }, at) => [name, row.slice(from, at === columns.length - 1 ? undefined : to).trim()]),
+  );
 }
 
 /** Runs a command that must succeed, and answers what it printed. */
@@ -29,9 +31,16 @@ describe("workspaces and keys from the command line", () => {
   test("without a running node: PostgreSQL is started for the while, and the key works at the next start", async ({ stage }) => {
     const settings = { TIDEMILL_DATA_DIR: stage.dataDir() };
     const printed = readTable(await output(stage, ["workspace", "create", "Acme & Sons"], settings));
-    expect(printed).toMatchObject({ NAME: "Acme & Sons", PLAN: "free", KEY: expect.stringMatching(/^svc_ws_\w{38}$/), ID: expect.stringMatching(/^ws_\w{26}$/) });
+    expect(printed).toMatchObject({
+      NAME: "Acme & Sons",
+      PLAN: "free",
+      KEY: expect.stringMatching(/^svc_ws_\w{38}$/),
+      ID: expect.stringMatching(/^ws_\w{26}$/),
+    });
     expect(await hasPostgres(settings.TIDEMILL_DATA_DIR)).toBe(false);
-    const key = JSON.parse(await output(stage, ["key", "create", printed.ID ?? "", "--name", "reader", "--role", "read", "--json"], settings));
+    const key = JSON.parse(
+      await output(stage, ["key", "create", printed.ID ?? "", "--name", "reader", "--role", "read", "--json"], settings),
+    );
     expect(key).toEqual({
       id: expect.stringMatching(/^key_\w{26}$/),
       name: "reader",
@@ -62,7 +71,13 @@ describe("workspaces and keys from the command line", () => {
       key: expect.stringMatching(/^svc_ws_\w{38}$/),
     });
     const writer = readTable(await output(stage, ["key", "create", workspace.id, "--name", "writer"], settings));
-    const late = JSON.parse(await output(stage, ["key", "create", workspace.id, "--name", "late", "--expires-at", "2020-01-31T12:00:00+01:00", "--json"], settings));
+    const late = JSON.parse(
+      await output(
+        stage,
+        ["key", "create", workspace.id, "--name", "late", "--expires-at", "2020-01-31T12:00:00+01:00", "--json"],
+        settings,
+      ),
+    );
     expect(writer).toMatchObject({ NAME: "writer", ROLE: "write", EXPIRES_AT: "" });
     expect(late).toMatchObject({ role: "write", expires_at: "2020-01-31T11:00:00.000Z" });
 
@@ -105,19 +120,35 @@ describe("workspaces and keys from the command line", () => {
 
   test("a workspace that does not exist gets no key", async ({ stage }) => {
     const database = await stage.database();
-    const { code, stdout, stderr } = await stage.run(["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], { DATABASE_URL: database.url });
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: "tidemill: There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9.\n" });
+    const { code, stdout, stderr } = await stage.run(["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], {
+      DATABASE_URL: database.url,
+    });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "tidemill: There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9.\n",
+    });
   });
 });
 
 describe("tidemill config", () => {
-  const settings = { TIDEMILL_PORT: "1234", DATABASE_URL: "postgres://user:unguessable@host/name", TIDEMILL_ADMIN_TOKEN: "unguessable-token", TIDEMILL_BOOTSTRAP_KEY: KEY };
+  const settings = {
+    TIDEMILL_PORT: "1234",
+    DATABASE_URL: "postgres://user:unguessable@host/name",
+    TIDEMILL_ADMIN_TOKEN: "unguessable-token",
+    TIDEMILL_BOOTSTRAP_KEY: KEY,
+  };
 
   test("shows every setting, and no secret", async ({ stage }) => {
     const table = await output(stage, ["config"], settings);
     expect(table).toMatch(/^TIDEMILL_PORT or PORT +1234 +Port of the API/m);
     expect(table).toMatch(/^DATABASE_URL +\(set\) /m);
-    const rows = JSON.parse(await output(stage, ["config", "--json"], settings)) as { name: string; value: string; fallback: string; about: string }[];
+    const rows = JSON.parse(await output(stage, ["config", "--json"], settings)) as {
+      name: string;
+      value: string;
+      fallback: string;
+      about: string;
+    }[];
     expect(rows.find(({ name }) => name === "TIDEMILL_PORT or PORT")).toMatchObject({ value: "1234", fallback: "8080" });
     for (const { name, about } of rows) {
       expect(table).toContain(name);
@@ -137,7 +168,11 @@ describe("tidemill config", () => {
 
   test("says in one line what is wrong", async ({ stage }) => {
     const { code, stdout, stderr } = await stage.run(["config"], { TIDEMILL_PORT: "high" });
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: "tidemill: TIDEMILL_PORT must be a whole number from 0 to 65535.\n" });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "tidemill: TIDEMILL_PORT must be a whole number from 0 to 65535.\n",
+    });
   });
 });
 

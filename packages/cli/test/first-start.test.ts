@@ -18,7 +18,8 @@ test("the first start shows addresses, a key and a command to paste; the next on
   expect(first.stdout).toMatch(/Tidemill is up after \d+\.\d\d s\./);
   expect(first.stdout).toContain("shown this once");
   expect(first.stderr).toBe("");
-  for (const address of [`${first.url}/docs`, `${first.url}/doc`, `${first.internalUrl}/metrics`]) expect((await fetch(address)).status).toBe(200);
+  for (const address of [`${first.url}/docs`, `${first.url}/doc`, `${first.internalUrl}/metrics`])
+    expect((await fetch(address)).status).toBe(200);
 
   const pasted = first.stdout.split("\n").find((line) => line.trim().startsWith("curl ")) ?? "";
   const { stdout } = await run("sh", ["-c", pasted]);
@@ -50,7 +51,14 @@ test("a node whose terminal is gone still finishes what is under way", async ({ 
   await until(() => handler.open === 1, "the attempt to be under way");
   node.hangUp();
   node.signal("SIGTERM");
-  await until(() => node.client.status("/healthz").then(() => false, () => true), "the node to drain");
+  await until(
+    () =>
+      node.client.status("/healthz").then(
+        () => false,
+        () => true,
+      ),
+    "the node to drain",
+  );
   handler.release();
   expect(await node.end()).toEqual({ code: 0, signal: null });
   expect(await database.query("select state, attempt from job_history")).toEqual([{ state: "completed", attempt: 1 }]);

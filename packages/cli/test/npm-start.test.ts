@@ -14,7 +14,14 @@ test.for([
   ["a supervisor, which knows npm alone", "SIGTERM", (pid: number) => pid],
 ] as const)("npm start is ended by %s", async ([, signal, target], { stage }) => {
   const dataDir = stage.dataDir();
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, TIDEMILL_DATA_DIR: dataDir, TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0", TIDEMILL_LOG_LEVEL: "info" };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    TIDEMILL_DATA_DIR: dataDir,
+    TIDEMILL_PORT: "0",
+    TIDEMILL_INTERNAL_PORT: "0",
+    TIDEMILL_LOG_LEVEL: "info",
+  };
   // A group of its own, as a terminal gives.
   const npm = spawn("npm", ["start"], { cwd: REPOSITORY, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   let written = "";

@@ -4,8 +4,6 @@ import type { LaneKey } from "./claim.ts";
 /** What a node knows of a lane that has, or had just now, something to do. */
 export interface Lane extends LaneKey {
   inFlight: number;
-  /** Jobs may wait that nobody has claimed. */
-  ready: boolean;
   /** Grows with every wake-up, so that one that comes during a claim is not lost with the claim's "nothing left". */
   wakes: number;
   /** Most attempts of this lane under way at once, on this node, while its endpoint answers quickly. */
@@ -34,6 +32,8 @@ const MOST_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
 export class Lanes {
   readonly #capacity: number;
   readonly #lanes = new Map<LaneId, Lane>();
+  /** Lanes in which jobs may wait that nobody has claimed, in line for the next claim. */
+  readonly #ready = new Set<Lane>();
   #inFlight = 0;
 
   constructor(capacity: number) {
@@ -47,7 +47,7 @@ export class Lanes {
   get(key: LaneKey): Lane {
     let lane = this.#lanes.get(key.laneId);
     if (!lane) {
-      lane = { ...key, inFlight: 0, ready: false, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, payloadLength: 0 };
+      lane = { ...key, inFlight: 0, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, payloadLength: 0 };
       this.#lanes.set(key.laneId, lane);
     }
     return lane;
@@ -55,7 +55,7 @@ export class Lanes {
 
   wake(key: LaneKey): void {
     const lane = this.get(key);
-    lane.ready = true;
+    this.#ready.add(lane);
     lane.wakes += 1;
   }
 
@@ -71,19 +71,19 @@ export class Lanes {
     lane.inFlight -= 1;
     lane.lastAnswerMs = nowMs;
     this.#inFlight -= 1;
-    if (lane.inFlight === 0 && !lane.ready) this.#lanes.delete(key.laneId);
+    this.#forgetIfIdle(lane);
   }
 
   /** A busy lane waits until a quarter of it is free: few large claims cost the database far less than many small ones. */
   #worthClaiming(lane: Lane, nowMs: number): boolean {
     const room = this.#roomOf(lane, this.#level([lane]));
-    return lane.ready && room > 0 && (room * 3 >= lane.inFlight || nowMs - lane.lastAnswerMs > BUSY_MS);
+    return room > 0 && (room * 3 >= lane.inFlight || nowMs - lane.lastAnswerMs > BUSY_MS);
   }
 
   /** A wider window for each lane that is full of attempts nobody answers. */
   widen(nowMs: number): void {
-    for (const lane of this.#lanes.values()) {
-      const stalled = lane.ready && lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
+    for (const lane of this.#ready) {
+      const stalled = lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
       if (stalled) lane.window = Math.min(lane.window * 2, this.#capacity);
     }
   }
@@ -91,7 +91,7 @@ export class Lanes {
   /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
   shares(nowMs: number): { lane: Lane; take: number; wakes: number }[] {
     const open: Lane[] = [];
-    for (const lane of this.#lanes.values()) {
+    for (const lane of this.#ready) {
       if (this.#worthClaiming(lane, nowMs)) open.push(lane);
       if (open.length === MOST_LANES_A_CLAIM) break;
     }
@@ -101,8 +101,8 @@ export class Lanes {
     return open.flatMap((lane) => {
       // Those that there is nothing left for keep their place: the next claim begins with them.
       if (free === 0) return [];
-      this.#lanes.delete(lane.laneId);
-      this.#lanes.set(lane.laneId, lane);
+      this.#ready.delete(lane);
+      this.#ready.add(lane);
       const fitting = Math.max(1, Math.floor(MOST_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength)));
       const take = Math.min(share, this.#roomOf(lane, level), fitting, free);
       if (take < 1) return [];
@@ -126,7 +126,11 @@ export class Lanes {
   /** Takes note of what a claim brought: a lane that gave less than asked is empty, unless it was woken meanwhile. */
   claimed({ lane, take, wakes }: { lane: Lane; take: number; wakes: number }, got: number, payloadLength = 0): void {
     if (got > 0) lane.payloadLength = payloadLength / got;
-    if (got < take && lane.wakes === wakes) lane.ready = false;
-    if (!lane.ready && lane.inFlight === 0) this.#lanes.delete(lane.laneId);
+    if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
+    this.#forgetIfIdle(lane);
+  }
+
+  #forgetIfIdle(lane: Lane): void {
+    if (lane.inFlight === 0 && !this.#ready.has(lane)) this.#lanes.delete(lane.laneId);
   }
 }

@@ -1,8 +1,7 @@
 import { describe, expect } from "vitest";
-import { forgetNodes, type LaneKey, rescueAcrossWorkspaces } from "#dispatch";
-import { claimAcrossWorkspaces, registerNode, renewLease } from "../../src/dispatch/store.ts";
-import { putLane, putNode, test, uuidOfJob } from "../harness/engine.ts";
-import { putJobs, stateOf } from "../harness/jobs.ts";
+import { rescueAcrossWorkspaces } from "#dispatch";
+import { putNode, test, uuidOfJob } from "../harness/engine.ts";
+import { stateOf } from "../harness/jobs.ts";
 import { type Service, until } from "../harness/service.ts";
 
 const LOST = { code: "NODE_LOST", message: expect.stringMatching(/\S/), status: null };
@@ -121,32 +120,6 @@ describe("a job whose node is lost", () => {
   });
 });
 
-describe("a node whose lease has run out", () => {
-  test("claims nothing", async ({ database, engine }) => {
-    const lane = await putLane(database);
-    await putJobs(database, lane, { state: "waiting" });
-    const dead = await putNode(database, { alive: false });
-    expect(await claimAcrossWorkspaces(engine, dead, [{ ...lane, take: 1 }])).toEqual([]);
-    expect(await claimAcrossWorkspaces(engine, 999_999_999, [{ ...lane, take: 1 }])).toEqual([]);
-  });
-
-  test("never has it back", async ({ database, engine }) => {
-    expect(await renewLease(engine, await putNode(database, { alive: false }), 15)).toBeNull();
-    expect(await renewLease(engine, await putNode(database), 15)).not.toBeNull();
-    const [one, two] = [await registerNode(engine, 15), await registerNode(engine, 15)];
-    expect(two?.id).toBeGreaterThan(one?.id ?? Number.NaN);
-  });
-
-  test("is forgotten after an hour, unless jobs are still under its name", async ({ database, engine }) => {
-    const [gone, holding] = [await putNode(database, { alive: false }), await putNode(database, { alive: false })];
-    await database.query("update node set lease_until = now() - interval '61 minutes' where id = any($1)", [[gone, holding]]);
-    await putJobs(database, await putLane(database), { state: "active", nodeId: holding });
-    await forgetNodes(engine);
-    const left = await database.query<{ id: string }>("select id from node where id = any($1)", [[gone, holding]]);
-    expect(left.map((node) => Number(node.id))).toEqual([holding]);
-  });
-});
-
 test("a node that is alive keeps its jobs, however long they take", async ({ service, engine, database }) => {
   const handler = await service.handler({ answers: "hang" });
   const job = await service.enqueue({ queue: handler.queue });
@@ -161,23 +134,4 @@ test("a node that is alive keeps its jobs, however long they take", async ({ ser
   handler.release();
   await service.untilState(job, "completed");
   expect(handler.attempts).toEqual([1]);
-});
-
-test("what was taken back wakes its lanes, each once", async ({ database, engine }) => {
-  const dead = await putNode(database, { alive: false });
-  const lanes = [await putLane(database), await putLane(database)];
-  for (const lane of lanes) await putJobs(database, lane, { state: "active", nodeId: dead, count: 3 });
-  const woken: LaneKey[] = [];
-  await rescueAcrossWorkspaces(
-    engine,
-    () => {},
-    (found) => woken.push(...found),
-  );
-  const mine = lanes.map(({ laneId }) => laneId);
-  expect(
-    woken
-      .map(({ laneId }) => laneId)
-      .filter((id) => mine.includes(id))
-      .sort(),
-  ).toEqual(mine);
 });

@@ -103,7 +103,7 @@ describe("retry-all", () => {
   });
 
   test("takes more jobs than one statement does, each once, though they fail again meanwhile", async ({ database, clock, engine }) => {
-    const lane = await putLane(database);
+    const lane = await putLane(database, { paused: true });
     const count = 5_500;
     await putJobs(database, lane, { state: "failed", count });
     // Between two statements a second passes in which whatever was retried has failed again.

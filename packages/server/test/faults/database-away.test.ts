@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { Client } from "../harness/client.ts";
-import { until, type Reply } from "../harness/service.ts";
+import type { Client } from "../harness/client.ts";
+import { type Reply, until } from "../harness/service.ts";
 import { test } from "../harness/stage.ts";
 
 const BETWEEN_REQUESTS_MS = 5;
@@ -51,7 +51,10 @@ class Callers {
   }
 }
 
-test.for([["fast", "fast"], ["immediate", "killed"]] as const)(
+test.for([
+  ["fast", "fast"],
+  ["immediate", "killed"],
+] as const)(
   "a PostgreSQL that is stopped (%s, %s) and started again loses nothing acknowledged, and callers are asked to come again",
   async (ways, { stage }) => {
     const cluster = await stage.cluster();
@@ -91,7 +94,9 @@ test.for([["fast", "fast"], ["immediate", "killed"]] as const)(
       const states = await client.states(queue);
       return states.waiting === 0 && states.active === 0 && states.delayed === 0;
     }, "the queue to be empty");
-    const [completed] = await cluster.query<{ ids: string[] }>("select array_agg(id::text) as ids from job_history where state = 'completed'");
+    const [completed] = await cluster.query<{ ids: string[] }>(
+      "select array_agg(id::text) as ids from job_history where state = 'completed'",
+    );
     const stored = new Set(completed?.ids);
     expect(callers.acknowledged.filter((id) => !stored.has(uuidOf(id)))).toEqual([]);
     const attempts = handler.received.map(({ body }) => `${body.id} ${body.attempt}`);
@@ -108,7 +113,11 @@ test("a database that falls silent keeps no request hanging, and is taken up aga
   const queue = await client.queue("mails", handler.url);
 
   wire.holdAnswers();
-  const requests = [client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 }), client.api("GET", "/v1/queues"), client.api("GET", "/readyz")];
+  const requests = [
+    client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 }),
+    client.api("GET", "/v1/queues"),
+    client.api("GET", "/readyz"),
+  ];
   expect(await client.status("/healthz")).toBe(200);
   for (const reply of await Promise.all(requests)) {
     expect(reply).toMatchObject({ status: 503, body: { error: { code: "UNAVAILABLE", details: {} } } });
@@ -148,5 +157,8 @@ const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 /** The UUID in a TypeID: Crockford's base 32, most significant digit first. */
 function uuidOf(id: string): string {
   const value = [...id.slice(id.indexOf("_") + 1)].reduce((sum, digit) => sum * 32n + BigInt(DIGITS.indexOf(digit)), 0n);
-  return value.toString(16).padStart(32, "0").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return value
+    .toString(16)
+    .padStart(32, "0")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }

@@ -9,24 +9,29 @@ import { test } from "../harness/stage.ts";
 const LONG = { callback_timeout: 900 };
 
 describe("a node that is told to end", () => {
-  test.for(["SIGTERM", "SIGINT"] as const)("by %s finishes what is under way, takes no new requests, and ends with code 0", async (signal, { stage }) => {
-    const database = await stage.database();
-    const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "600" });
-    const handler = await stage.handler("hang");
-    const queue = await node.client.queue("mails", handler.url, LONG);
-    const id = await node.client.enqueue(queue, { attempts: 1 });
-    await until(() => handler.open === 1, "the attempt to be under way");
+  test.for(["SIGTERM", "SIGINT"] as const)(
+    "by %s finishes what is under way, takes no new requests, and ends with code 0",
+    async (signal, { stage }) => {
+      const database = await stage.database();
+      const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "600" });
+      const handler = await stage.handler("hang");
+      const queue = await node.client.queue("mails", handler.url, LONG);
+      const id = await node.client.enqueue(queue, { attempts: 1 });
+      await until(() => handler.open === 1, "the attempt to be under way");
 
-    node.signal(signal);
-    await until(() => node.logged("node_draining") === 1, "the node to drain");
-    await expect(node.client.enqueue(queue)).rejects.toThrow();
-    expect(node.ended).toBeNull();
-    handler.release();
-    expect(await node.end()).toEqual({ code: 0, signal: null });
+      node.signal(signal);
+      await until(() => node.logged("node_draining") === 1, "the node to drain");
+      await expect(node.client.enqueue(queue)).rejects.toThrow();
+      expect(node.ended).toBeNull();
+      handler.release();
+      expect(await node.end()).toEqual({ code: 0, signal: null });
 
-    expect(await database.query("select state, attempt, attempts_log from job_history")).toMatchObject([{ state: "completed", attempt: 1 }]);
-    expect(handler.received.map(({ body }) => `${body.id} ${body.attempt}`)).toEqual([`${id} 1`]);
-  });
+      expect(await database.query("select state, attempt, attempts_log from job_history")).toMatchObject([
+        { state: "completed", attempt: 1 },
+      ]);
+      expect(handler.received.map(({ body }) => `${body.id} ${body.attempt}`)).toEqual([`${id} 1`]);
+    },
+  );
 
   test("gives back what does not finish in time, without using an attempt", async ({ stage }) => {
     const database = await stage.database();
@@ -66,26 +71,29 @@ describe("a node that is told to end", () => {
     }
   });
 
-  test.for(["SIGTERM", "SIGINT"] as const)("by a second %s ends at once, and its jobs go on after the next start", async (signal, { stage }) => {
-    const dataDir = stage.dataDir();
-    const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_DRAIN_SECONDS: "600", TIDEMILL_NODE_LEASE_SECONDS: "2" };
-    const node = await stage.node(settings);
-    const handler = await stage.handler("hang");
-    const queue = await node.client.queue("mails", handler.url, LONG);
-    await node.client.enqueue(queue);
-    await until(() => handler.open === 1, "the attempt to be under way");
+  test.for(["SIGTERM", "SIGINT"] as const)(
+    "by a second %s ends at once, and its jobs go on after the next start",
+    async (signal, { stage }) => {
+      const dataDir = stage.dataDir();
+      const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_DRAIN_SECONDS: "600", TIDEMILL_NODE_LEASE_SECONDS: "2" };
+      const node = await stage.node(settings);
+      const handler = await stage.handler("hang");
+      const queue = await node.client.queue("mails", handler.url, LONG);
+      await node.client.enqueue(queue);
+      await until(() => handler.open === 1, "the attempt to be under way");
 
-    node.signal(signal);
-    await until(() => node.logged("node_draining") === 1, "the node to drain");
-    node.signal(signal);
-    expect(await node.end()).toMatchObject({ code: 1, signal: null });
-    expect(await hasPostgres(dataDir)).toBe(true);
+      node.signal(signal);
+      await until(() => node.logged("node_draining") === 1, "the node to drain");
+      node.signal(signal);
+      expect(await node.end()).toMatchObject({ code: 1, signal: null });
+      expect(await hasPostgres(dataDir)).toBe(true);
 
-    handler.answers = 200;
-    const next = await stage.node(settings);
-    expect(next.logged("postgres_adopted")).toBe(1);
-    await until(async () => (await next.client.states(queue)).completed === 1, "the job to complete");
-  });
+      handler.answers = 200;
+      const next = await stage.node(settings);
+      expect(next.logged("postgres_adopted")).toBe(1);
+      await until(async () => (await next.client.states(queue)).completed === 1, "the job to complete");
+    },
+  );
 
   test("answers a request on an open connection with 503 in the envelope, and closes it", async ({ stage }) => {
     const database = await stage.database();
@@ -130,7 +138,10 @@ describe("a node that is told to end", () => {
 
   test.for([
     ["that never said a word", ""],
-    ["whose request never ends", `POST /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`],
+    [
+      "whose request never ends",
+      `POST /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    ],
   ] as const)("does not wait for a connection %s", async ([, said], { stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" });
@@ -143,12 +154,33 @@ describe("a node that is told to end", () => {
     expect(await node.end()).toEqual({ code: 0, signal: null });
   });
 
+  test("ends though its database is away, and the job whose answer it could not store is delivered again", async ({ stage }) => {
+    const cluster = await stage.cluster();
+    const settings = { DATABASE_URL: cluster.url(), TIDEMILL_DRAIN_SECONDS: "600", TIDEMILL_NODE_LEASE_SECONDS: "2" };
+    const node = await stage.node(settings);
+    const handler = await stage.handler(({ body }) => (body.attempt === 1 ? "hang" : 200));
+    const queue = await node.client.queue("mails", handler.url, LONG);
+    const id = await node.client.enqueue(queue, { attempts: 1 });
+    await until(() => handler.open === 1, "the attempt to be under way");
+    await cluster.stop("killed");
+    handler.release();
+    node.signal("SIGTERM");
+    expect(await node.end()).toEqual({ code: 0, signal: null });
+
+    await cluster.start();
+    const next = await stage.node(settings);
+    await until(async () => (await next.client.job(queue, id)).state === "completed", "the job to complete");
+    expect(await next.client.job(queue, id)).toMatchObject({ attempt: 2, attempts_log: [{ outcome: "lost" }, { outcome: "completed" }] });
+  });
+
   test("lets idle kept-alive connections go", async ({ stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     stage.finally(async () => agent.destroy());
-    const reply = await new Promise<IncomingMessage>((resolve, reject) => request(`${node.url}/healthz`, { agent }, resolve).on("error", reject).end());
+    const reply = await new Promise<IncomingMessage>((resolve, reject) =>
+      request(`${node.url}/healthz`, { agent }, resolve).on("error", reject).end(),
+    );
     reply.resume();
     await until(() => reply.complete, "the reply");
     node.signal("SIGTERM");

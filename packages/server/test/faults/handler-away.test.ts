@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { test } from "../harness/stage.ts";
 import { until } from "../harness/service.ts";
+import { test } from "../harness/stage.ts";
 
 const QUICKLY = { defaultJobOptions: { attempts: 100, backoff: { type: "exponential", delay: 20 } } };
 

@@ -2,8 +2,8 @@ import { describe, expect } from "vitest";
 import type { TestDatabase } from "../harness/database.ts";
 import { LeaseWatch } from "../harness/lease-watch.ts";
 import { until } from "../harness/service.ts";
-import { isClaim, isRenewal } from "../harness/statements.ts";
 import { type Stage, test } from "../harness/stage.ts";
+import { isClaim, isRenewal } from "../harness/statements.ts";
 
 const LEASE = { TIDEMILL_NODE_LEASE_SECONDS: "2" };
 const LONG = { callback_timeout: 900, defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 20 } } };
@@ -15,7 +15,9 @@ describe("a node that is paused for longer than its lease", () => {
     const paused = await stage.node(settings);
     // How to answer the first and second attempts of all jobs; the third ones are answered at once.
     const open: Record<number, ((status: number) => void)[]> = { 1: [], 2: [] };
-    const handler = await stage.handler(({ body: { attempt } }) => new Promise((resolve) => (open[attempt] ? open[attempt].push(resolve) : resolve(200))));
+    const handler = await stage.handler(
+      ({ body: { attempt } }) => new Promise((resolve) => (open[attempt] ? open[attempt].push(resolve) : resolve(200))),
+    );
     const queue = await paused.client.queue("mails", handler.url, LONG);
     const ids = [await paused.client.enqueue(queue), ...(await paused.client.enqueueMany(queue, 20))];
     await until(() => open[1]?.length === 21, "the first attempts to be under way");
@@ -29,7 +31,10 @@ describe("a node that is paused for longer than its lease", () => {
     for (const answer of open[1] ?? []) answer(200);
     paused.signal("SIGCONT");
     await until(() => paused.logged("node_lease_lost") > 0, "the node to know that its lease is lost");
-    await until(async () => (await database.query("select from node where lease_until > now()")).length === 2, "the node to have a new lease");
+    await until(
+      async () => (await database.query("select from node where lease_until > now()")).length === 2,
+      "the node to have a new lease",
+    );
     expect(await peer.client.states(queue)).toMatchObject({ active: 21, completed: 0 });
     await watch.stop();
     expect(watch.violations).toEqual([]);
@@ -71,7 +76,10 @@ describe("a node whose renewal fails once", () => {
     await wire.cutAnswer(isRenewal);
     const [lease] = await database.query<{ until: string }>("select lease_until::text as until from node");
 
-    await until(async () => (await database.query("select from node where lease_until > $1", [lease?.until])).length === 1, "the next renewal");
+    await until(
+      async () => (await database.query("select from node where lease_until > $1", [lease?.until])).length === 1,
+      "the next renewal",
+    );
     expect(node.logged("node_lease_lost")).toBe(0);
     expect(handler).toMatchObject({ open: 1, aborted: 0 });
   });
@@ -154,7 +162,14 @@ describe("a node that hears nothing of its database", () => {
     expect(await peer.client.states(queue)).toMatchObject({ active: 5, completed: 0 });
     handler.release(200);
     await until(async () => (await peer.client.states(queue)).completed === 5, "the second attempts to complete the jobs");
-    for (const id of ids) expect(await peer.client.job(queue, id)).toMatchObject({ attempt: 2, attempts_log: [{ attempt: 1, outcome: "lost" }, { attempt: 2, outcome: "completed" }] });
+    for (const id of ids)
+      expect(await peer.client.job(queue, id)).toMatchObject({
+        attempt: 2,
+        attempts_log: [
+          { attempt: 1, outcome: "lost" },
+          { attempt: 2, outcome: "completed" },
+        ],
+      });
     expect(handler.received).toHaveLength(10);
   });
 
@@ -173,7 +188,11 @@ describe("a node that hears nothing of its database", () => {
     handler.answers = 200;
     wire.release();
     await until(async () => (await cutOff.client.states(queue)).completed === 5, "the jobs to be delivered again");
-    for (const id of ids) expect(await cutOff.client.job(queue, id)).toMatchObject({ attempt: 2, attempts_log: [{ attempt: 1 }, { attempt: 2, outcome: "completed" }] });
+    for (const id of ids)
+      expect(await cutOff.client.job(queue, id)).toMatchObject({
+        attempt: 2,
+        attempts_log: [{ attempt: 1 }, { attempt: 2, outcome: "completed" }],
+      });
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
-import { isClaim, isEnqueue, isSettle } from "../harness/statements.ts";
 import { until } from "../harness/service.ts";
 import { test } from "../harness/stage.ts";
+import { isClaim, isEnqueue, isSettle } from "../harness/statements.ts";
 
 // The connection to the database breaks after a commit and before its answer: the node cannot know what was carried out.
 describe("when the answer of the database is lost", () => {
@@ -30,7 +30,10 @@ describe("when the answer of the database is lost", () => {
     const handler = await stage.handler();
     const queue = await client.queue("mails", handler.url);
     const cut = wire.cutAnswer(isEnqueue);
-    expect(await client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).toMatchObject({ status: 503, body: { error: { code: "UNAVAILABLE" } } });
+    expect(await client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).toMatchObject({
+      status: 503,
+      body: { error: { code: "UNAVAILABLE" } },
+    });
     await cut;
 
     await until(async () => (await database.query("select from job")).length === 0, "the job to be delivered, or gone");

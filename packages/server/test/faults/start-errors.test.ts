@@ -119,7 +119,10 @@ describe("a start without its database", () => {
     // As another node that brings the schema up to date.
     await other.query("select pg_advisory_lock(7305512009)");
     const node = stage.start({ DATABASE_URL: cluster.url({ database: "fresh" }) });
-    await until(async () => (await cluster.query("select from pg_locks where not granted and locktype = 'advisory'")).length === 1, "the node to wait for its turn");
+    await until(
+      async () => (await cluster.query("select from pg_locks where not granted and locktype = 'advisory'")).length === 1,
+      "the node to wait for its turn",
+    );
     await cluster.stop("immediate");
     expect(await node.end()).toEqual({ code: 1, signal: null });
     expect(node.stderr).toMatch(/^tidemill: [^\n]+\n$/);

@@ -6,7 +6,9 @@ import { type Stage, test } from "../harness/stage.ts";
 
 /** How many attempts each node with any has under way. */
 const shares = (database: TestDatabase) =>
-  database.query<{ node: string; jobs: number }>("select node_id as node, count(*)::int as jobs from job where state = 'active' group by node_id order by node_id");
+  database.query<{ node: string; jobs: number }>(
+    "select node_id as node, count(*)::int as jobs from job where state = 'active' group by node_id order by node_id",
+  );
 
 async function twoNodes(stage: Stage, settings: Record<string, string> = {}) {
   const database = await stage.database();
@@ -35,7 +37,9 @@ describe("two nodes on one database", () => {
     const attempts = handler.received.map(({ body }) => `${body.id} ${body.attempt}`);
     expect(attempts).toHaveLength(new Set(attempts).size);
     expect(new Set(handler.received.map(({ body }) => body.id))).toEqual(new Set(acknowledged));
-    const [again] = await database.query<{ jobs: number }>("select count(*)::int as jobs from job_history where attempts_log like '%NODE_LOST%'");
+    const [again] = await database.query<{ jobs: number }>(
+      "select count(*)::int as jobs from job_history where attempts_log like '%NODE_LOST%'",
+    );
     expect(again?.jobs).toBe(handler.received.filter(({ body }) => body.attempt === 2).length);
     expect(again?.jobs).toBeGreaterThanOrEqual(32);
     expect(watch.violations).toEqual([]);
@@ -55,7 +59,11 @@ describe("two nodes on one database", () => {
     expect(await there.client.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`)).toMatchObject({ id, state: "cancelled" });
     await until(() => handler.aborted === 1, "the attempt to be aborted");
     for (const { client } of nodes) {
-      expect(await client.job(queue, id)).toMatchObject({ state: "cancelled", attempt: 1, attempts_log: [{ attempt: 1, outcome: "cancelled" }] });
+      expect(await client.job(queue, id)).toMatchObject({
+        state: "cancelled",
+        attempt: 1,
+        attempts_log: [{ attempt: 1, outcome: "cancelled" }],
+      });
     }
     expect(handler.received).toHaveLength(1);
   });
@@ -65,7 +73,8 @@ describe("two nodes on one database", () => {
     const settings = { DATABASE_URL: database.url, TIDEMILL_NODE_LEASE_SECONDS: "2" };
     const hanging = await stage.handler("hang");
     const full = await stage.node({ ...settings, TIDEMILL_CALLBACKS_IN_FLIGHT: "2" });
-    for (const name of ["first", "second"]) await full.client.enqueue(await full.client.queue(name, hanging.url, { callback_timeout: 900 }));
+    for (const name of ["first", "second"])
+      await full.client.enqueue(await full.client.queue(name, hanging.url, { callback_timeout: 900 }));
     await until(() => hanging.open === 2, "the node to be full");
     const handler = await stage.handler();
     const queue = await full.client.queue("mails", handler.url);

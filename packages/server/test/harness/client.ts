@@ -1,5 +1,5 @@
-import type { Reply } from "./service.ts";
 import { KEY } from "./process.ts";
+import type { Reply } from "./service.ts";
 
 /** A request that takes longer has hung. */
 const HUNG_MS = 20_000;

@@ -27,11 +27,17 @@ export async function hasPostgres(dataDir: string): Promise<boolean> {
 }
 
 /** The directory of the socket of a data directory's PostgreSQL. */
-const socketsOf = (dataDir: string): string => (JSON.parse(readFileSync(path.join(dataDir, "postgres.json"), "utf8")) as { sockets: string }).sockets;
+const socketsOf = (dataDir: string): string =>
+  (JSON.parse(readFileSync(path.join(dataDir, "postgres.json"), "utf8")) as { sockets: string }).sockets;
 
 /** Rows of one statement in the embedded PostgreSQL of a data directory. */
 export async function ask<Row extends pg.QueryResultRow>(dataDir: string, text: string, values: unknown[] = []): Promise<Row[]> {
-  const client = new pg.Client({ host: socketsOf(dataDir), user: "tidemill", database: "tidemill", options: "-c search_path=tidemill -c timezone=UTC" });
+  const client = new pg.Client({
+    host: socketsOf(dataDir),
+    user: "tidemill",
+    database: "tidemill",
+    options: "-c search_path=tidemill -c timezone=UTC",
+  });
   client.on("error", () => {});
   await client.connect();
   try {

@@ -28,16 +28,16 @@ export async function laneOf(service: Service, queue: string): Promise<LaneKey> 
 /** The UUID under which the database knows a job. */
 export const uuidOfJob = (job: { id: string }): JobId => readJobId(job.id) as JobId;
 
-/** A workspace with one queue that nobody serves, straight in the database. */
-export async function putLane(database: TestDatabase, { retentionDays = 365 as number | null } = {}): Promise<LaneKey> {
+/** A workspace with one queue, straight in the database; a paused one is left alone by nodes that run there. */
+export async function putLane(database: TestDatabase, { retentionDays = 365 as number | null, paused = false } = {}): Promise<LaneKey> {
   const [workspace] = await database.query<{ id: WorkspaceId }>(
     "insert into workspace (id, name, plan, retention_days) values (gen_random_uuid(), 'Test', 'enterprise', $1) returning id",
     [retentionDays],
   );
   const [queue] = await database.query<{ id: string }>(
-    `insert into queue (workspace_id, name, callback_url, callback_secret)
-     values ($1, 'emails', 'http://127.0.0.1:9/callback', 'cbs_') returning id`,
-    [workspace?.id],
+    `insert into queue (workspace_id, name, callback_url, callback_secret, paused)
+     values ($1, 'emails', 'http://127.0.0.1:9/callback', 'cbs_', $2) returning id`,
+    [workspace?.id, paused],
   );
   return { workspaceId: workspace?.id as WorkspaceId, laneId: Number(queue?.id) as LaneId };
 }

@@ -5,10 +5,10 @@ import { test as base, inject } from "vitest";
 import { Client } from "./client.ts";
 import { Cluster, isRunning, postmasterOf } from "./cluster.ts";
 import { TestDatabase } from "./database.ts";
+import { Wire } from "./database-wire.ts";
 import { type Answers, Handler } from "./handler.ts";
 import { type Ending, NodeProcess, Program, type RunAs, type Settings } from "./process.ts";
 import { until } from "./service.ts";
-import { Wire } from "./database-wire.ts";
 
 /** Where a test sets up real processes, databases and handlers; what it set up is gone after it. */
 export class Stage {

@@ -93,7 +93,7 @@ describe("the jobs of a queue go", () => {
     const seed = fc.record({ priority: fc.integer({ min: -2, max: 2 }), dueAgo: fc.integer({ min: 0, max: 3 }) });
     await fc.assert(
       fc.asyncProperty(fc.array(seed, { minLength: 1, maxLength: 15 }), fc.integer({ min: 2, max: 20 }), async (seeds, take) => {
-        const lane = await putLane(database);
+        const lane = await putLane(database, { paused: true });
         for (const [index, { priority, dueAgo }] of seeds.entries()) {
           const [id] = await putJobs(database, lane, { state: "waiting", priority, runAt: `moment() - ${dueAgo} * interval '1 second'` });
           await database.query("update job set payload = $1 where id = $2", [String(index), id]);
