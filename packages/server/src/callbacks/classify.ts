@@ -50,7 +50,7 @@ function excerptOf(body: Buffer | null): string {
     .toString("utf8")
     .trim();
   if (text === "") return ".";
-  return `: ${text.length > EXCERPT_CHARACTERS ? `${text.slice(0, EXCERPT_CHARACTERS)}…` : text}`;
+  return `: ${text.length > EXCERPT_CHARACTERS ? `${text.slice(0, EXCERPT_CHARACTERS).toWellFormed()}…` : text}`;
 }
 
 /** `Retry-After` in seconds from now: a number of seconds, or an HTTP date. */

@@ -106,6 +106,12 @@ describe("a refusal is a failed attempt and retried", () => {
     expect(record.last_error.message.length).toBeLessThan(300);
   });
 
+  test("with what the handler said, cut between characters and not within one", async ({ service }) => {
+    const { record } = await recordAfter(service, { status: 500, body: `x${"🌊".repeat(300)}` }, "delayed");
+    expect(record.last_error.message).toContain("x🌊🌊");
+    expect(record.last_error.message.isWellFormed()).toBe(true);
+  });
+
   test("and last_error is the latest one, also once a later attempt succeeds", async ({ service }) => {
     const handler = await service.handler({ answers: [500, 404, 200] });
     const job = await service.enqueue({ queue: handler.queue });
