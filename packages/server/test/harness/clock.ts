@@ -20,7 +20,9 @@ export class FrozenClock extends DatabaseClock {
   /** @param at milliseconds since 1970 */
   async set(at: number): Promise<void> {
     this.#ms = at;
-    await this.#database.query("with gone as (delete from frozen_moment) insert into frozen_moment values ($1)", [new Date(at).toISOString()]);
+    await this.#database.query("with gone as (delete from frozen_moment) insert into frozen_moment values ($1)", [
+      new Date(at).toISOString(),
+    ]);
   }
 
   async advance(seconds: number): Promise<void> {

@@ -80,7 +80,13 @@ export class Handler {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const raw = Buffer.concat(chunks).toString("utf8");
-    const received = { path: request.url ?? "", headers: request.headers, raw, body: JSON.parse(raw) as Received["body"], at: performance.now() };
+    const received = {
+      path: request.url ?? "",
+      headers: request.headers,
+      raw,
+      body: JSON.parse(raw) as Received["body"],
+      at: performance.now(),
+    };
     this.received.push(received);
     const answer = await this.#next(received);
     if (answer === "reset") {
@@ -111,6 +117,8 @@ export class Handler {
 export function isSigned({ headers, raw }: Received, secret: string): boolean {
   const id = headers["x-service-job-id"];
   const timestamp = headers["x-service-timestamp"];
-  const expected = createHmac("sha256", secret).update(`${String(id)}.${String(timestamp)}.${raw}`).digest("base64");
+  const expected = createHmac("sha256", secret)
+    .update(`${String(id)}.${String(timestamp)}.${raw}`)
+    .digest("base64");
   return headers["x-service-signature"] === `v1,${expected}`;
 }

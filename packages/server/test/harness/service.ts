@@ -70,7 +70,13 @@ export class Service {
   }
 
   /** A handler with a queue that calls it. */
-  async handler({ answers = 200, ...settings }: { answers?: Answers; [setting: string]: unknown } = {}): Promise<Handler & { queue: string; secret: string }> {
+  async handler({
+    answers = 200,
+    ...settings
+  }: {
+    answers?: Answers;
+    [setting: string]: unknown;
+  } = {}): Promise<Handler & { queue: string; secret: string }> {
     const handler = await Handler.listen(answers);
     this.#handlers.push(handler);
     const name = `queue-${++this.#queues}`;
@@ -118,12 +124,17 @@ export class Service {
   }
 
   async #count(states: string): Promise<number> {
-    const found = await this.database.query<{ n: number }>(`select count(*)::int as n from job where workspace_id = ${this.#uuid} and state in (${states})`, [this.key]);
+    const found = await this.database.query<{ n: number }>(
+      `select count(*)::int as n from job where workspace_id = ${this.#uuid} and state in (${states})`,
+      [this.key],
+    );
     return found[0]?.n ?? 0;
   }
 
   async #countDue(): Promise<number> {
-    const found = await this.database.query<{ n: number }>("select count(*)::int as n from job where state = 'delayed' and run_at <= moment()");
+    const found = await this.database.query<{ n: number }>(
+      "select count(*)::int as n from job where state = 'delayed' and run_at <= moment()",
+    );
     return found[0]?.n ?? 0;
   }
 
@@ -154,11 +165,18 @@ export async function startTestNode(database: TestDatabase, clock: FrozenClock, 
 }
 
 /** Makes a workspace directly in the node's database. */
-export async function newWorkspace(database: TestDatabase, plan: "free" | "pro" | "team" | "enterprise" = "enterprise"): Promise<{ id: string; key: string }> {
+export async function newWorkspace(
+  database: TestDatabase,
+  plan: "free" | "pro" | "team" | "enterprise" = "enterprise",
+): Promise<{ id: string; key: string }> {
   const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DATABASE_CONNECTIONS: "4" });
   const databases = await openDatabases(config, "guest", new Events().emit);
   try {
-    return await createWorkspace(databases.api, { ids: new UuidSource(new FrozenIdClock(), systemRandom), random: systemRandom }, { name: "Test", plan });
+    return await createWorkspace(
+      databases.api,
+      { ids: new UuidSource(new FrozenIdClock(), systemRandom), random: systemRandom },
+      { name: "Test", plan },
+    );
   } finally {
     await databases.close();
   }
@@ -196,4 +214,3 @@ export const test = base
     onCleanup(() => service.close());
     return service;
   });
-

@@ -64,12 +64,10 @@ describe("the raw member", () => {
     expect(parse(body)).toEqual(expected);
   });
 
-  test.each([
-    '{"x":{"payload":1}}',
-    '[[{"payload":1}]]',
-    '{"jobs":[{"x":{"payload":1}},[{"payload":1}]]}',
-    '"payload"',
-  ])("is nowhere deeper: %s", (body) => expect(parse(body)).toEqual(JSON.parse(body)));
+  test.each(['{"x":{"payload":1}}', '[[{"payload":1}]]', '{"jobs":[{"x":{"payload":1}},[{"payload":1}]]}', '"payload"'])(
+    "is nowhere deeper: %s",
+    (body) => expect(parse(body)).toEqual(JSON.parse(body)),
+  );
 
   test("can be another member, or none", () => {
     expect(parse('{"input":1.0,"payload":1.0}', "input")).toEqual({ input: raw("1.0"), payload: 1 });
@@ -179,8 +177,7 @@ describe("for any body", () => {
     fc.assert(
       fc.property(broken, fc.constantFrom("payload", null), (body, rawMember) => {
         const expected = attempt(() => JSON.parse(body));
-        if (expected instanceof SyntaxError)
-          expect(refusal(body, rawMember).message).toMatch(/(unexpected .+|early) at line \d/);
+        if (expected instanceof SyntaxError) expect(refusal(body, rawMember).message).toMatch(/(unexpected .+|early) at line \d/);
         else if (rawMember === null) expect(parse(body, null)).toEqual(expected);
         else expect(parse(body)).toBeDefined();
       }),

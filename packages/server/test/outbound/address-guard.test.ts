@@ -5,20 +5,13 @@ import fc from "fast-check";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readAddressRange, readConfig } from "#kernel";
-import {
-  BlockedAddressError,
-  createAddressGuard,
-  literalAddress,
-} from "../../src/outbound/address-guard.ts";
+import { BlockedAddressError, createAddressGuard, literalAddress } from "../../src/outbound/address-guard.ts";
 
 const strict = createAddressGuard({ allowLoopback: false, allowed: [] });
 const guardWith = (...allowed: string[]) => createAddressGuard({ allowLoopback: false, allowed });
 
 test.each([
-  [
-    "IPv4",
-    "8.8.8.8 1.1.1.1 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 128.0.0.0 169.253.255.255 172.15.255.255",
-  ],
+  ["IPv4", "8.8.8.8 1.1.1.1 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 128.0.0.0 169.253.255.255 172.15.255.255"],
   ["IPv4", "172.32.0.0 192.0.1.0 192.167.255.255 198.17.255.255 198.20.0.0 223.255.255.255"],
   ["IPv6", "2606:4700::1111 2001:4860:4860::8888 2001:200::1 2003::1 3ffe::1 2a00:1450::1"],
   ["mapped", "::ffff:8.8.8.8 ::FFFF:808:808 0:0:0:0:0:ffff:8.8.8.8"],
@@ -100,10 +93,8 @@ test.each([
 ])("the list %j", (text, expected) => expect(readConfig({ TIDEMILL_ALLOW_ADDRESSES: text }).allowAddresses).toEqual(expected));
 
 test("a list entry that is neither address nor range is named", () => {
-  const bad =
-    "localhost 10.0.0.0/33 ::/129 10.0.0.0/ 10.0.0.0/8/8 10.0.0.0/-1 10.0.0.0/0x8 10.0.0/8 fe80::1%eth0 10.0.0.0/8;::1";
-  for (const entry of bad.split(" "))
-    expect(() => readAddressRange(entry)).toThrow(`"${entry}" is neither`);
+  const bad = "localhost 10.0.0.0/33 ::/129 10.0.0.0/ 10.0.0.0/8/8 10.0.0.0/-1 10.0.0.0/0x8 10.0.0/8 fe80::1%eth0 10.0.0.0/8;::1";
+  for (const entry of bad.split(" ")) expect(() => readAddressRange(entry)).toThrow(`"${entry}" is neither`);
 });
 
 test.each([
@@ -129,9 +120,7 @@ describe("connecting", () => {
   const resolved: string[] = [];
   const guard = createAddressGuard({ allowLoopback: true, allowed: [] }, (hostname, _options, callback) => {
     resolved.push(hostname);
-    const addresses = names[hostname]?.map(
-      (address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 }),
-    );
+    const addresses = names[hostname]?.map((address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 }));
     if (addresses) callback(null, addresses);
     else callback(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }), []);
   });
