@@ -31,10 +31,10 @@ export function classify(response: Response, nowMs: number): Answer {
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
 
-/** A JSON body of at most 64 KiB, as it came. */
+/** A JSON body of at most 64 KiB, as it came; one that says it is something else is none. */
 function resultOf(headers: Record<string, unknown>, body: Buffer | null): string | null {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
-  if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? ""))) return null;
+  if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
     JSON.parse(text);

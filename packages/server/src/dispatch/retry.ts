@@ -1,4 +1,4 @@
-import type { AttemptError, LastError } from "@tidemill/contract";
+import { type AttemptError, type LastError, LIMITS } from "@tidemill/contract";
 import type { Claim } from "./claim.ts";
 
 /** How somebody answered an attempt. */
@@ -39,10 +39,11 @@ export function judge(answer: Answer, claim: Pick<Claim, "attempt" | "attempts" 
   const counted = claim.attempt - claim.spared;
   const forGood = answer.kind === "refused" && answer.forGood;
   if (forGood || counted >= claim.attempts) return { kind: "fail", error };
-  const notBeforeMs = answer.kind === "refused" ? (answer.retryAfterSeconds ?? 0) * 1000 : 0;
+  const notBeforeSeconds = answer.kind === "refused" ? (answer.retryAfterSeconds ?? 0) : 0;
+  const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   return {
     kind: "retry",
-    waitMs: Math.min(Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs), MOST_WAIT_MS),
+    waitMs: Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs),
     error,
   };
 }

@@ -58,10 +58,17 @@ export class Settler {
     return settlements.map(() => undefined);
   }
 
-  /** What the database refuses is written one by one, so that a bad one keeps none of its neighbours from being settled. */
+  /**
+   * What the database refuses is written one by one, so that a bad one keeps none of its neighbours from being settled. The bad
+   * one itself goes to the dead-letter queue: left alone it would stay claimed as long as this node lives.
+   */
   async #writeApart(settlements: Settlement[], error: unknown): Promise<undefined[]> {
+    const [first] = settlements;
     if (settlements.length > 1) for (const one of settlements) await this.#write([one]);
-    else this.#emit("settle_failed", { jobId: settlements[0]?.claim.id, error });
+    else if (first && first.verdict !== UNSTORABLE) {
+      this.#emit("settle_failed", { jobId: first.claim.id, error });
+      await this.#write([{ claim: first.claim, verdict: UNSTORABLE, entry: logEntry(entryOf(first.claim, UNSTORABLE, 0)) }]);
+    }
     return settlements.map(() => undefined);
   }
 
@@ -80,6 +87,11 @@ export class Settler {
     if (lost > 0) this.#emit("settle_lost_race", { count: lost });
   }
 }
+
+const UNSTORABLE: Verdict = {
+  kind: "fail",
+  error: { code: "NODE_LOST", message: "The node could not store the outcome of the attempt.", status: null },
+};
 
 const isAway = (error: unknown): boolean => error instanceof ProblemError && error.code === "UNAVAILABLE";
 

@@ -8,13 +8,17 @@ export const foldTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
     db,
     sql`
-      with old as (
+      with crowded as (
+        select workspace_id, lane_id, date_trunc('day', at) as day from tally where at < moment() - interval '2 minutes'
+        group by 1, 2, 3 having count(*) > 1 limit 1000
+      ), old as (
         delete from tally where ctid = any(array(
-          select ctid from tally where at < moment() - interval '2 minutes' and at <> date_trunc('day', at)
-          limit 10000 for update skip locked))
+          select t.ctid from tally t join crowded c on t.workspace_id = c.workspace_id and t.lane_id = c.lane_id
+            and t.at >= c.day and t.at < c.day + interval '1 day' and t.at < moment() - interval '2 minutes'
+          for update of t skip locked))
         returning *
       )
       insert into tally (workspace_id, lane_id, at, completed, failed, cancelled, rejected)
-      select workspace_id, lane_id, date_trunc('day', at), sum(completed), sum(failed), sum(cancelled), sum(rejected)
+      select workspace_id, lane_id, max(at), sum(completed), sum(failed), sum(cancelled), sum(rejected)
       from old group by workspace_id, lane_id, date_trunc('day', at)`,
   );

@@ -12,6 +12,8 @@ export const keepPartitions = (database: Database, emit: EmitEvent): Promise<voi
     await rows(tx, sql`select pg_advisory_xact_lock(7305512011)`);
     await rows(tx, sql`set local timezone = 'UTC'`);
     await makeAhead(tx);
+    // Months that passed while nobody looked were never made: what expired in them stands in the default partition.
+    await rows(tx, sql`delete from job_history_later where expires_at <= moment()`);
     const dropped = await rows<{ name: string }>(tx, sql`select drop_history_partitions(moment()::date) as name`);
     if (dropped.length > 0) emit("history_dropped", { partitions: dropped.map(({ name }) => name) });
   });

@@ -60,28 +60,19 @@ export class Database implements Db {
   }
 
   async query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> {
-    try {
-      return await this.#pool.query(statement);
-    } catch (error) {
-      throw translate(error);
-    }
+    return this.#pool.query(statement).catch(refuse);
   }
 
   /** Runs `work` in one transaction, undone when it throws. */
   async transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
-    let client: pg.PoolClient;
-    try {
-      client = await this.#pool.connect();
-    } catch (error) {
-      throw translate(error);
-    }
+    const client = await this.#pool.connect().catch(refuse);
     // Without a listener a connection that breaks between two statements would end the process.
     const broken = () => {};
     client.on("error", broken);
     try {
-      await client.query("begin");
-      const result = await work(client);
-      await client.query("commit");
+      await client.query("begin").catch(refuse);
+      const result = await work({ query: (statement) => client.query(statement).catch(refuse) });
+      await client.query("commit").catch(refuse);
       client.release();
       return result;
     } catch (error) {
@@ -90,7 +81,7 @@ export class Database implements Db {
         () => client.release(),
         () => client.release(true),
       );
-      throw translate(error);
+      throw error;
     } finally {
       client.off("error", broken);
     }
@@ -111,15 +102,16 @@ const UNIQUE_VIOLATION = "23505";
 /** Whether an error is a row that exists already. */
 export const isUniqueViolation = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION;
 
-/** What is not the server's own word about a statement is a broken or absent connection. */
-function translate(error: unknown): unknown {
-  if (error instanceof pg.DatabaseError) {
-    return AWAY.test(error.code ?? "") ? Object.assign(unavailable("The database is away."), { cause: error }) : error;
-  }
-  return isConnectionFault(error) ? Object.assign(unavailable("The database is away."), { cause: error }) : error;
+/**
+ * What pg rejects with, as callers know it. What is not the server's own word about a statement is a broken or absent
+ * connection.
+ */
+function refuse(error: unknown): never {
+  const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") : isConnectionFault(error);
+  throw away ? Object.assign(unavailable("The database is away."), { cause: error }) : error;
 }
 
-/** pg's own errors carry no code for a connection that ended or a time-out, so what is left over after ours counts as one. */
+/** pg's own errors carry no code for a connection that ended or a time-out; a mistake of ours would be a TypeError, say. */
 function isConnectionFault(error: unknown): boolean {
-  return error instanceof Error && error.name === "Error";
+  return error instanceof Error && (error.name === "Error" || error instanceof AggregateError);
 }
