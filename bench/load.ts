@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { onMessages } from "./framing.ts";
 
 /** A request as it goes over the wire, and how many connections repeat it for how long. */
 export interface Load {
@@ -39,34 +40,16 @@ function repeat(port: number, request: Buffer, endMs: number, counts: { requests
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, "127.0.0.1", () => socket.write(request));
     socket.setNoDelay(true);
-    let pending = 0;
-    let head = "";
     socket.on("error", reject);
-    socket.on("data", (chunk: Buffer) => {
-      let rest = chunk;
-      while (rest.length > 0) {
-        if (pending === 0) {
-          head += rest.toString("latin1");
-          const end = head.indexOf("\r\n\r\n");
-          if (end === -1) return;
-          if (head.charCodeAt(9) !== 0x32) counts.failures += 1;
-          pending = Number(/content-length: (\d+)/i.exec(head)?.[1]);
-          const inBody = head.length - end - 4;
-          rest = rest.subarray(rest.length - inBody);
-          head = "";
-        }
-        const taken = Math.min(pending, rest.length);
-        pending -= taken;
-        rest = rest.subarray(taken);
-        if (pending > 0) return;
-        counts.requests += 1;
-        if (performance.now() >= endMs) {
-          socket.end();
-          resolve();
-          return;
-        }
+    onMessages(socket, (head) => {
+      counts.requests += 1;
+      if (!head.startsWith("HTTP/1.1 2")) counts.failures += 1;
+      if (performance.now() < endMs) {
         socket.write(request);
+        return;
       }
+      socket.end();
+      resolve();
     });
   });
 }

@@ -4,6 +4,9 @@ import { fail } from "./fail.ts";
 /** Ctrl-C, a supervisor's word, a terminal that is closed. */
 const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** A Ctrl-C reaches us twice when npm runs us: from the terminal, and passed on by npm. */
+const ECHO_MS = 250;
+
 /** Starts a node and keeps it until a signal ends it, also one that comes during the start. A second signal ends it at once. */
 export async function up(): Promise<void> {
   const startedMs = performance.now();
@@ -12,10 +15,13 @@ export async function up(): Promise<void> {
   const starting = startNode(readConfig(process.env));
   starting.catch(fail);
 
-  let signals = 0;
+  let endingSinceMs: number | null = null;
   const end = async (signal: NodeJS.Signals) => {
-    signals += 1;
-    if (signals > 1) process.exit(1);
+    if (endingSinceMs !== null) {
+      if (performance.now() - endingSinceMs > ECHO_MS) process.exit(1);
+      return;
+    }
+    endingSinceMs = performance.now();
     process.stdout.write(`\n  ${signal}: finishing what is under way. Again to end at once.\n`);
     await starting.then((node) => node.stop()).catch(fail);
     process.exit(0);
