@@ -49,6 +49,8 @@ create index job_claimable on job (workspace_id, lane_id, priority desc, run_at,
 create index job_due on job (run_at) where state = 'delayed';
 create index job_active on job (node_id) where state = 'active';
 create index job_failed on job (workspace_id, id desc) where state = 'failed';
+-- What neither waits nor is under way, so that a few of them are found among a million that wait.
+create index job_parked on job (workspace_id, lane_id, id desc) where state in ('delayed', 'pending_approval', 'failed');
 create index job_tag on job (workspace_id, lane_id, tag, id) where tag is not null;
 
 -- Finished jobs, partitioned by the month in which they expire: retention drops partitions and deletes nothing.
@@ -90,6 +92,7 @@ create table tally (
   rejected     integer not null default 0
 );
 create index tally_lane on tally (workspace_id, lane_id, at);
+create index tally_at on tally (at);
 
 -- Every job that a caller may see, live or in history.
 create view job_record as

@@ -1,6 +1,6 @@
 import { findLanesWithWorkAcrossWorkspaces, forgetNodes, type LaneKey, rescueAcrossWorkspaces } from "#dispatch";
 import type { Config, Database, EmitEvent, LoopOptions } from "#kernel";
-import { foldTallyAcrossWorkspaces, keepPartitions, sweepDeletedQueuesAcrossWorkspaces } from "#retention";
+import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces, keepPartitions, sweepDeletedQueuesAcrossWorkspaces } from "#retention";
 
 export interface BackgroundWork {
   readonly config: Config;
@@ -20,6 +20,7 @@ export const backgroundLoops = ({ config, engine, emit, onFound, onWaiting }: Ba
   { name: "rescue", everyMs: (config.nodeLeaseSeconds * 1000) / 3, pass: () => rescueAcrossWorkspaces(engine, emit, onWaiting) },
   { name: "sweep-queues", everyMs: 15_000, pass: () => sweepDeletedQueuesAcrossWorkspaces(engine) },
   { name: "fold-tally", everyMs: 30_000, pass: () => foldTallyAcrossWorkspaces(engine) },
+  { name: "forget-tally", everyMs: HOUR_MS, pass: () => forgetTallyAcrossWorkspaces(engine) },
   { name: "forget-nodes", everyMs: HOUR_MS, pass: () => forgetNodes(engine) },
   { name: "partitions", everyMs: HOUR_MS, pass: () => keepPartitions(engine, emit) },
 ];

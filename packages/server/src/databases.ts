@@ -1,7 +1,8 @@
 import { type Config, type Connection, Database, type EmitEvent, rows, sql } from "#kernel";
 
-/** The engine's share of a node's connections; one more listens. */
+/** The engine's share of a node's connections; one more renews the lease, and one listens. */
 const ENGINE_CONNECTIONS = 5;
+const LEASE_CONNECTIONS = 1;
 const LISTENING = 1;
 
 export interface OpenDatabases {
@@ -10,6 +11,8 @@ export interface OpenDatabases {
   readonly api: Database;
   /** For the loops and the dispatcher: a flood of requests must not keep them from settling. */
   readonly engine: Database;
+  /** For the lease alone: a renewal that waits in line costs the node all that it has under way. */
+  readonly lease: Database;
   close(): Promise<void>;
 }
 
@@ -35,9 +38,10 @@ export async function openDatabases(config: Config, as: "owner" | "guest", emit:
   const open = (size: number) => new Database({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
   const engineSize = Math.min(ENGINE_CONNECTIONS, Math.floor(config.databaseConnections / 2));
   const engine = open(engineSize);
-  const api = open(Math.max(1, config.databaseConnections - engineSize - LISTENING));
+  const lease = open(LEASE_CONNECTIONS);
+  const api = open(Math.max(1, config.databaseConnections - engineSize - LEASE_CONNECTIONS - LISTENING));
   const close = async () => {
-    await Promise.all([api.close(), engine.close()]);
+    await Promise.all([api.close(), engine.close(), lease.close()]);
     await embedded?.stop();
   };
   try {
@@ -46,7 +50,7 @@ export async function openDatabases(config: Config, as: "owner" | "guest", emit:
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, engine, close };
+  return { connection, api, engine, lease, close };
 }
 
 /** The first word of whoever refused: a name with several addresses fails with one error for each. */

@@ -70,6 +70,7 @@ export interface Node {
 /** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
 const GIVE_UP_SECONDS = 5;
 const IDLE_LOOK_MS = 50;
+const UNFINISHED_MS = 1_000;
 const CUT_EVERY_MS = 20;
 
 /** What a test gives in place of the machine's own. */
@@ -101,8 +102,12 @@ export async function startNode(
 
   try {
     await migrate(databases.connection, emit);
+    // Before anything finishes: what has gone to the default partition must move when its month is made.
+    await tolerate(
+      () => keepPartitions(engine, emit),
+      (error) => emit("partitions_failed", { error }),
+    );
     const maker = { ids, random };
-    await keepPartitions(engine, emit);
 
     const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
     const sender = new Sender(guard);
@@ -117,7 +122,7 @@ export async function startNode(
     };
 
     const lease: NodeLease = new NodeLease({
-      db: engine,
+      db: databases.lease,
       clock,
       random,
       emit,
@@ -168,7 +173,7 @@ export async function startNode(
       findPrincipal: finder(new PrincipalFinder(apiDatabase, clock, config.bootstrapKey)),
       operatorToken: config.adminToken,
     };
-    const api = createApi(authenticator, emit, random);
+    const api = createApi(authenticator, emit, random, () => serving);
     await mountPublic(api, {
       version: VERSION,
       database: apiDatabase,
@@ -252,9 +257,17 @@ async function listen(api: Api, host: string, port: number): Promise<string> {
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
 }
 
-/** Ends connections as they become idle: a client that keeps its own alive must not hold a stopping node. */
+/**
+ * Ends connections as they become idle, and after a moment those whose request does not come to its end: a client must not hold
+ * a stopping node. What has come whole is answered.
+ */
 async function closeGently(api: Api): Promise<void> {
-  const timer = setInterval(() => api.server.closeIdleConnections(), IDLE_LOOK_MS);
+  const startedMs = performance.now();
+  const timer = setInterval(() => {
+    const late = performance.now() - startedMs > UNFINISHED_MS;
+    if (late && api.underWay.size === 0) api.server.closeAllConnections();
+    else api.server.closeIdleConnections();
+  }, IDLE_LOOK_MS);
   await api.close().finally(() => clearInterval(timer));
 }
 

@@ -37,11 +37,16 @@ function resultOf(headers: Record<string, unknown>, body: Buffer | null): string
   if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    JSON.parse(text);
-    return text.trim();
+    return isShallow(JSON.parse(text), LIMITS.jsonDepth) ? text.trim() : null;
   } catch {
     return null;
   }
+}
+
+/** Whether a value is nested no deeper than `levels`. */
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }
 
 function excerptOf(body: Buffer | null): string {

@@ -33,7 +33,7 @@ export const listFailed = (
       order by j.id desc limit ${most}`,
   );
 
-/** Leans on job_failed. */
+/** Leans on job_parked. */
 export const retryFailed = (
   db: Db,
   { workspaceId, laneId, filter }: DeadLetterQuery,
@@ -44,14 +44,14 @@ export const retryFailed = (
     db,
     sql`
       with picked as (
-        select workspace_id, lane_id, id from job
-        where workspace_id = ${workspaceId} and state = 'failed' and (${laneId}::bigint is null or lane_id = ${laneId})
-          and finished_at <= ${until}::timestamptz
-          and exists (select from queue q where q.workspace_id = job.workspace_id and q.id = job.lane_id and q.deleted_at is null) and (${filter.tag}::text is null or tag = ${filter.tag})
-          and (${filter.error}::text is null or error_code = ${filter.error})
-          and (${filter.failed_before}::timestamptz is null or finished_at < ${filter.failed_before})
-          and (${filter.failed_after}::timestamptz is null or finished_at >= ${filter.failed_after})
-        order by id desc limit ${most} for update skip locked
+        select j.workspace_id, j.lane_id, j.id
+        from queue q join job j on j.workspace_id = q.workspace_id and j.lane_id = q.id and j.state = 'failed'
+        where q.workspace_id = ${workspaceId} and q.deleted_at is null and (${laneId}::bigint is null or q.id = ${laneId})
+          and j.finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or j.tag = ${filter.tag})
+          and (${filter.error}::text is null or j.error_code = ${filter.error})
+          and (${filter.failed_before}::timestamptz is null or j.finished_at < ${filter.failed_before})
+          and (${filter.failed_after}::timestamptz is null or j.finished_at >= ${filter.failed_after})
+        limit ${most} for update of j skip locked
       ), moved as (
         update job j set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
         from picked where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id
@@ -60,7 +60,7 @@ export const retryFailed = (
       select lane_id, count(*) as jobs from moved group by lane_id`,
   );
 
-/** Leans on job_failed. */
+/** Leans on job_parked. */
 export const purgeFailed = async (
   db: Db,
   { workspaceId, laneId, filter }: DeadLetterQuery,
@@ -72,12 +72,12 @@ export const purgeFailed = async (
       db,
       sql`
         with picked as (
-          select workspace_id, lane_id, id from job
-          where workspace_id = ${workspaceId} and state = 'failed' and (${laneId}::bigint is null or lane_id = ${laneId})
-            and finished_at <= ${until}::timestamptz
-          and exists (select from queue q where q.workspace_id = job.workspace_id and q.id = job.lane_id and q.deleted_at is null) and (${filter.tag}::text is null or tag = ${filter.tag})
-            and (${filter.error}::text is null or error_code = ${filter.error})
-          order by id desc limit ${most} for update skip locked
+          select j.workspace_id, j.lane_id, j.id
+          from queue q join job j on j.workspace_id = q.workspace_id and j.lane_id = q.id and j.state = 'failed'
+          where q.workspace_id = ${workspaceId} and q.deleted_at is null and (${laneId}::bigint is null or q.id = ${laneId})
+            and j.finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or j.tag = ${filter.tag})
+            and (${filter.error}::text is null or j.error_code = ${filter.error})
+          limit ${most} for update of j skip locked
         ), gone as (
           delete from job j using picked
           where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id

@@ -2,12 +2,13 @@ import type { Outlet, StartedJob } from "#jobs";
 import type { Clock, Db, EmitEvent, JobId, Random } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
+import { Doubt } from "./doubt.ts";
 import { Lanes, MOST_LANES_A_CLAIM } from "./lanes.ts";
 import type { NodeLease } from "./node-lease.ts";
 import { Recalls } from "./recalls.ts";
 import { type Answer, judge, type Verdict } from "./retry.ts";
 import type { Settler } from "./settle.ts";
-import { claimAcrossWorkspaces } from "./store.ts";
+import { claimAcrossWorkspaces, findHeldAcrossWorkspaces } from "./store.ts";
 
 /** An attempt under way. One that is aborted answers `withdrawn`. */
 export interface Attempt {
@@ -54,6 +55,9 @@ export class Dispatcher implements Outlet {
   readonly #flights = new Map<JobId, Flight>();
   readonly #recalls = new Recalls();
   #claiming = false;
+  /** Jobs that are being written straight through now, with what had been recalled when their write was sent. */
+  readonly #expected = new Map<JobId, number>();
+  readonly #doubt = new Doubt();
   #again = false;
   #draining = false;
   #ticker: NodeJS.Timeout | undefined;
@@ -73,14 +77,14 @@ export class Dispatcher implements Outlet {
     return this.#draining ? null : this.#options.lease.heldBy;
   }
 
-  hasRoom(): boolean {
+  room(): number {
     // Straight through pays while the node is far from full; past that, the order of claims decides.
-    return this.#lanes.inFlight < this.#options.capacity / 8;
+    return this.nodeId === null ? 0 : Math.floor(this.#options.capacity / 8) - this.#lanes.inFlight;
   }
 
   take(jobs: StartedJob[]): void {
     for (const { workspaceId, nodeId, inserted, input } of jobs) {
-      this.#startIfStillHeld(this.#recalls.now, {
+      this.#startIfStillHeld(this.#expected.get(input.id) ?? this.#recalls.now, {
         workspaceId,
         laneId: inserted.laneId,
         id: input.id,
@@ -95,6 +99,18 @@ export class Dispatcher implements Outlet {
         startedAt: inserted.createdAt,
         revision: inserted.revision,
       });
+    }
+  }
+
+  async expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result> {
+    for (const id of ids) this.#expected.set(id, this.#recalls.now);
+    try {
+      return await write();
+    } catch (error) {
+      if (ids.length > 0) this.#doubt.raise(this.#options.clock.elapsedMs());
+      throw error;
+    } finally {
+      for (const id of ids) this.#expected.delete(id);
     }
   }
 
@@ -165,6 +181,7 @@ export class Dispatcher implements Outlet {
       } while (this.#again && !this.#draining);
     } catch (error) {
       this.#options.emit("claim_failed", { error });
+      this.#doubt.raise(this.#options.clock.elapsedMs());
       clearTimeout(this.#retryTimer);
       this.#retryTimer = setTimeout(() => this.#claimSoon(), PAUSE_AFTER_FAILURE_MS);
     } finally {
@@ -176,6 +193,7 @@ export class Dispatcher implements Outlet {
   /** One claim over all lanes that have room and work. Answers whether another may bring more. */
   async #claimOnce(): Promise<boolean> {
     const nodeId = this.nodeId;
+    if (nodeId !== null && this.#doubt.isDue(this.#options.clock.elapsedMs())) await this.#giveBackUnknown(nodeId);
     const shares = nodeId === null ? [] : this.#lanes.shares(this.#options.clock.elapsedMs());
     if (nodeId === null || shares.length === 0) return false;
     const sent = this.#recalls.now;
@@ -197,9 +215,18 @@ export class Dispatcher implements Outlet {
     return claimed.length > 0 || shares.length === MOST_LANES_A_CLAIM;
   }
 
-  /** Much can happen while a claim is under way: a cancel (I4), a lost lease (I3), a drain. Then the job goes back unstarted. */
+  /** No claim is under way meanwhile; what is known is asked after the answer, so that nothing known is given back. */
+  async #giveBackUnknown(nodeId: number): Promise<void> {
+    const { db, settler } = this.#options;
+    const held = await findHeldAcrossWorkspaces(db, nodeId);
+    const unknown = held.filter(({ id }) => !this.#flights.has(id) && !settler.isSettling(id) && !this.#expected.has(id));
+    for (const claim of unknown) this.#settle(claim, { kind: "giveBack" }, 0);
+  }
+
+  /** Much can happen while a claim is under way: a cancel (I4), a lost lease (I3). Then the job goes back unstarted. */
   #startIfStillHeld(sent: number, claim: Claim): void {
-    if (this.nodeId === claim.nodeId && !this.#recalls.holds(claim, sent)) this.#start(claim);
+    const held = this.#options.lease.heldBy === claim.nodeId;
+    if (held && !this.#recalls.holds(claim, sent)) this.#start(claim);
     else this.#settle(claim, { kind: "giveBack" }, 0);
   }
 

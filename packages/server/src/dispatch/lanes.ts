@@ -100,7 +100,7 @@ export class Lanes {
     let free = this.#capacity - this.#inFlight;
     return open.flatMap((lane) => {
       // Those that there is nothing left for keep their place: the next claim begins with them.
-      if (free === 0) return [];
+      if (free <= 0) return [];
       this.#ready.delete(lane);
       this.#ready.add(lane);
       const fitting = Math.max(1, Math.floor(MOST_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength)));

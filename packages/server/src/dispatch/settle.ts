@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { AttemptEntry } from "@tidemill/contract";
 import { logEntry } from "#jobs";
-import { Batcher, type Db, type EmitEvent, ProblemError } from "#kernel";
+import { Batcher, type Db, type EmitEvent, isRefused, isTimeout } from "#kernel";
 import type { Claim } from "./claim.ts";
 import type { Verdict } from "./retry.ts";
 import { completeAcrossWorkspaces, type NotCompleted, refuseAcrossWorkspaces } from "./store.ts";
@@ -10,10 +10,16 @@ interface Settlement {
   readonly claim: Claim;
   readonly verdict: Verdict;
   readonly entry: string;
+  /** It was refused before, on its own. */
+  readonly again?: boolean;
 }
 
-const MOST_ROWS = 500;
+/** Most weight of one statement: a job counts as one, and as one more for each 8 kB of its payload, which moves to history. */
+const MOST_WEIGHT = 500;
+const CHARACTERS_OF_WEIGHT = 8_000;
 const WRITERS = 1;
+
+const weigh = ({ claim }: Settlement): number => 1 + Math.floor(claim.payload.length / CHARACTERS_OF_WEIGHT);
 const FIRST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 2_000;
 
@@ -23,16 +29,25 @@ export class Settler {
   readonly #emit: EmitEvent;
   readonly #batcher: Batcher<Settlement, undefined>;
   #givenUp = false;
+  readonly #pending = new Set<string>();
 
   constructor(db: Db, emit: EmitEvent) {
     this.#db = db;
     this.#emit = emit;
-    this.#batcher = new Batcher({ most: MOST_ROWS, writers: WRITERS, write: (settlements) => this.#write(settlements) });
+    this.#batcher = new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (settlements) => this.#write(settlements) });
   }
 
   /** Answers once it is written, or has become pointless because the claim is no longer true. */
   add(claim: Claim, verdict: Verdict, tookMs: number): Promise<undefined> {
-    return this.#batcher.add({ claim, verdict, entry: logEntry(entryOf(claim, verdict, tookMs)) });
+    this.#pending.add(claim.id);
+    return this.#batcher
+      .add({ claim, verdict, entry: logEntry(entryOf(claim, verdict, tookMs)) })
+      .finally(() => this.#pending.delete(claim.id));
+  }
+
+  /** Whether what became of a job is still to be written. */
+  isSettling(id: string): boolean {
+    return this.#pending.has(id);
   }
 
   settled(): Promise<void> {
@@ -50,7 +65,7 @@ export class Settler {
         await this.#writeOnce(settlements);
         break;
       } catch (error) {
-        if (!isAway(error)) return this.#writeApart(settlements, error);
+        if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, error);
         this.#emit("settle_retried", { error });
         await wait(pauseMs);
       }
@@ -59,13 +74,20 @@ export class Settler {
   }
 
   /**
-   * What the database refuses is written one by one, so that a bad one keeps none of its neighbours from being settled. The bad
-   * one itself goes to the dead-letter queue: left alone it would stay claimed as long as this node lives.
+   * What the database refuses, or is too slow for, is written in halves, so that a bad one keeps none of its neighbours from
+   * being settled. The bad one itself goes to the dead-letter queue: left alone it would stay claimed as long as this node lives.
    */
   async #writeApart(settlements: Settlement[], error: unknown): Promise<undefined[]> {
     const [first] = settlements;
-    if (settlements.length > 1) for (const one of settlements) await this.#write([one]);
-    else if (first && first.verdict !== UNSTORABLE) {
+    if (settlements.length > 1) {
+      const half = settlements.length >> 1;
+      await this.#write(settlements.slice(0, half));
+      await this.#write(settlements.slice(half));
+    } else if (first && !first.again) {
+      // Once more: a row can be refused because its partition is being made.
+      await wait(FIRST_PAUSE_MS);
+      await this.#write([{ ...first, again: true }]);
+    } else if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       await this.#write([{ claim: first.claim, verdict: UNSTORABLE, entry: logEntry(entryOf(first.claim, UNSTORABLE, 0)) }]);
     }
@@ -90,10 +112,8 @@ export class Settler {
 
 const UNSTORABLE: Verdict = {
   kind: "fail",
-  error: { code: "NODE_LOST", message: "The node could not store the outcome of the attempt.", status: null },
+  error: { code: "NODE_LOST", message: "The outcome of the attempt could not be stored.", status: null },
 };
-
-const isAway = (error: unknown): boolean => error instanceof ProblemError && error.code === "UNAVAILABLE";
 
 const keyOf = ({ workspaceId, laneId, id, nodeId, attempt }: Claim) => ({ workspaceId, laneId, id, nodeId, attempt });
 

@@ -37,6 +37,16 @@ export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (L
         backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt", revision`,
   );
 
+/** All that a node holds. Leans on job_active. */
+export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[]> =>
+  rows(
+    db,
+    sql`
+      select workspace_id as "workspaceId", lane_id as "laneId", id, node_id as "nodeId", attempt, attempts, spared,
+        backoff_delay_ms as "backoffDelayMs", '' as payload, tag, created_at as "createdAt", started_at as "startedAt", 0 as revision
+      from job where state = 'active' and node_id = ${nodeId}`,
+  );
+
 /** Lanes that have claimable jobs, found by one look per lane however many jobs wait in it. Leans on job_claimable. */
 export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey[]> =>
   (

@@ -64,12 +64,16 @@ function write(message: Message): string {
   }
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const WHOLE = /^\d{1,15}$/;
+
 /** The messages of a notification; what is not understood (a newer node's) is left out. */
 export function readMessages(payload: string): Message[] {
   return payload.split("\n").flatMap((line): Message[] => {
     const [kind, first = "", second = ""] = line.split(" ");
     switch (kind) {
       case "lane":
+        if (!UUID.test(first) || !WHOLE.test(second)) return [];
         return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
       case "cancel":
         return [{ kind, nodeId: Number(first), id: second as JobId }];

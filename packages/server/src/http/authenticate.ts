@@ -39,9 +39,9 @@ export async function authenticate(authenticator: Authenticator, request: Fastif
   const { access } = request.routeOptions.config;
   if (access === undefined) return;
   const token = BEARER.exec(request.headers.authorization ?? "")?.[1];
-  if (token === undefined) throw unauthorized();
+  if (token === undefined) throw unauthorized(access === "operator" ? OPERATOR : undefined);
   if (access === "operator") {
-    if (authenticator.operatorToken === null || !sameSecret(token, authenticator.operatorToken)) throw unauthorized();
+    if (authenticator.operatorToken === null || !sameSecret(token, authenticator.operatorToken)) throw unauthorized(OPERATOR);
     return;
   }
   const principal = await authenticator.findPrincipal(token);
@@ -57,7 +57,10 @@ export function workspaceOf(request: FastifyRequest): WorkspaceId {
   return request.principal.workspaceId;
 }
 
-const unauthorized = (): ProblemError => problem("UNAUTHORIZED", {}, { headers: { "WWW-Authenticate": "Bearer" } });
+const OPERATOR = "The operator's token is required: Authorization: Bearer, and what TIDEMILL_ADMIN_TOKEN is set to.";
+
+const unauthorized = (message?: string): ProblemError =>
+  problem("UNAUTHORIZED", {}, { headers: { "WWW-Authenticate": "Bearer" }, ...(message && { message }) });
 
 /** Compares secrets of any length in constant time. */
 function sameSecret(given: string, expected: string): boolean {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from "fastify";
-import { type EmitEvent, invalid, problem, type Random } from "#kernel";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
+import { type EmitEvent, invalid, problem, type Random, unavailable } from "#kernel";
 import { type Authenticator, authenticate } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -14,6 +14,10 @@ import { compileSchema, MOST_ISSUES } from "./validate.ts";
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
 declare module "fastify" {
+  interface FastifyInstance {
+    /** Requests that have come whole and are being answered. */
+    underWay: Set<FastifyRequest>;
+  }
   interface FastifyContextConfig {
     /** The body's member whose values stay raw text (`RawJson`). */
     rawMember?: string;
@@ -28,7 +32,7 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
 
 /** Makes a listener with what every endpoint shares: request ids, authentication, strict JSON, one error envelope. */
-export function createApi(authenticator: Authenticator, emit: EmitEvent, random: Random): Api {
+export function createApi(authenticator: Authenticator, emit: EmitEvent, random: Random, isServing: () => boolean = () => true): Api {
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -40,6 +44,8 @@ export function createApi(authenticator: Authenticator, emit: EmitEvent, random:
     keepAliveTimeout: KEEP_ALIVE_MS,
     // A stopping node ends idle connections itself and lets the others finish.
     forceCloseConnections: "idle",
+    // Its own 503 is not in the envelope; requests on connections that are still open meet `isServing` instead.
+    return503OnClosing: false,
     frameworkErrors: onError,
     clientErrorHandler: refuseBadHttp(emit, nextRequestId),
     // Node would refuse these without a body.
@@ -55,7 +61,7 @@ export function createApi(authenticator: Authenticator, emit: EmitEvent, random:
     throw problem("NOT_FOUND");
   });
   api.removeAllContentTypeParsers();
-  api.addContentTypeParser(/^application\/json(\s*;|$)/i, { parseAs: "buffer" }, (request, body, done) => {
+  api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
     try {
       done(null, readBody(body as Buffer, request.routeOptions.config.rawMember ?? null));
     } catch (error) {
@@ -68,9 +74,11 @@ export function createApi(authenticator: Authenticator, emit: EmitEvent, random:
     if (!request.is404 && request.routeOptions.schema?.body === undefined) refuseBody(request.body);
   });
   api.decorateRequest("principal", null);
+  countUnderWay(api as unknown as Api);
   api.addHook("onRequest", async (request, reply) => {
     reply.raw.setHeader("X-Request-Id", request.id);
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
+    if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
     await authenticate(authenticator, request);
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
@@ -78,6 +86,13 @@ export function createApi(authenticator: Authenticator, emit: EmitEvent, random:
   // An expectation that is not known need not be met (RFC 9110, 10.1.1); Node would refuse it without a body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;
+}
+
+function countUnderWay(api: Api): void {
+  const underWay = new Set<FastifyRequest>();
+  api.decorate("underWay", underWay);
+  api.addHook("preHandler", async (request) => void underWay.add(request));
+  api.addHook("onResponse", async (request) => void underWay.delete(request));
 }
 
 /** An empty body counts as none: what a route asks for decides whether that will do. */

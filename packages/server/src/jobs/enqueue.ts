@@ -31,9 +31,11 @@ export interface NewJob {
 
 /** What enqueue needs of the engine that moves the jobs on. */
 export interface Outlet {
-  /** This node, while it may take jobs at all; and whether it has room to take one as it is written. */
+  /** This node, while it may take jobs at all; and how many it has room to take as they are written. */
   readonly nodeId: number | null;
-  hasRoom(): boolean;
+  room(): number;
+  /** Runs a write by which these jobs may go straight through, so that the node knows of them while it does not have them yet. */
+  expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result>;
   /** Jobs that were written as claimed by this node: it starts them now. */
   take(jobs: StartedJob[]): void;
   /** Jobs wait in these lanes. */
@@ -84,8 +86,7 @@ export class Enqueuer {
    */
   async enqueue(workspaceId: WorkspaceId, queue: string, jobs: readonly NewJob[]): Promise<JobRow[]> {
     if (this.#batcher.waiting + jobs.length > this.#mostWaiting) throw unavailable("Too many jobs are waiting to be stored.");
-    const straight = jobs.length === 1 && this.#outlet.hasRoom();
-    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, straight }));
+    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, straight: false }));
     const inserted = await this.#batcher.add({ workspaceId, queue, jobs: toInsert });
     if (!Array.isArray(inserted)) throw inserted;
     return inserted.map((row, index) => recordOf(toInsert[index] as JobToInsert, row));
@@ -97,7 +98,7 @@ export class Enqueuer {
 
   async #writeGroup(requests: InsertRequest[]): Promise<(InsertedJob[] | ProblemError)[]> {
     try {
-      return await this.#write(requests);
+      return await this.#write(this.#letThrough(requests));
     } catch (error) {
       // One request's job that the database refuses must not fail its neighbours.
       if (requests.length === 1 || isAway(error)) throw error;
@@ -109,14 +110,34 @@ export class Enqueuer {
     }
   }
 
+  /** Single jobs may go straight through, while this node has room, and none overtakes another of its queue in the same write. */
+  #letThrough(requests: InsertRequest[]): InsertRequest[] {
+    let room = this.#outlet.room();
+    const behind = new Set<string>();
+    return requests.map((request) => {
+      const [job] = request.jobs;
+      const lane = `${request.workspaceId}${request.queue}`;
+      if (!job || request.jobs.length > 1 || room <= 0 || behind.has(lane)) {
+        behind.add(lane);
+        return request;
+      }
+      room -= 1;
+      return { ...request, jobs: [{ ...job, straight: true }] };
+    });
+  }
+
   async #write(requests: InsertRequest[]): Promise<(InsertedJob[] | ProblemError)[]> {
     const { nodeId } = this.#outlet;
-    const inserted = await insertJobsAcrossWorkspaces(this.#db, nodeId, requests);
-    // The jobs are stored: whatever fails from here on must not have them written again.
-    await tolerate(
-      async () => this.#passOn(requests, inserted, nodeId),
-      (error) => this.#emit("pass_on_failed", { error }),
-    );
+    const straight = requests.flatMap(({ jobs }) => jobs.filter((job) => job.straight).map(({ id }) => id));
+    const inserted = await this.#outlet.expecting(straight, async () => {
+      const stored = await insertJobsAcrossWorkspaces(this.#db, nodeId, requests);
+      // The jobs are stored: whatever fails from here on must not have them written again.
+      await tolerate(
+        async () => this.#passOn(requests, stored, nodeId),
+        (error) => this.#emit("pass_on_failed", { error }),
+      );
+      return stored;
+    });
     return inserted.map((jobs) => jobs ?? problem("NOT_FOUND"));
   }
 

@@ -12,18 +12,21 @@ interface Counts extends Record<JobState, number> {
 }
 
 /**
- * A queue's metrics. Live states are counted, finished ones are added up from the tally; the oldest waiting job is found by
- * one look per priority; latency is read off the newest 1,000 finished jobs. Leans on job_claimable and the primary keys.
+ * A queue's metrics. Live states are counted from an index each, finished ones are added up from the tally; the oldest waiting job is found by
+ * one look per priority; latency is read off the newest 1,000 finished jobs. Leans on
+ * job_claimable, job_active, job_parked and the primary keys.
  */
 export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(
     db,
     sql`
       with recursive live as (
-        select count(*) filter (where state = 'waiting') as waiting, count(*) filter (where state = 'delayed') as delayed,
-          count(*) filter (where state = 'pending_approval') as pending_approval,
-          count(*) filter (where state = 'active') as active, count(*) filter (where state = 'failed') as failed
-        from job where workspace_id = ${workspace_id} and lane_id = ${id}
+        select (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting') as waiting,
+          (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'active') as active,
+          count(*) filter (where state = 'delayed') as delayed,
+          count(*) filter (where state = 'pending_approval') as pending_approval, count(*) filter (where state = 'failed') as failed
+        from job
+        where workspace_id = ${workspace_id} and lane_id = ${id} and state in ('delayed', 'pending_approval', 'failed')
       ), finished as (
         select coalesce(sum(t.completed), 0)::bigint as completed, coalesce(sum(t.cancelled), 0)::bigint as cancelled,
           coalesce(sum(t.rejected), 0)::bigint as rejected,

@@ -17,7 +17,8 @@ import { findQueue } from "#queues";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer, NewJob } from "./enqueue.ts";
 import { type JobKey, readJobId, showJob, showJobId } from "./job.ts";
-import { findJob, listJobs } from "./store.ts";
+import { listJobs } from "./list.ts";
+import { findJob } from "./store.ts";
 
 export interface JobRoutes {
   readonly database: Database;
@@ -107,7 +108,9 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
       const page = readPage(request.query, readJobId);
       const queue = await findQueue(database, workspaceId, name);
       if (!queue) throw problem("NOT_FOUND");
-      const found = await listJobs(database, workspaceId, queue.id, {
+      const found = await listJobs(database, {
+        workspaceId,
+        laneId: queue.id,
         states: (request.query.state?.split(",") ?? null) as JobState[] | null,
         tags: request.query.tag?.split(",") ?? null,
         before: page.after,

@@ -1,35 +1,9 @@
-import type { JobState } from "@tidemill/contract";
-import { type Db, type JobId, row, rows, sql, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import { type Db, row, sql } from "#kernel";
 import type { JobKey, JobRow } from "./job.ts";
 
 /** Leans on the primary keys of job and of job_history's partitions. */
 export const findJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { attempts_log: string }) | null> =>
   row(db, sql`select * from job_record where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}`);
-
-/** Newest first, from below `before`. Leans on the primary keys. */
-export const listJobs = (
-  db: Db,
-  workspaceId: WorkspaceId,
-  laneId: LaneId,
-  {
-    states,
-    tags,
-    before,
-    most,
-  }: { states: readonly JobState[] | null; tags: readonly string[] | null; before: JobId | null; most: number },
-): Promise<JobRow[]> =>
-  rows(
-    db,
-    sql`
-      select id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at, tag, concurrency_key,
-        payload, result, last_error
-      from job_record
-      where workspace_id = ${workspaceId} and lane_id = ${laneId}
-        and (${before}::uuid is null or id < ${before}) and (${states}::job_state[] is null or state = any(${states}))
-        and (${tags}::text[] is null or tag = any(${tags}))
-      order by id desc limit ${most}`,
-  );
 
 /**
  * Ends a job that has not finished (I4). Whoever else moves it at the same moment wins or loses whole: the row is there or

@@ -32,7 +32,7 @@ export class Batcher<Item, Done> {
     this.#options = options;
   }
 
-  /** Weight of what waits or is being written is not counted: only what waits. */
+  /** Weight of what waits for a write; what is being written does not count. */
   get waiting(): number {
     return this.#weight;
   }

@@ -76,7 +76,7 @@ export const SETTINGS = {
   ),
   statementTimeoutMs: setting(
     "TIDEMILL_STATEMENT_TIMEOUT_MS",
-    integer({ min: 100 }),
+    integer({ min: 100, max: 60_000 }),
     10_000,
     "A statement is given up after this. Milliseconds.",
   ),
@@ -101,20 +101,20 @@ export const SETTINGS = {
   ),
   drainSeconds: setting(
     "TIDEMILL_DRAIN_SECONDS",
-    integer({ min: 0 }),
+    integer({ min: 0, max: 86_400 }),
     30,
     "How long a stopping node waits for callbacks under way. Seconds.",
   ),
   logLevel: setting("TIDEMILL_LOG_LEVEL", oneOf(["debug", "info", "warn", "error", "silent"]), "warn", "How much the log tells."),
   pollEveryMs: setting(
     "TIDEMILL_POLL_EVERY_MS",
-    integer({ min: 50 }),
+    integer({ min: 50, max: 3_600_000 }),
     1_000,
     "How often to look for due jobs when no wake-up comes. Milliseconds.",
   ),
   nodeLeaseSeconds: setting(
     "TIDEMILL_NODE_LEASE_SECONDS",
-    integer({ min: 2 }),
+    integer({ min: 2, max: 3_600 }),
     15,
     "A node silent for this long is taken for dead and its jobs are taken back. Seconds.",
   ),

@@ -25,6 +25,7 @@ const SEVERITIES: Record<string, Severity> = {
   settle_retried: "warn",
   enqueue_group_split: "warn",
   settle_failed: "error",
+  partitions_failed: "warn",
   pass_on_failed: "error",
   claim_failed: "warn",
   notify_failed: "warn",

@@ -34,6 +34,7 @@ export class Sender {
   constructor(guard: AddressGuard) {
     this.#agent = new Agent({
       pipelining: 1,
+      allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MOST_HEADER_BYTES,
       // The caller's clock ends slow requests as a whole.
@@ -79,7 +80,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#done) return;
     this.#aborted = reason;
     this.#controller?.abort(reason);
-    this.#finish({ kind: "failed", error: reason });
+    this.#fail(reason);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -106,7 +107,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#finish({ kind: "failed", error });
+    this.#fail(error);
+  }
+
+  /** A refusal whose status has come is an answer, whatever becomes of its body; a success must come whole. */
+  #fail(error: Error): void {
+    if (this.#status >= 300) this.#finish({ kind: "answered", status: this.#status, headers: this.#headers, body: null });
+    else this.#finish({ kind: "failed", error });
   }
 
   #answer(): void {

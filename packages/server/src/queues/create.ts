@@ -1,5 +1,5 @@
 import type { CreateQueue } from "@tidemill/contract";
-import { type Db, isUniqueViolation, problem, type Random, type WorkspaceId } from "#kernel";
+import { type Db, problem, type Random, type WorkspaceId } from "#kernel";
 import { makeCallbackSecret, type Queue } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { insertQueue } from "./store.ts";
@@ -16,12 +16,7 @@ export async function createQueue(
   request: CreateQueue,
 ): Promise<{ queue: Queue; secret: string | null }> {
   const secret = request.callback_url ? makeCallbackSecret(random) : null;
-  try {
-    const queue = await insertQueue(db, workspaceId, request.name, request.type ?? "standard", settingsOf(request, secret));
-    if (!queue) throw new Error("An insert answered no row.");
-    return { queue, secret };
-  } catch (error) {
-    if (isUniqueViolation(error)) throw problem("CONFLICT", { name: request.name }, { message: "There is a queue of that name already." });
-    throw error;
-  }
+  const queue = await insertQueue(db, workspaceId, request.name, request.type ?? "standard", settingsOf(request, secret));
+  if (!queue) throw problem("CONFLICT", { name: request.name }, { message: "There is a queue of that name already." });
+  return { queue, secret };
 }

@@ -26,6 +26,7 @@ export const insertQueue = (
       values (${workspaceId}, ${name}, ${type}, ${settings.callbackUrl}, coalesce(${settings.callbackHeaders}, '{}'),
         coalesce(${settings.callbackTimeout}::int, 30), ${settings.callbackSecret}, coalesce(${settings.attempts}::int, 3),
         coalesce(${settings.backoffDelayMs}::int, 1000), coalesce(${settings.paused}::boolean, false))
+      on conflict (workspace_id, name) where deleted_at is null do nothing
       returning *`,
   );
 

@@ -1,15 +1,16 @@
 import { type Db, row, sql } from "#kernel";
 
 /**
- * Adds up tally rows older than two minutes into one per lane and day, so that the table stays as small as the number of
- * lanes whatever finishes. Sums are the same before and after: it is one statement.
+ * Adds up tally rows older than two minutes into one per lane and day, so that the table stays small whatever finishes. Sums are
+ * the same before and after: it is one statement. Leans on tally_at.
  */
 export const foldTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
     db,
     sql`
       with crowded as (
-        select workspace_id, lane_id, date_trunc('day', at) as day from tally where at < moment() - interval '2 minutes'
+        select workspace_id, lane_id, date_trunc('day', at) as day from tally
+        where at < moment() - interval '2 minutes' and at > moment() - interval '3 days'
         group by 1, 2, 3 having count(*) > 1 limit 1000
       ), old as (
         delete from tally where ctid = any(array(
@@ -21,4 +22,13 @@ export const foldTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
       insert into tally (workspace_id, lane_id, at, completed, failed, cancelled, rejected)
       select workspace_id, lane_id, max(at), sum(completed), sum(failed), sum(cancelled), sum(rejected)
       from old group by workspace_id, lane_id, date_trunc('day', at)`,
+  );
+
+/** Forgets days past their workspace's retention: nothing that they counted can be seen any more. */
+export const forgetTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
+  row(
+    db,
+    sql`
+      delete from tally t using workspace w
+      where w.id = t.workspace_id and t.at < moment() - w.retention_days * interval '1 day'`,
   );

@@ -11,7 +11,9 @@ const LOCK = 7_305_512_009;
 
 /** Brings the schema up to date. Nodes that start together wait for one another; an up-to-date schema costs one query. */
 export async function migrate(connection: Connection, emit: EmitEvent): Promise<void> {
-  const client = new pg.Client(clientConfig(connection));
+  const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000 });
+  // A connection that breaks fails the statement under way; without a listener the event would end the process.
+  client.on("error", () => {});
   await client.connect();
   try {
     if ((await pending(client)) === 0) return;

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { unavailable } from "../problem.ts";
+import { ProblemError, unavailable } from "../problem.ts";
 import type { Db, Statement } from "./sql.ts";
 
 /** Where the database is: a URL, or a socket directory with a database's name. */
@@ -48,7 +48,7 @@ export class Database implements Db {
   constructor({ connection, size, statementTimeoutMs }: PoolOptions) {
     this.#pool = new pg.Pool({
       ...clientConfig(connection),
-      options: `${SESSION} ${BY_INDEX} -c statement_timeout=${statementTimeoutMs}`,
+      options: `${SESSION} ${BY_INDEX} -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`,
       max: size,
       connectionTimeoutMillis: 5_000,
       // A server that has stopped answering altogether: later than its own timeout would have spoken.
@@ -94,13 +94,18 @@ export class Database implements Db {
 
 export const clientConfig = (connection: Connection): pg.ClientConfig => ({ ...connection, types, application_name: "tidemill" });
 
-/** SQLSTATE classes of a server that is going, gone, full, or too slow: 08, 53, 57 (but for a user's cancel they are one). */
-const AWAY = /^(08|53|57)/;
+/** SQLSTATE classes of a server that is going, gone, full, too slow, or a replica since a failover. */
+const AWAY = /^(08|53|57|25006)/;
+/** Classes of data that will be refused however often they come: malformed values, broken constraints. */
+const REFUSED = /^(22|23)/;
+const QUERY_CANCELED = "57014";
 
-const UNIQUE_VIOLATION = "23505";
+/** Whether the same statement would fail every time: the database refuses its values, or it is a mistake of ours. */
+export const isRefused = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError ? REFUSED.test(error.code ?? "") : !(error instanceof ProblemError);
 
-/** Whether an error is a row that exists already. */
-export const isUniqueViolation = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION;
+/** Whether a statement was given up because it took too long. */
+export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;
 
 /**
  * What pg rejects with, as callers know it. What is not the server's own word about a statement is a broken or absent
