@@ -49,7 +49,7 @@ describe("a claim whose answer comes late", () => {
     const claim = stage.claimUnderWay();
     stage.dispatcher.stopClaiming();
     await claim.answer([claimed(1)]);
-    expect(stage.started.map(({ id }) => id)).toEqual([jobId(1)]);
+    expect(stage.started).toEqual([jobId(1)]);
     expect(stage.settled).toEqual([]);
   });
 });
