@@ -235,7 +235,7 @@ export class Dispatcher implements Outlet {
     const startedMs = clock.elapsedMs();
     const attempt = this.#carry(claim);
     this.#flights.set(claim.id, { claim, attempt });
-    this.#lanes.started(claim, startedMs);
+    this.#lanes.started(claim, startedMs, claim.payload.length);
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
     void attempt.answer
       .catch((error: unknown): Answer => {
@@ -259,7 +259,7 @@ export class Dispatcher implements Outlet {
     const nowMs = clock.elapsedMs();
     const tookMs = nowMs - startedMs;
     this.#flights.delete(claim.id);
-    this.#lanes.ended(claim, nowMs);
+    this.#lanes.ended(claim, nowMs, claim.payload.length);
     const verdict = judge(answer, claim, random.fraction());
     emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome: verdict.kind, tookMs, inFlight: this.#flights.size });
     this.#settle(claim, verdict, tookMs);

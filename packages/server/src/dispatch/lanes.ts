@@ -22,6 +22,8 @@ export const MOST_LANES_A_CLAIM = 128;
 const MOST_JOBS_A_CLAIM = 500;
 /** Of payloads, in characters: a claim of a thousand large jobs would fill the memory. */
 const MOST_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
+/** Of all payloads under way, in characters. Past it nothing is claimed until some have landed. */
+export const MOST_PAYLOAD_UNDER_WAY = 256 * 1024 * 1024;
 
 /**
  * Shares a node's attempts out over lanes. Two rules keep one lane's flood or hanging endpoint from costing others anything:
@@ -35,6 +37,7 @@ export class Lanes {
   /** Lanes in which jobs may wait that nobody has claimed, in line for the next claim. */
   readonly #ready = new Set<Lane>();
   #inFlight = 0;
+  #payload = 0;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -59,18 +62,20 @@ export class Lanes {
     lane.wakes += 1;
   }
 
-  started(key: LaneKey, nowMs: number): void {
+  started(key: LaneKey, nowMs: number, payloadLength = 0): void {
     const lane = this.get(key);
     if (lane.inFlight === 0) lane.lastAnswerMs = nowMs;
     lane.inFlight += 1;
     this.#inFlight += 1;
+    this.#payload += payloadLength;
   }
 
-  ended(key: LaneKey, nowMs: number): void {
+  ended(key: LaneKey, nowMs: number, payloadLength = 0): void {
     const lane = this.get(key);
     lane.inFlight -= 1;
     lane.lastAnswerMs = nowMs;
     this.#inFlight -= 1;
+    this.#payload -= payloadLength;
     this.#forgetIfIdle(lane);
   }
 
@@ -90,6 +95,7 @@ export class Lanes {
 
   /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
   shares(nowMs: number): { lane: Lane; take: number; wakes: number }[] {
+    if (this.#payload >= MOST_PAYLOAD_UNDER_WAY) return [];
     const open: Lane[] = [];
     for (const lane of this.#ready) {
       if (this.#worthClaiming(lane, nowMs)) open.push(lane);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { LaneKey } from "#dispatch";
 import type { WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
-import { Lanes } from "../../src/dispatch/lanes.ts";
+import { Lanes, MOST_PAYLOAD_UNDER_WAY } from "../../src/dispatch/lanes.ts";
 
 const lane = (id: number): LaneKey => ({ workspaceId: "00000000-0000-0000-0000-000000000001" as WorkspaceId, laneId: id as LaneId });
 const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
@@ -211,5 +211,16 @@ describe("whatever comes and ends", () => {
         expect(sum([...shop.waiting.values()])).toBe(0);
       }),
     );
+  });
+});
+
+describe("payloads that fill the memory", () => {
+  test("keep further jobs from being claimed until some have landed", () => {
+    const lanes = new Lanes(1_000);
+    lanes.started(lane(1), 0, MOST_PAYLOAD_UNDER_WAY);
+    lanes.wake(lane(2));
+    expect(lanes.shares(1_000)).toEqual([]);
+    lanes.ended(lane(1), 1_000, MOST_PAYLOAD_UNDER_WAY);
+    expect(lanes.shares(1_000).map(({ lane: { laneId } }) => laneId)).toEqual([2]);
   });
 });
