@@ -49,5 +49,10 @@ async function mountDocs(api: Api): Promise<void> {
     routePrefix: "/docs",
     uiConfig: { url: "/doc", persistAuthorization: true },
     theme: { title: "Tidemill" },
+    logo: { type: "image/svg+xml", content: LOGO, href: "/docs/", target: "_self" },
   });
 }
+
+const LOGO = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="150" height="40"><text x="0" y="28" font-family="sans-serif" font-size="26" fill="#fff">Tidemill</text></svg>',
+);
