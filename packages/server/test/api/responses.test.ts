@@ -3,11 +3,12 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, inject } from "vitest";
 import { FORMATS } from "../../src/http/formats.ts";
 import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
+import type { Reply } from "../harness/ask.ts";
 import { Wire } from "../harness/database-wire.ts";
 import { exchange } from "../harness/exchange.ts";
 import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
-import { newWorkspace, type Reply, Service, startTestNode, test } from "../harness/service.ts";
+import { newWorkspace, Service, startTestNode, test } from "../harness/service.ts";
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, formats: FORMATS });
 

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
+import type { Reply } from "../harness/ask.ts";
 import type { Client } from "../harness/client.ts";
-import { type Reply, until } from "../harness/service.ts";
+import { until } from "../harness/service.ts";
 import { test } from "../harness/stage.ts";
 
 const BETWEEN_REQUESTS_MS = 5;

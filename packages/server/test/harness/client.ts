@@ -1,8 +1,5 @@
+import { ask, bodyOf, type Reply } from "./ask.ts";
 import { KEY } from "./process.ts";
-import type { Reply } from "./service.ts";
-
-/** A request that takes longer has hung. */
-const HUNG_MS = 20_000;
 
 /** A caller of one node's API. */
 export class Client {
@@ -14,24 +11,14 @@ export class Client {
     this.#key = key;
   }
 
-  async api(method: string, path: string, body?: unknown): Promise<Reply> {
-    const response = await fetch(this.#url + path, {
-      method,
-      headers: { authorization: `Bearer ${this.#key}`, ...(body !== undefined && { "content-type": "application/json" }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(HUNG_MS),
-    });
-    const text = await response.text();
-    const isJson = /json/.test(response.headers.get("content-type") ?? "");
-    return { status: response.status, headers: response.headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
+  api(method: string, path: string, body?: unknown): Promise<Reply> {
+    return ask(this.#url, this.#key, method, path, body);
   }
 
   /** As `api`, for replies that must be successes: answers the body. */
   // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
   async ok(method: string, path: string, body?: unknown): Promise<any> {
-    const reply = await this.api(method, path, body);
-    if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
-    return reply.body;
+    return bodyOf(await this.api(method, path, body), method, path);
   }
 
   async status(path: string): Promise<number> {

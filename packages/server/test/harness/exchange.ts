@@ -1,6 +1,6 @@
 import http from "node:http";
 import net from "node:net";
-import type { Reply } from "./service.ts";
+import type { Reply } from "./ask.ts";
 
 /** A request whose path, headers and body go out as they are, byte for byte. */
 export interface Sent {

@@ -1,5 +1,6 @@
+import type { Reply } from "./ask.ts";
 import { exchange } from "./exchange.ts";
-import type { Reply, Service } from "./service.ts";
+import type { Service } from "./service.ts";
 
 /** The operator's token of nodes that tests start. */
 export const OPERATOR_TOKEN = "the-operators-own-token";

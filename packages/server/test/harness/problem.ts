@@ -1,6 +1,7 @@
+import type { Reply } from "./ask.ts";
 import type { TestDatabase } from "./database.ts";
 import { exchange, type Sent } from "./exchange.ts";
-import type { Reply, Service } from "./service.ts";
+import type { Service } from "./service.ts";
 
 /** The statuses of the codes, as the contract's table (§1) has them. */
 export const STATUS = {

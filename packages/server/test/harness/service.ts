@@ -1,19 +1,11 @@
 import { createWorkspace, Events, type Node, openDatabases, readConfig, startNode, systemRandom, UuidSource } from "@tidemill/server";
 import { test as base, inject } from "vitest";
+import { ask, bodyOf, type Reply } from "./ask.ts";
 import { FrozenClock } from "./clock.ts";
 import { TestDatabase } from "./database.ts";
 import { type Answers, Handler } from "./handler.ts";
 
 const BOUND_MS = 20_000;
-
-/** A reply of the API. */
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
-  readonly body: any;
-}
 
 /** Polls until `holds`, for at most 20 seconds; what it waits for is a condition, never a duration. */
 export async function until(holds: () => boolean | Promise<boolean>, what = "the condition"): Promise<void> {
@@ -43,23 +35,14 @@ export class Service {
   }
 
   /** Sends a request. A string body goes out as it is; anything else as JSON. */
-  async api(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
-    const response = await fetch(this.node.url + path, {
-      method,
-      headers: { authorization: `Bearer ${this.key}`, ...(body !== undefined && { "content-type": "application/json" }), ...headers },
-      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const isJson = /json/.test(response.headers.get("content-type") ?? "");
-    return { status: response.status, headers: response.headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
+  api(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+    return ask(this.node.url, this.key, method, path, body, headers);
   }
 
   /** As `api`, for replies that must be successes: answers the body. */
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
   async ok(method: string, path: string, body?: unknown): Promise<any> {
-    const reply = await this.api(method, path, body);
-    if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
-    return reply.body;
+    return bodyOf(await this.api(method, path, body), method, path);
   }
 
   /** Makes a queue; without a callback unless `settings` name one. Answers its name. */

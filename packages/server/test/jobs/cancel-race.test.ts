@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect } from "vitest";
+import type { Reply } from "../harness/ask.ts";
 import { laneOf } from "../harness/engine.ts";
 import type { Answer } from "../harness/handler.ts";
-import { type Reply, type Service, test, until } from "../harness/service.ts";
+import { type Service, test, until } from "../harness/service.ts";
 
 const JOBS = 200;
 
