@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { AttemptEntry } from "@tidemill/contract";
-import { logEntry } from "#jobs";
+import { logEntry, MOST_WEIGHT, weightOf } from "#jobs";
 import { Batcher, type Db, type EmitEvent, isRefused, isTimeout } from "#kernel";
 import type { Claim } from "./claim.ts";
 import type { Verdict } from "./retry.ts";
@@ -14,12 +14,7 @@ interface Settlement {
   readonly again?: boolean;
 }
 
-/** Most weight of one statement: a job counts as one, and as one more for each 8 kB of its payload, which moves to history. */
-const MOST_WEIGHT = 500;
-const CHARACTERS_OF_WEIGHT = 8_000;
 const WRITERS = 1;
-
-const weigh = ({ claim }: Settlement): number => 1 + Math.floor(claim.payload.length / CHARACTERS_OF_WEIGHT);
 const FIRST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 2_000;
 
@@ -34,7 +29,12 @@ export class Settler {
   constructor(db: Db, emit: EmitEvent) {
     this.#db = db;
     this.#emit = emit;
-    this.#batcher = new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (settlements) => this.#write(settlements) });
+    this.#batcher = new Batcher({
+      most: MOST_WEIGHT,
+      writers: WRITERS,
+      weigh: ({ claim }) => weightOf(claim.payload),
+      write: (settlements) => this.#write(settlements),
+    });
   }
 
   /** Answers once it is written, or has become pointless because the claim is no longer true. */

@@ -14,6 +14,7 @@ import {
 import type { LaneId } from "#queues";
 import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./insert.ts";
 import type { JobRow } from "./job.ts";
+import { MOST_WEIGHT, weightOf } from "./weight.ts";
 
 /** One job as a caller sends it, checked. `null` stands for the queue's default. */
 export interface NewJob {
@@ -52,13 +53,9 @@ export interface StartedJob {
   readonly input: JobToInsert;
 }
 
-/** Most weight of one statement: a job counts as one, and as one more for each 8 kB of its payload. */
-const MOST_WEIGHT = 500;
-const BYTES_OF_WEIGHT = 8_000;
 const WRITERS = 1;
 
-const weigh = ({ jobs }: InsertRequest): number =>
-  jobs.reduce((sum, { payload }) => sum + 1 + Math.floor(payload.length / BYTES_OF_WEIGHT), 0);
+const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }) => sum + weightOf(payload), 0);
 
 /** Takes jobs in: what arrives while a write is under way is written together with the next one (I1). */
 export class Enqueuer {
@@ -90,10 +87,6 @@ export class Enqueuer {
     const inserted = await this.#batcher.add({ workspaceId, queue, jobs: toInsert });
     if (!Array.isArray(inserted)) throw inserted;
     return inserted.map((row, index) => recordOf(toInsert[index] as JobToInsert, row));
-  }
-
-  settled(): Promise<void> {
-    return this.#batcher.settled();
   }
 
   async #writeGroup(requests: InsertRequest[]): Promise<(InsertedJob[] | ProblemError)[]> {

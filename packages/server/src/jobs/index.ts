@@ -3,3 +3,4 @@ export * from "./job.ts";
 export * from "./metrics.ts";
 export * from "./retry.ts";
 export * from "./routes.ts";
+export * from "./weight.ts";
