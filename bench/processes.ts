@@ -21,10 +21,6 @@ export class Peer {
     return { peer: new Peer(child), said };
   }
 
-  get pid(): number {
-    return this.#child.pid ?? 0;
-  }
-
   async ask<Answer>(question: object): Promise<Answer> {
     this.#child.send(question);
     const [answer] = (await once(this.#child, "message")) as [Answer];

@@ -1,4 +1,3 @@
-import path from "node:path";
 import { startEmbeddedPostgres } from "../packages/server/src/kernel/database/embedded/index.ts";
 import { Database } from "../packages/server/src/kernel/index.ts";
 import { Peer } from "./processes.ts";
@@ -13,7 +12,6 @@ export class Yard {
   readonly key = KEY;
   readonly database: Database;
   readonly connection: { host: string; port: number; user: string; database: string };
-  readonly postgresLog: string;
   readonly #env: Record<string, string>;
   readonly #stop: () => Promise<void>;
   #queues = 0;
@@ -21,7 +19,6 @@ export class Yard {
   private constructor(directory: string, postgres: Awaited<ReturnType<typeof startEmbeddedPostgres>>) {
     this.connection = postgres.connection;
     this.database = new Database({ connection: postgres.connection, size: 4, statementTimeoutMs: 600_000 });
-    this.postgresLog = path.join(directory, "postgres.log");
     this.#env = {
       TIDEMILL_BOOTSTRAP_KEY: KEY,
       TIDEMILL_PORT: "0",

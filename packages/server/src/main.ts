@@ -169,8 +169,9 @@ export async function startNode(
 
     let serving = false;
     const enqueuer = new Enqueuer({ db: apiDatabase, ids, outlet: dispatcher, emit, mostWaiting: config.enqueueBacklog });
+    const principals = new PrincipalFinder(apiDatabase, clock, config.bootstrapKey);
     const authenticator = {
-      findPrincipal: finder(new PrincipalFinder(apiDatabase, clock, config.bootstrapKey)),
+      findPrincipal: (key: string) => principals.find(key),
       operatorToken: config.adminToken,
     };
     const api = createApi(authenticator, emit, random, () => serving);
@@ -245,8 +246,6 @@ async function closeAtOnce(api: Api): Promise<void> {
   const cutting = setInterval(() => api.server.closeAllConnections(), CUT_EVERY_MS);
   await api.close().finally(() => clearInterval(cutting));
 }
-
-const finder = (principals: PrincipalFinder) => (key: string) => principals.find(key);
 
 async function listen(api: Api, host: string, port: number): Promise<string> {
   await api.listen({ host, port, listenTextResolver: () => "" });

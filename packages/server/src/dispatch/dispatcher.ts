@@ -152,15 +152,15 @@ export class Dispatcher implements Outlet {
     clearTimeout(this.#retryTimer);
   }
 
-  /** Answers true once no attempt is under way, false when `seconds` pass before. */
-  async landed(seconds: number): Promise<boolean> {
-    if (this.#flights.size === 0 && !this.#claiming) return true;
+  /** Waits until no attempt is under way, for at most `seconds`. */
+  async landed(seconds: number): Promise<void> {
+    if (this.#flights.size === 0 && !this.#claiming) return;
     let timer: NodeJS.Timeout | undefined;
-    const landed = new Promise<boolean>((resolve) => this.#landed.push(() => resolve(true)));
-    const tooLate = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), seconds * 1000);
+    await new Promise<void>((resolve) => {
+      this.#landed.push(resolve);
+      timer = setTimeout(resolve, seconds * 1000);
     });
-    return Promise.race([landed, tooLate]).finally(() => clearTimeout(timer));
+    clearTimeout(timer);
   }
 
   #claimSoon(): void {
@@ -192,10 +192,11 @@ export class Dispatcher implements Outlet {
 
   /** One claim over all lanes that have room and work. Answers whether another may bring more. */
   async #claimOnce(): Promise<boolean> {
-    const nodeId = this.nodeId;
-    if (nodeId !== null && this.#doubt.isDue(this.#options.clock.elapsedMs())) await this.#giveBackUnknown(nodeId);
-    const shares = nodeId === null ? [] : this.#lanes.shares(this.#options.clock.elapsedMs());
-    if (nodeId === null || shares.length === 0) return false;
+    const { nodeId } = this;
+    if (nodeId === null) return false;
+    if (this.#doubt.isDue(this.#options.clock.elapsedMs())) await this.#giveBackUnknown(nodeId);
+    const shares = this.#lanes.shares(this.#options.clock.elapsedMs());
+    if (shares.length === 0) return false;
     const sent = this.#recalls.now;
     const claimed = await claimAcrossWorkspaces(
       this.#options.db,

@@ -9,8 +9,6 @@ const SEVERITIES: Record<string, Severity> = {
   node_draining: "info",
   node_stopped: "info",
   migrations_ran: "info",
-  workspace_created: "info",
-  database_reached: "info",
   postgres_initialised: "info",
   postgres_started: "info",
   postgres_adopted: "info",
