@@ -1,6 +1,6 @@
 import { createApi } from "../../packages/server/src/http/index.ts";
 import { mountJobs } from "../../packages/server/src/jobs/index.ts";
-import { Database, DatabaseClock, systemRandom, toMoment, UuidSource } from "../../packages/server/src/kernel/index.ts";
+import { Database, DatabaseClock, systemRandom, Tenants, toMoment, UuidSource } from "../../packages/server/src/kernel/index.ts";
 import { PrincipalFinder } from "../../packages/server/src/workspaces/index.ts";
 
 /** The same server, routes, authentication and validation included, that answers an enqueue without storing the job. */
@@ -12,7 +12,7 @@ const principals = new PrincipalFinder(database, clock, process.env.TIDEMILL_BOO
 const api = createApi({ findPrincipal: (key) => principals.find(key), operatorToken: null }, () => {}, systemRandom);
 
 mountJobs(api, {
-  database,
+  tenants: new Tenants({ connection, size: 1, statementTimeoutMs: 10_000 }),
   clock,
   onCancelled: () => {},
   enqueuer: {

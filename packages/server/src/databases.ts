@@ -1,14 +1,17 @@
-import { type Config, type Connection, Database, type EmitEvent, rows, sql } from "#kernel";
+import { type Config, type Connection, Database, type EmitEvent, rows, sql, Tenants } from "#kernel";
 
-/** The engine's share of a node's connections; one more renews the lease, and one listens. */
+/** The most connections of the engine, and of what requests need across workspaces; one more renews the lease, and one listens. */
 const ENGINE_CONNECTIONS = 5;
+const API_CONNECTIONS = 3;
 const LEASE_CONNECTIONS = 1;
 const LISTENING = 1;
 
 export interface OpenDatabases {
   readonly connection: Connection;
-  /** For requests. */
+  /** For what requests need across workspaces: whose key it is, and storing the jobs of all callers together. */
   readonly api: Database;
+  /** For requests of a workspace, walled off from the others. */
+  readonly tenants: Tenants;
   /** For the loops and the dispatcher: a flood of requests must not keep them from settling. */
   readonly engine: Database;
   /** For the lease alone: a renewal that waits in line costs the node all that it has under way. */
@@ -35,13 +38,16 @@ class DatabaseUnusableError extends Error {
 export async function openDatabases(config: Config, as: "owner" | "guest", emit: EmitEvent): Promise<OpenDatabases> {
   const embedded = config.databaseUrl === null ? await startEmbedded(config, as, emit) : null;
   const connection: Connection = embedded?.connection ?? { connectionString: config.databaseUrl ?? "" };
-  const open = (size: number) => new Database({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
-  const engineSize = Math.min(ENGINE_CONNECTIONS, Math.floor(config.databaseConnections / 2));
-  const engine = open(engineSize);
-  const lease = open(LEASE_CONNECTIONS);
-  const api = open(Math.max(1, config.databaseConnections - engineSize - LEASE_CONNECTIONS - LISTENING));
+  const options = (size: number) => ({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
+  const free = config.databaseConnections - LEASE_CONNECTIONS - LISTENING;
+  const engineSize = Math.min(ENGINE_CONNECTIONS, Math.floor(free / 2));
+  const apiSize = Math.min(API_CONNECTIONS, Math.floor((free - engineSize) / 2));
+  const engine = new Database(options(engineSize));
+  const lease = new Database(options(LEASE_CONNECTIONS));
+  const api = new Database(options(apiSize));
+  const tenants = new Tenants(options(free - engineSize - apiSize));
   const close = async () => {
-    await Promise.all([api.close(), engine.close(), lease.close()]);
+    await Promise.all([api.close(), tenants.close(), engine.close(), lease.close()]);
     await embedded?.stop();
   };
   try {
@@ -50,7 +56,7 @@ export async function openDatabases(config: Config, as: "owner" | "guest", emit:
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, engine, lease, close };
+  return { connection, api, tenants, engine, lease, close };
 }
 
 /** The first word of whoever refused: a name with several addresses fails with one error for each. */

@@ -94,7 +94,7 @@ export async function startNode(
   logEvents(events, config.logLevel);
   const ids = new UuidSource(clock, random);
   const databases = await openDatabases(config, "owner", emit);
-  const { api: apiDatabase, engine } = databases;
+  const { api: apiDatabase, tenants, engine } = databases;
   const opened: (() => Promise<unknown>)[] = [() => databases.close()];
   const closeAll = async () => {
     for (const close of opened.reverse()) await tolerate(close, (error) => emit("close_failed", { error }));
@@ -178,11 +178,12 @@ export async function startNode(
     await mountPublic(api, {
       version: VERSION,
       database: apiDatabase,
+      tenants,
       clock,
       random,
       enqueuer,
       isReady: () => serving,
-      metricsOf: (queue) => metricsOf(apiDatabase, queue),
+      metricsOf,
       onChanged: ({ workspace_id, id }) => onWaiting([{ workspaceId: workspace_id, laneId: id }]),
       onDeleted: ({ id }) => {
         dispatcher.abortLane(id);

@@ -1,14 +1,14 @@
 import { DeadLetterFilter, Job, JobPath, ListDeadLetters, Page, Purged, QueuePath, Retried, RetryAll } from "@tidemill/contract";
 import { type Api, nextPage, readPage, replies, workspaceOf } from "#http";
 import { jobKey, readJobId, retryJob, showJob, showJobId } from "#jobs";
-import { type Database, problem, type WorkspaceId } from "#kernel";
+import { problem, type Tenants, type WorkspaceId } from "#kernel";
 import { findQueue } from "#queues";
 import type { LaneKey } from "./claim.ts";
 import { type DeadLetterQuery, purgeDeadLetters, retryDeadLetters } from "./dead-letter.ts";
 import { listFailed } from "./dead-letter-store.ts";
 
 export interface DispatchRoutes {
-  readonly database: Database;
+  readonly tenants: Tenants;
   /** Told in which lanes jobs wait again. */
   readonly onWaiting: (lanes: LaneKey[]) => void;
 }
@@ -17,7 +17,7 @@ const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Retry by hand, and the workspace's dead-letter queue. Source: contract §3, §4. */
-export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes): void {
+export function mountDispatch(api: Api, { tenants, onWaiting }: DispatchRoutes): void {
   api.post(
     "/v1/queues/:name/jobs/:id/retry",
     {
@@ -32,8 +32,9 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
       },
     },
     async (request, reply) => {
-      const key = await jobKey(database, workspaceOf(request), request.params);
-      const job = await retryJob(database, key);
+      const db = tenants.of(workspaceOf(request));
+      const key = await jobKey(db, workspaceOf(request), request.params);
+      const job = await retryJob(db, key);
       onWaiting([key]);
       return reply.type(JSON_TYPE).send(showJob(job, request.params.name));
     },
@@ -55,7 +56,7 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const queue = await findQueue(database, workspaceId, request.params.name);
+      const queue = await findQueue(tenants.of(workspaceId), workspaceId, request.params.name);
       if (!queue) throw problem("NOT_FOUND");
       return retryAndWake({ workspaceId, laneId: queue.id, filter: request.body });
     },
@@ -77,7 +78,8 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
     async (request, reply) => {
       const { queue, tag, error } = request.query;
       const page = readPage(request.query, readJobId);
-      const found = await listFailed(database, workspaceOf(request), {
+      const workspaceId = workspaceOf(request);
+      const found = await listFailed(tenants.of(workspaceId), workspaceId, {
         queues: queue?.split(",") ?? null,
         tags: tag?.split(",") ?? null,
         errors: error?.split(",") ?? null,
@@ -119,17 +121,20 @@ export function mountDispatch(api: Api, { database, onWaiting }: DispatchRoutes)
         response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
       },
     },
-    async (request) => ({ purged: await purgeDeadLetters(database, await queryOf(workspaceOf(request), request.body)) }),
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      return { purged: await purgeDeadLetters(tenants.of(workspaceId), await queryOf(workspaceId, request.body)) };
+    },
   );
 
   async function retryAndWake(query: DeadLetterQuery): Promise<{ retried: number }> {
-    const { retried, lanes } = await retryDeadLetters(database, query);
+    const { retried, lanes } = await retryDeadLetters(tenants.of(query.workspaceId), query);
     onWaiting(lanes);
     return { retried };
   }
 
   async function queryOf(workspaceId: WorkspaceId, { queue, ...filter }: DeadLetterFilter): Promise<DeadLetterQuery> {
-    const found = queue === undefined ? null : await findQueue(database, workspaceId, queue);
+    const found = queue === undefined ? null : await findQueue(tenants.of(workspaceId), workspaceId, queue);
     if (queue !== undefined && !found) throw problem("NOT_FOUND");
     return { workspaceId, laneId: found?.id ?? null, filter };
   }

@@ -12,7 +12,7 @@ import {
   QueuePath,
 } from "@tidemill/contract";
 import { type Api, compileArrayOr, nextPage, noContent, type RawJson, readPage, replies, workspaceOf } from "#http";
-import { type Clock, type Database, invalid, parseMoment, problem, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, invalid, parseMoment, problem, type Tenants, type WorkspaceId } from "#kernel";
 import { findQueue } from "#queues";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer, NewJob } from "./enqueue.ts";
@@ -21,7 +21,7 @@ import { listJobs } from "./list.ts";
 import { findJob } from "./store.ts";
 
 export interface JobRoutes {
-  readonly database: Database;
+  readonly tenants: Tenants;
   readonly clock: Clock;
   readonly enqueuer: Pick<Enqueuer, "enqueue">;
   /** Told after a job was cancelled that an attempt was under way for. */
@@ -33,7 +33,7 @@ const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The job endpoints of the specification, but for retry, which is the engine's (dispatch/routes.ts). */
-export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: JobRoutes): void {
+export function mountJobs(api: Api, { tenants, clock, enqueuer, onCancelled }: JobRoutes): void {
   api.post(
     "/v1/queues/:name/jobs",
     {
@@ -106,9 +106,10 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
       const { name } = request.params;
       const workspaceId = workspaceOf(request);
       const page = readPage(request.query, readJobId);
-      const queue = await findQueue(database, workspaceId, name);
+      const db = tenants.of(workspaceId);
+      const queue = await findQueue(db, workspaceId, name);
       if (!queue) throw problem("NOT_FOUND");
-      const found = await listJobs(database, {
+      const found = await listJobs(db, {
         workspaceId,
         laneId: queue.id,
         states: (request.query.state?.split(",") ?? null) as JobState[] | null,
@@ -136,8 +137,9 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
       },
     },
     async (request, reply) => {
-      const key = await jobKey(database, workspaceOf(request), request.params);
-      const job = await findJob(database, key);
+      const db = tenants.of(workspaceOf(request));
+      const key = await jobKey(db, workspaceOf(request), request.params);
+      const job = await findJob(db, key);
       if (!job) throw problem("NOT_FOUND");
       return reply.type(JSON_TYPE).send(showJob(job, request.params.name, `,"attempts_log":[${job.attempts_log}]`));
     },
@@ -157,8 +159,9 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
       },
     },
     async (request, reply) => {
-      const key = await jobKey(database, workspaceOf(request), request.params);
-      const outcome = await cancelOrRemove(database, key);
+      const db = tenants.of(workspaceOf(request));
+      const key = await jobKey(db, workspaceOf(request), request.params);
+      const outcome = await cancelOrRemove(db, key);
       if (outcome.kind === "removed") return reply.code(204).send();
       if (outcome.claimedBy !== null) onCancelled(key, outcome.claimedBy);
       return reply.type(JSON_TYPE).send(showJob(outcome.job, request.params.name));
@@ -171,8 +174,8 @@ export function mountJobs(api: Api, { database, clock, enqueuer, onCancelled }: 
  *
  * @throws NOT_FOUND when the workspace has no such queue
  */
-export async function jobKey(database: Database, workspaceId: WorkspaceId, path: { name: string; id: string }): Promise<JobKey> {
-  const queue = await findQueue(database, workspaceId, path.name);
+export async function jobKey(db: Db, workspaceId: WorkspaceId, path: { name: string; id: string }): Promise<JobKey> {
+  const queue = await findQueue(db, workspaceId, path.name);
   const id = readJobId(path.id);
   if (!queue || !id) throw problem("NOT_FOUND");
   return { workspaceId, laneId: queue.id, id };

@@ -70,8 +70,8 @@ export const SETTINGS = {
   }),
   databaseConnections: setting(
     "TIDEMILL_DATABASE_CONNECTIONS",
-    integer({ min: 4, max: 500 }),
-    12,
+    integer({ min: 6, max: 500 }),
+    14,
     "Most database connections of one node.",
   ),
   statementTimeoutMs: setting(

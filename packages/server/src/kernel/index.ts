@@ -4,8 +4,17 @@ export * from "./clock.ts";
 export * from "./config.ts";
 export * from "./database/listen.ts";
 export * from "./database/migrate.ts";
-export * from "./database/pool.ts";
+export {
+  type Connection,
+  Database,
+  isRefused,
+  isTimeout,
+  type Timestamp,
+  type Transactional,
+  toRfc3339,
+} from "./database/pool.ts";
 export * from "./database/sql.ts";
+export * from "./database/tenants.ts";
 export * from "./events.ts";
 export * from "./ids.ts";
 export * from "./log.ts";

@@ -1,5 +1,5 @@
 import type { PatchQueue } from "@tidemill/contract";
-import { type Database, problem, type Random, type WorkspaceId } from "#kernel";
+import { problem, type Random, type Transactional, type WorkspaceId } from "#kernel";
 import { makeCallbackSecret, type Queue } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { lockQueue, updateQueue } from "./store.ts";
@@ -11,7 +11,7 @@ import { lockQueue, updateQueue } from "./store.ts";
  * @throws NOT_FOUND
  */
 export const patchQueue = (
-  database: Database,
+  database: Transactional,
   random: Random,
   workspaceId: WorkspaceId,
   name: string,

@@ -11,16 +11,16 @@ import {
 } from "@tidemill/contract";
 import type { Static } from "typebox";
 import { type Api, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
-import { type Database, problem, type Random } from "#kernel";
+import { type Db, problem, type Random, type Tenants } from "#kernel";
 import { createQueue } from "./create.ts";
 import { patchQueue } from "./patch.ts";
 import { type Queue, showQueue } from "./queue.ts";
 import { findQueue, listQueues, markQueueDeleted } from "./store.ts";
 
 export interface QueueRoutes {
-  readonly database: Database;
+  readonly tenants: Tenants;
   readonly random: Random;
-  readonly metricsOf: (queue: Queue) => Promise<Static<typeof QueueMetrics>>;
+  readonly metricsOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueMetrics>>;
   /** Told after a queue's settings changed: jobs may be free to go. */
   readonly onChanged: (queue: Pick<Queue, "workspace_id" | "id">) => void;
   readonly onDeleted: (queue: Pick<Queue, "id">) => void;
@@ -30,7 +30,7 @@ const tags = ["Queues"];
 const security = [{ workspaceKey: [] }];
 
 /** The queue endpoints of the specification. */
-export function mountQueues(api: Api, { database, random, metricsOf, onChanged, onDeleted }: QueueRoutes): void {
+export function mountQueues(api: Api, { tenants, random, metricsOf, onChanged, onDeleted }: QueueRoutes): void {
   const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }) => ({
     ...showQueue(queue),
     ...(secret !== null && { callback_secret: secret }),
@@ -51,7 +51,8 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
     },
     async (request) => {
       const page = readPage(request.query, readCursor);
-      const found = await listQueues(database, workspaceOf(request), page.after, page.limit + 1);
+      const workspaceId = workspaceOf(request);
+      const found = await listQueues(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
       const { rows, nextCursor } = nextPage(found, page.limit, (queue) => queue.id.toString(36));
       return { data: rows.map(showQueue), next_cursor: nextCursor };
     },
@@ -71,7 +72,8 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
       },
     },
     async (request, reply) => {
-      const created = await createQueue(database, random, workspaceOf(request), request.body);
+      const workspaceId = workspaceOf(request);
+      const created = await createQueue(tenants.of(workspaceId), random, workspaceId, request.body);
       return reply.code(201).send(withSecret(created));
     },
   );
@@ -90,9 +92,11 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
       },
     },
     async (request) => {
-      const queue = await findQueue(database, workspaceOf(request), request.params.name);
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const queue = await findQueue(db, workspaceId, request.params.name);
       if (!queue) throw problem("NOT_FOUND");
-      return { ...showQueue(queue), metrics: await metricsOf(queue) };
+      return { ...showQueue(queue), metrics: await metricsOf(db, queue) };
     },
   );
 
@@ -111,7 +115,8 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
       },
     },
     async (request) => {
-      const patched = await patchQueue(database, random, workspaceOf(request), request.params.name, request.body);
+      const workspaceId = workspaceOf(request);
+      const patched = await patchQueue(tenants.of(workspaceId), random, workspaceId, request.params.name, request.body);
       onChanged(patched.queue);
       return withSecret(patched);
     },
@@ -132,7 +137,7 @@ export function mountQueues(api: Api, { database, random, metricsOf, onChanged, 
     },
     async (request, reply) => {
       const workspaceId = workspaceOf(request);
-      const deleted = await markQueueDeleted(database, workspaceId, request.params.name);
+      const deleted = await markQueueDeleted(tenants.of(workspaceId), workspaceId, request.params.name);
       if (!deleted) throw problem("NOT_FOUND");
       onDeleted(deleted);
       return reply.code(204).send();

@@ -176,14 +176,20 @@ test("every operation answers a fault of ours with 500 and nothing of its inside
   const service = new Service(node, database, clock, await newWorkspace(database));
   const operations = await operationsOf(service);
   try {
-    await database.query("alter table queue rename to queue_away");
+    await database.query("alter function tenant_workspace rename to tenant_workspace_kept");
+    await database.query(
+      "create function tenant_workspace() returns uuid language plpgsql stable as $$ begin raise 'the wall is broken'; end $$",
+    );
+    await database.query("select make_tenant_views()");
     await database.query("alter table job rename to job_away");
     expect(await check(service, operations, "500")).toEqual([]);
     const { body } = await plain()(service, operations[0] as Operation);
     expect(body).toEqual({ error: { code: "INTERNAL", message: "Something failed on our side.", details: {} } });
   } finally {
-    await database.query("alter table if exists queue_away rename to queue");
     await database.query("alter table if exists job_away rename to job");
+    await database.query("drop function tenant_workspace cascade");
+    await database.query("alter function tenant_workspace_kept rename to tenant_workspace");
+    await database.query("select make_tenant_views()");
     await node.stop();
   }
 });

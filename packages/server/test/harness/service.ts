@@ -152,7 +152,7 @@ export async function newWorkspace(
   database: TestDatabase,
   plan: "free" | "pro" | "team" | "enterprise" = "enterprise",
 ): Promise<{ id: string; key: string }> {
-  const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DATABASE_CONNECTIONS: "4" });
+  const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DATABASE_CONNECTIONS: "6" });
   const databases = await openDatabases(config, "guest", new Events().emit);
   try {
     return await createWorkspace(

@@ -66,7 +66,7 @@ describe("a wrong value is refused in one clear line", () => {
     ["DATABASE_URL", "mysql://localhost/db", "must be a postgres:// address"],
     ["DATABASE_URL", "localhost:5432", "must be a postgres:// address"],
     ["DATABASE_URL", "postgres://[", "must be a postgres:// address"],
-    ["TIDEMILL_DATABASE_CONNECTIONS", "3", "must be a whole number from 4 to 500"],
+    ["TIDEMILL_DATABASE_CONNECTIONS", "5", "must be a whole number from 6 to 500"],
     ["TIDEMILL_STATEMENT_TIMEOUT_MS", "0", "must be a whole number from 100 to"],
     ["TIDEMILL_ADMIN_TOKEN", "short", "must have at least 16 characters"],
     ["TIDEMILL_BOOTSTRAP_KEY", "svc_ws_short", "must be svc_ws_ and 16 to 128 letters, digits, _ or -"],

@@ -25,8 +25,8 @@ const types: pg.CustomTypesConfig = {
   }) as pg.CustomTypesConfig["getTypeParser"],
 };
 
-/** Session settings of every connection. Statements find their tables in the schema `tidemill`. */
-const SESSION = "-c search_path=tidemill -c timezone=UTC -c jit=off";
+/** Session settings of every connection. */
+const SESSION = "-c timezone=UTC -c jit=off";
 
 /**
  * Every statement leans on an index. Statistics taken while the hot table was empty must not talk the planner into reading it
@@ -41,50 +41,74 @@ export interface PoolOptions {
   readonly statementTimeoutMs: number;
 }
 
+/** A pool whose statements find their tables in `schemas`, the first that has them. */
+export function createPool({ connection, size, statementTimeoutMs }: PoolOptions, schemas: readonly string[]): pg.Pool {
+  const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
+  const pool = new pg.Pool({
+    ...clientConfig(connection),
+    options: `-c search_path=${schemas.join(",")} ${SESSION} ${BY_INDEX} ${timeouts}`,
+    max: size,
+    connectionTimeoutMillis: 5_000,
+    // A server that has stopped answering altogether: later than its own timeout would have spoken.
+    query_timeout: statementTimeoutMs + 5_000,
+    idleTimeoutMillis: 60_000,
+  });
+  // An idle connection that breaks is taken out by the pool; who needs one next is told by the statement.
+  pool.on("error", () => {});
+  return pool;
+}
+
+/** Runs `work` on one connection of the pool; one that broke on the way is closed. */
+export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect().catch(refuse);
+  // Without a listener a connection that breaks between two statements would end the process.
+  const broken = () => {};
+  client.on("error", broken);
+  try {
+    const result = await work(client);
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(error instanceof ProblemError && error.code === "UNAVAILABLE");
+    throw error;
+  } finally {
+    client.off("error", broken);
+  }
+}
+
+/** Runs `work` in one transaction, undone when it throws. */
+export async function inTransaction<Result>(client: pg.PoolClient, work: (tx: Db) => Promise<Result>): Promise<Result> {
+  await client.query("begin").catch(refuse);
+  try {
+    const result = await work({ query: (statement) => client.query(statement).catch(refuse) });
+    await client.query("commit").catch(refuse);
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch(refuse);
+    throw error;
+  }
+}
+
+/** A pool, or what stands for one: it runs statements one by one, or several in one transaction. */
+export interface Transactional extends Db {
+  /** Runs `work` in one transaction, undone when it throws. */
+  transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result>;
+}
+
 /** Connections to the database. A statement that cannot reach it rejects with `UNAVAILABLE`; the pool itself goes on. */
-export class Database implements Db {
+export class Database implements Transactional {
   readonly #pool: pg.Pool;
 
-  constructor({ connection, size, statementTimeoutMs }: PoolOptions) {
-    this.#pool = new pg.Pool({
-      ...clientConfig(connection),
-      options: `${SESSION} ${BY_INDEX} -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`,
-      max: size,
-      connectionTimeoutMillis: 5_000,
-      // A server that has stopped answering altogether: later than its own timeout would have spoken.
-      query_timeout: statementTimeoutMs + 5_000,
-      idleTimeoutMillis: 60_000,
-    });
-    // An idle connection that breaks is taken out by the pool; who needs one next is told by the statement.
-    this.#pool.on("error", () => {});
+  constructor(options: PoolOptions) {
+    this.#pool = createPool(options, ["tidemill"]);
   }
 
   async query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> {
     return this.#pool.query(statement).catch(refuse);
   }
 
-  /** Runs `work` in one transaction, undone when it throws. */
-  async transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.connect().catch(refuse);
-    // Without a listener a connection that breaks between two statements would end the process.
-    const broken = () => {};
-    client.on("error", broken);
-    try {
-      await client.query("begin").catch(refuse);
-      const result = await work({ query: (statement) => client.query(statement).catch(refuse) });
-      await client.query("commit").catch(refuse);
-      client.release();
-      return result;
-    } catch (error) {
-      // Where even undoing fails, closing the connection undoes it.
-      await client.query("rollback").then(
-        () => client.release(),
-        () => client.release(true),
-      );
-      throw error;
-    } finally {
-      client.off("error", broken);
-    }
+  transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
+    return onConnection(this.#pool, (client) => inTransaction(client, work));
   }
 
   async close(): Promise<void> {
@@ -111,7 +135,7 @@ export const isTimeout = (error: unknown): boolean => (error as { cause?: { code
  * What pg rejects with, as callers know it. What is not the server's own word about a statement is a broken or absent
  * connection.
  */
-function refuse(error: unknown): never {
+export function refuse(error: unknown): never {
   const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") : isConnectionFault(error);
   throw away ? Object.assign(unavailable("The database is away."), { cause: error }) : error;
 }
