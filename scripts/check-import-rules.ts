@@ -16,8 +16,9 @@ const SERVER = "packages/server/src";
 const ROOMS = [
   ["kernel"],
   ["http", "outbound"],
+  ["audit"],
   ["workspaces"],
-  ["audit", "usage"],
+  ["usage"],
   ["secrets"],
   ["queues"],
   ["jobs"],

@@ -5,14 +5,45 @@ export interface Limits {
   retention_days: number | null;
 }
 
-/** The plans and their numbers, as the specification's tables give them (Plans; Limits). */
+/** What only some plans have. */
+export const FEATURES = ["callback_url"] as const;
+export type Feature = (typeof FEATURES)[number];
+
+interface PlanTerms {
+  /** USD per month; null is agreed with the customer. */
+  readonly price: number | null;
+  readonly limits: Limits;
+  readonly features: readonly Feature[];
+}
+
+/** The plans and their terms, as the specification's tables give them (Plans; Limits). */
 export const PLANS = {
-  free: { executions_per_month: 10_000, requests_per_minute: 60, retention_days: 7 },
-  pro: { executions_per_month: 100_000, requests_per_minute: 300, retention_days: 30 },
-  team: { executions_per_month: 1_000_000, requests_per_minute: 1_000, retention_days: 90 },
-  enterprise: { executions_per_month: null, requests_per_minute: null, retention_days: 365 },
-} as const satisfies Record<string, Limits>;
+  free: {
+    price: 0,
+    limits: { executions_per_month: 10_000, requests_per_minute: 60, retention_days: 7 },
+    features: [],
+  },
+  pro: {
+    price: 19,
+    limits: { executions_per_month: 100_000, requests_per_minute: 300, retention_days: 30 },
+    features: ["callback_url"],
+  },
+  team: {
+    price: 99,
+    limits: { executions_per_month: 1_000_000, requests_per_minute: 1_000, retention_days: 90 },
+    features: ["callback_url"],
+  },
+  enterprise: {
+    price: null,
+    limits: { executions_per_month: null, requests_per_minute: null, retention_days: 365 },
+    features: ["callback_url"],
+  },
+} as const satisfies Record<string, PlanTerms>;
 
 export type Plan = keyof typeof PLANS;
 
 export const PLAN_NAMES = Object.keys(PLANS) as Plan[];
+
+export const planHas = (plan: Plan, feature: Feature): boolean => (PLANS[plan].features as readonly Feature[]).includes(feature);
+
+export const plansWith = (feature: Feature): Plan[] => PLAN_NAMES.filter((plan) => planHas(plan, feature));

@@ -1,13 +1,17 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { ROLES, type Role } from "@tidemill/contract";
+import { type Plan, ROLES, type Role } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { type ProblemError, problem, type WorkspaceId } from "#kernel";
+import { type ProblemError, problem, typeId, type Uuid, type WorkspaceId } from "#kernel";
 
-/** Who calls: what a valid workspace key stands for. */
+/** Who calls: what a valid workspace key stands for. What it says of the workspace may be as old as a key is trusted. */
 export interface Principal {
-  readonly keyId: string;
+  readonly keyId: Uuid;
   readonly workspaceId: WorkspaceId;
   readonly role: Role;
+  readonly plan: Plan;
+  /** Null has no limit. */
+  readonly requestsPerMinute: number | null;
+  readonly executionsPerMonth: number | null;
 }
 
 /** What a route needs of its caller: a role of a workspace key, or the operator's token; nothing when left out. */
@@ -51,11 +55,17 @@ export async function authenticate(authenticator: Authenticator, request: Fastif
   request.principal = principal;
 }
 
-/** The workspace of an authenticated request. */
-export function workspaceOf(request: FastifyRequest): WorkspaceId {
+/** Who sent an authenticated request. */
+export function principalOf(request: FastifyRequest): Principal {
   if (!request.principal) throw new Error("The route does not ask for a workspace key.");
-  return request.principal.workspaceId;
+  return request.principal;
 }
+
+/** The workspace of an authenticated request. */
+export const workspaceOf = (request: FastifyRequest): WorkspaceId => principalOf(request).workspaceId;
+
+/** Who sent an authenticated request, as the audit log names him: the key's id. */
+export const actorOf = (request: FastifyRequest): string => typeId("key", principalOf(request).keyId);
 
 const OPERATOR = "The operator's token is required: Authorization: Bearer, and what TIDEMILL_ADMIN_TOKEN is set to.";
 

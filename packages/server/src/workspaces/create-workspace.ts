@@ -22,7 +22,7 @@ export const createFirstWorkspace = (
 
 async function create(tx: Db, maker: KeyMaker, { name, plan = "free" }: CreateWorkspace, key?: string): Promise<CreatedWorkspace> {
   const id = maker.ids.next() as WorkspaceId;
-  const stored = await insertWorkspace(tx, id, name, plan, PLANS[plan]);
+  const stored = await insertWorkspace(tx, id, name, plan, PLANS[plan].limits);
   if (!stored) throw new Error("An insert answered no row.");
   const first = await createKey(tx, maker, id, { name: "First key", role: "admin" }, key);
   const { executions_per_month, requests_per_minute, retention_days } = stored;

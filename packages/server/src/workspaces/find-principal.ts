@@ -1,7 +1,7 @@
 import type { Principal } from "#http";
 import type { Clock, Db } from "#kernel";
 import { hashKey, isWellFormedKey } from "./api-key.ts";
-import { findKeyAcrossWorkspaces } from "./store.ts";
+import { findPrincipalAcrossWorkspaces } from "./store.ts";
 
 /** How long a node trusts what it read of a key: a revoked one is dead everywhere within this. Milliseconds. */
 const TRUST_MS = 750;
@@ -41,8 +41,7 @@ export class PrincipalFinder {
     return principal;
   }
 
-  async #lookUp(key: string): Promise<Principal | null> {
-    const found = await findKeyAcrossWorkspaces(this.#db, hashKey(key));
-    return found && { keyId: found.id, workspaceId: found.workspace_id, role: found.role };
+  #lookUp(key: string): Promise<Principal | null> {
+    return findPrincipalAcrossWorkspaces(this.#db, hashKey(key));
   }
 }

@@ -1,4 +1,5 @@
 import type { Limits, Plan, Role } from "@tidemill/contract";
+import type { Principal } from "#http";
 import { type Db, row, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 
 interface WorkspaceRow extends Limits {
@@ -43,11 +44,13 @@ export const insertKey = (
       returning id, name, role, expires_at, created_at`,
   );
 
-/** A key that is neither revoked nor expired. Leans on api_key_hash_key. */
-export const findKeyAcrossWorkspaces = (db: Db, hash: Buffer): Promise<{ id: Uuid; workspace_id: WorkspaceId; role: Role } | null> =>
+/** Whom a key stands for that is neither revoked nor expired. Leans on api_key_hash_key. */
+export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Principal | null> =>
   row(
     db,
     sql`
-      select id, workspace_id, role from api_key
-      where hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > moment())`,
+      select k.id as "keyId", k.workspace_id as "workspaceId", k.role, w.plan, w.requests_per_minute as "requestsPerMinute",
+        w.executions_per_month as "executionsPerMonth"
+      from api_key k join workspace w on w.id = k.workspace_id and w.deleted_at is null
+      where k.hash = ${hash} and k.revoked_at is null and (k.expires_at is null or k.expires_at > moment())`,
   );
