@@ -1,7 +1,7 @@
 import type { AttemptError, JobState } from "@tidemill/contract";
 import type { JobKey } from "#jobs";
 import { type Db, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import { DELIVERING_PLANS, type LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
 
 /**
@@ -17,9 +17,9 @@ export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (L
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[],
           ${plainArray(lanes.map((lane) => lane.take))}::int[]) l (workspace_id, lane_id, take)
         cross join lateral (
-          select revision from queue
+          select revision from queue join workspace w on w.id = queue.workspace_id and w.plan = any(${DELIVERING_PLANS})
           where queue.workspace_id = l.workspace_id and queue.id = l.lane_id
-            and deleted_at is null and not paused and callback_url is not null
+            and queue.deleted_at is null and not paused and callback_url is not null
           offset 0
         ) q
         cross join lateral (
@@ -63,7 +63,8 @@ export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey
         )
         select lane.workspace_id, lane.lane_id from lane
         join queue q on q.workspace_id = lane.workspace_id and q.id = lane.lane_id
-          and q.deleted_at is null and not q.paused and q.callback_url is not null`,
+          and q.deleted_at is null and not q.paused and q.callback_url is not null
+        join workspace w on w.id = q.workspace_id and w.plan = any(${DELIVERING_PLANS})`,
     )
   ).map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id }));
 
@@ -105,8 +106,11 @@ export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settle
             coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
           from gone g join workspace w on w.id = g.workspace_id
         ), counted as (
-          insert into tally (workspace_id, lane_id, at, completed)
-          select workspace_id, lane_id, moment(), count(*) from gone group by workspace_id, lane_id
+          select workspace_id, lane_id, count(*) as jobs from gone group by workspace_id, lane_id
+        ), tallied as (
+          insert into tally (workspace_id, lane_id, at, completed) select workspace_id, lane_id, moment(), jobs from counted
+        ), used as (
+          insert into usage_delta (workspace_id, lane_id, at, succeeded) select workspace_id, lane_id, moment(), jobs from counted
         )
         select count(*) as moved from gone`,
     )
@@ -143,9 +147,12 @@ export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotComple
           where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
             and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
           returning j.workspace_id, j.lane_id, j.state
-        ), counted as (
+        ), tallied as (
           insert into tally (workspace_id, lane_id, at, failed)
           select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id
+        ), used as (
+          insert into usage_delta (workspace_id, lane_id, at, failed)
+          select workspace_id, lane_id, moment(), count(*) from moved where state <> 'waiting' group by workspace_id, lane_id
         )
         select count(*) as moved from moved`,
     )

@@ -1,6 +1,6 @@
 import type { JobState } from "@tidemill/contract";
 import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import { DELIVERING_PLANS, type LaneId } from "#queues";
 import type { NewJob } from "./enqueue.ts";
 
 export interface JobToInsert extends NewJob {
@@ -57,6 +57,8 @@ export async function insertJobsAcrossWorkspaces(
     return known;
   });
   const firsts = [...lanes.values()].map((lane) => requests[laneOf.indexOf(lane)] as InsertRequest);
+  const jobsOf = firsts.map(() => 0);
+  for (const [index, request] of requests.entries()) jobsOf[laneOf[index] ?? 0] = (jobsOf[laneOf[index] ?? 0] ?? 0) + request.jobs.length;
   const jobs = requests.flatMap((request) => request.jobs);
   const column = <Value>(of: (job: JobToInsert) => Value) => jobs.map(of);
 
@@ -69,6 +71,7 @@ export async function insertJobsAcrossWorkspaces(
           array_agg(coalesce(q.revision, 0) order by r.at) as revision,
           array_agg(coalesce(q.type = 'approval', false) order by r.at) as holds,
           array_agg(coalesce(${nodeId}::bigint is not null and q.callback_url is not null and not q.paused
+            and exists (select from workspace w where w.id = r.workspace_id and w.plan = any(${DELIVERING_PLANS}))
             and exists (select from node where node.id = ${nodeId} and node.lease_until > now())
             and not exists (select from job w where w.workspace_id = r.workspace_id and w.lane_id = q.id and w.state = 'waiting'),
             false) order by r.at) as open
@@ -140,6 +143,12 @@ export async function insertJobsAcrossWorkspaces(
           offset 0
         ) ready
         returning id, state, run_at
+      ), counted as (
+        insert into usage_delta (workspace_id, lane_id, at, jobs)
+        select workspace_id, lane.id[at], moment(), jobs
+        from lane cross join unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobsOf)}::int[])
+          with ordinality n (workspace_id, jobs, at)
+        where lane.id[at] > 0
       )
       select moment() as at, lane.id as lanes, lane.attempts, lane.backoff_delay_ms as backoffs, lane.revision as revisions,
         (select array_agg(id) from inserted where state = 'active') as active,

@@ -6,7 +6,7 @@ const CHUNK = 5_000;
 
 /**
  * Deletes the jobs of deleted queues, then the queues. A queue's row stays for a minute, so that an enqueue that was under
- * way when it was deleted leaves nothing behind.
+ * way when it was deleted leaves nothing behind, and until its usage is folded, which keeps its name.
  */
 export async function sweepDeletedQueuesAcrossWorkspaces(db: Db): Promise<void> {
   const deleted = await rows<{ workspace_id: WorkspaceId; id: LaneId }>(
@@ -20,8 +20,9 @@ export async function sweepDeletedQueuesAcrossWorkspaces(db: Db): Promise<void> 
     await rows(
       db,
       sql`
-        delete from queue where workspace_id = ${queue.workspace_id} and id = ${queue.id}
-          and deleted_at < moment() - interval '1 minute'`,
+        delete from queue q where workspace_id = ${queue.workspace_id} and id = ${queue.id}
+          and deleted_at < moment() - interval '1 minute'
+          and not exists (select from usage_delta u where u.workspace_id = q.workspace_id and u.lane_id = q.id)`,
     );
   }
 }

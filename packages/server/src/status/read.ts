@@ -1,0 +1,50 @@
+import { type Check, JOB_STATES, planHas, RUN_STATUSES, type Status } from "@tidemill/contract";
+import type { Principal } from "#http";
+import type { Db } from "#kernel";
+import { readQuota } from "#usage";
+import { showWorkspaceId } from "#workspaces";
+import { readStanding } from "./store.ts";
+
+/** Where a workspace stands with its requests per minute; null when it has no limit. */
+export type LookAtRate = (principal: Principal) => Promise<Status["rate_limit"]>;
+
+/** A workspace's health, its jobs, and what it has left of its quota. */
+export async function readStatus(db: Db, principal: Principal, lookAtRate: LookAtRate): Promise<Status> {
+  const { workspaceId } = principal;
+  const [standing, quota, rate] = [await readStanding(db, workspaceId), await readQuota(db, workspaceId), await lookAtRate(principal)];
+  const { name, plan, queues, with_callback, failed_last_minute } = standing;
+  const stopped = planHas(plan, "callback_url") ? 0 : with_callback;
+  const checks: Check[] = [
+    check(
+      "quota",
+      quota.remaining !== 0,
+      quota.limit === null ? "Executions have no limit." : `${quota.used} of ${quota.limit} executions are used.`,
+    ),
+    check(
+      "callbacks",
+      stopped === 0,
+      stopped === 0 ? "Callbacks go out." : `The plan has no callbacks, and ${stopped} queues wait for them.`,
+    ),
+    check(
+      "dead_letters",
+      failed_last_minute === 0,
+      failed_last_minute === 0
+        ? "No job failed for good in the last minute."
+        : `${failed_last_minute} jobs failed for good in the last minute.`,
+    ),
+  ];
+  return {
+    status: checks.every(({ status }) => status === "ok") ? "ok" : "degraded",
+    workspace: { id: showWorkspaceId(workspaceId), name, plan },
+    checks,
+    jobs: Object.fromEntries(JOB_STATES.map((state) => [state, standing[state]])),
+    // Neither can be made yet.
+    runs: Object.fromEntries(RUN_STATUSES.map((status) => [status, 0])),
+    schedules: 0,
+    queues,
+    quota,
+    rate_limit: rate,
+  };
+}
+
+const check = (name: Check["name"], isOk: boolean, message: string): Check => ({ name, status: isOk ? "ok" : "degraded", message });

@@ -1,0 +1,31 @@
+import { Status, StatusQuery } from "@tidemill/contract";
+import { type Api, principalOf, replies } from "#http";
+import type { Tenants } from "#kernel";
+import { type LookAtRate, readStatus } from "./read.ts";
+
+export interface StatusRoutes {
+  readonly tenants: Tenants;
+  readonly lookAtRate: LookAtRate;
+}
+
+/** `GET /v1/status`. Source: specification, Status and usage; contract §10. */
+export function mountStatus(api: Api, { tenants, lookAtRate }: StatusRoutes): void {
+  api.get(
+    "/v1/status",
+    {
+      config: { access: "read" },
+      schema: {
+        tags: ["Status"],
+        security: [{ workspaceKey: [] }],
+        summary: "The workspace's health, jobs and quota",
+        operationId: "getStatus",
+        querystring: StatusQuery,
+        response: replies({ 200: Status }),
+      },
+    },
+    (request) => {
+      const principal = principalOf(request);
+      return readStatus(tenants.of(principal.workspaceId), principal, lookAtRate);
+    },
+  );
+}

@@ -1,0 +1,42 @@
+import type { JobState, Plan } from "@tidemill/contract";
+import { type Db, row, sql, type WorkspaceId } from "#kernel";
+
+interface Standing extends Record<JobState, number> {
+  name: string;
+  plan: Plan;
+  queues: number;
+  with_callback: number;
+  failed_last_minute: number;
+}
+
+/**
+ * What a workspace has at this moment. Live states are counted from an index each, finished ones are added up from the tally. Leans on
+ * job_claimable, job_active, job_parked and tally_lane.
+ */
+export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<Standing> {
+  const standing = await row<Standing>(
+    db,
+    sql`
+      with parked as (
+        select count(*) filter (where state = 'delayed') as delayed, count(*) filter (where state = 'pending_approval') as pending_approval,
+          count(*) filter (where state = 'failed') as failed
+        from job where workspace_id = ${workspaceId} and state in ('delayed', 'pending_approval', 'failed')
+      ), finished as (
+        select coalesce(sum(t.completed), 0)::bigint as completed, coalesce(sum(t.cancelled), 0)::bigint as cancelled,
+          coalesce(sum(t.rejected), 0)::bigint as rejected,
+          coalesce(sum(t.failed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as failed_last_minute
+        from workspace w join tally t on t.workspace_id = w.id and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
+          join queue q on q.workspace_id = t.workspace_id and q.id = t.lane_id and q.deleted_at is null
+        where w.id = ${workspaceId}
+      ), held as (
+        select count(*) as queues, count(callback_url) as with_callback from queue where workspace_id = ${workspaceId} and deleted_at is null
+      )
+      select w.name, w.plan,
+        (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting') as waiting,
+        (select count(*) from job where workspace_id = ${workspaceId} and state = 'active') as active,
+        parked.*, finished.*, held.*
+      from workspace w, parked, finished, held where w.id = ${workspaceId}`,
+  );
+  if (!standing) throw new Error("A workspace whose key is valid is not there.");
+  return standing;
+}

@@ -1,0 +1,26 @@
+import { Usage, UsageQuery } from "@tidemill/contract";
+import { type Api, replies, workspaceOf } from "#http";
+import type { Tenants } from "#kernel";
+import { readUsage } from "./read.ts";
+
+/** `GET /v1/usage`. Source: specification, Status and usage; contract §10. */
+export function mountUsage(api: Api, { tenants }: { tenants: Tenants }): void {
+  api.get(
+    "/v1/usage",
+    {
+      config: { access: "read" },
+      schema: {
+        tags: ["Status"],
+        security: [{ workspaceKey: [] }],
+        summary: "The executions and attempts of a billing period",
+        operationId: "getUsage",
+        querystring: UsageQuery,
+        response: replies({ 200: Usage }),
+      },
+    },
+    (request) => {
+      const workspaceId = workspaceOf(request);
+      return readUsage(tenants.of(workspaceId), workspaceId, request.query.period ?? null);
+    },
+  );
+}

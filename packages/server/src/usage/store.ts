@@ -1,0 +1,72 @@
+import type { Plan } from "@tidemill/contract";
+import { type Db, plainArray, rows, sql, type WorkspaceId } from "#kernel";
+
+interface LockedQuota {
+  workspaceId: WorkspaceId;
+  limit: number;
+  plan: Plan;
+  used: number;
+  /** `used` was last counted before the limits were changed, or in the minute after. */
+  stale: boolean;
+}
+
+/**
+ * Locks this month's quotas of the workspaces that have a limit, in one order, so that two nodes never wait for one another.
+ * Leans on the primary keys.
+ */
+export async function lockQuotasAcrossWorkspaces(tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<LockedQuota[]> {
+  for (;;) {
+    const found = await rows<Omit<LockedQuota, "workspaceId"> & { workspaceId: WorkspaceId | null; limited: number }>(
+      tx,
+      sql`
+        with limited as (
+          select id, executions_per_month, plan, limits_changed_at from workspace
+          where id = any(${plainArray(workspaceIds)}::uuid[]) and executions_per_month is not null
+        ), made as (
+          insert into quota_month (workspace_id, month)
+          select id, date_trunc('month', moment())::date from limited
+          where not exists (select from quota_month q where q.workspace_id = id and q.month = date_trunc('month', moment())::date)
+          order by id on conflict do nothing
+        ), locked as (
+          select q.workspace_id, q.used, l.executions_per_month, l.plan,
+            coalesce(q.counted_at < l.limits_changed_at + interval '1 minute', true) as stale
+          from limited l join quota_month q on q.workspace_id = l.id and q.month = date_trunc('month', moment())::date
+          order by q.workspace_id for update of q
+        )
+        select workspace_id as "workspaceId", used, executions_per_month as "limit", plan, stale, (select count(*) from limited) as limited
+        from locked
+        union all
+        select null, 0, 0, null, false, (select count(*) from limited) where not exists (select from locked)`,
+    );
+    const quotas = found.flatMap(({ workspaceId, limited: _, ...quota }) => (workspaceId ? [{ workspaceId, ...quota }] : []));
+    // A row that was made just now is seen, and locked, by the next look.
+    if (quotas.length === (found[0]?.limited ?? 0)) return quotas;
+  }
+}
+
+/** This month's executions as they stand in the usage. */
+export async function countExecutionsAcrossWorkspaces(tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<Map<WorkspaceId, number>> {
+  const counted = await rows<{ id: WorkspaceId; executions: number }>(
+    tx,
+    sql`
+      select id, (
+          select coalesce(sum(jobs + schedules + workflows), 0)::bigint from usage
+          where workspace_id = id and day >= date_trunc('month', moment())::date
+            and day < (date_trunc('month', moment()) + interval '1 month')::date) as executions
+      from unnest(${plainArray(workspaceIds)}::uuid[]) id`,
+  );
+  return new Map(counted.map(({ id, executions }) => [id, executions]));
+}
+
+export const storeUsedAcrossWorkspaces = (
+  tx: Db,
+  used: readonly { workspaceId: WorkspaceId; used: number; counted: boolean }[],
+): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      update quota_month q set used = u.used, counted_at = case when u.counted then moment() else counted_at end
+      from unnest(${plainArray(used.map((one) => one.workspaceId))}::uuid[], ${plainArray(used.map((one) => one.used))}::bigint[],
+        ${plainArray(used.map((one) => one.counted))}::boolean[]) as u (workspace_id, used, counted)
+      where q.workspace_id = u.workspace_id and q.month = date_trunc('month', moment())::date`,
+  );

@@ -1,0 +1,47 @@
+import { expect } from "vitest";
+import { ask } from "../harness/cluster.ts";
+import { until } from "../harness/service.ts";
+import { test } from "../harness/stage.ts";
+
+test("usage is what was accepted, after its node was killed in the middle", async ({ stage }) => {
+  const dataDir = stage.dataDir();
+  const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
+  const handler = await stage.handler();
+  const first = await stage.node(settings);
+  const queues = [await first.client.queue("called", handler.url), "waiting"] as const;
+  await first.client.ok("POST", "/v1/queues", { name: queues[1] });
+  let acknowledged = 0;
+  let going = true;
+  const clients = Array.from({ length: 16 }, async (_, number) => {
+    const queue = queues[number % 2] as string;
+    const size = number % 4 === 0 ? 5 : 1;
+    while (going) {
+      const taken = await (size === 1 ? first.client.enqueue(queue) : first.client.enqueueMany(queue, size)).then(
+        () => true,
+        () => false,
+      );
+      if (!taken) return;
+      acknowledged += size;
+    }
+  });
+  await until(() => acknowledged >= 500, "some jobs to be accepted");
+  await first.kill();
+  going = false;
+  await Promise.all(clients);
+
+  const second = await stage.node(settings);
+  const usage = async () => await second.client.ok("GET", "/v1/usage");
+  const isDone = ({ waiting, active }: Record<string, number>) => waiting === 0 && active === 0;
+  await until(async () => isDone(await second.client.states("called")), "the deliveries to settle");
+  const [recount] = await ask<{ jobs: string; attempts: string }>(
+    dataDir,
+    `select (select count(*) from job_record) as jobs,
+       (select count(*) from job_history, json_array_elements(('[' || attempts_log || ']')::json) entry where entry ->> 'outcome' = 'completed') as attempts`,
+  );
+  const { executions, attempts, by_queue } = await usage();
+  expect(executions.total).toBe(Number(recount?.jobs));
+  expect(executions.total).toBeGreaterThanOrEqual(acknowledged);
+  expect(attempts).toEqual({ total: Number(recount?.attempts), succeeded: Number(recount?.attempts), failed: 0 });
+  expect(by_queue.reduce((sum: number, one: { executions: number }) => sum + one.executions, 0)).toBe(executions.total);
+  expect(await second.client.ok("GET", "/v1/status")).toMatchObject({ quota: { used: executions.total } });
+});

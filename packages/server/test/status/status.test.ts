@@ -1,0 +1,73 @@
+import { describe, expect } from "vitest";
+import { limitedTo } from "../harness/limits.ts";
+import { test, until } from "../harness/service.ts";
+
+const NONE = { waiting: 0, delayed: 0, pending_approval: 0, active: 0, completed: 0, failed: 0, cancelled: 0, rejected: 0 };
+
+describe("a workspace's status", () => {
+  test("of one that has nothing is ok", async ({ service }) => {
+    expect(await service.ok("GET", "/v1/status")).toEqual({
+      status: "ok",
+      workspace: { id: service.workspaceId, name: "Test", plan: "enterprise" },
+      checks: [
+        { name: "quota", status: "ok", message: expect.stringMatching(/\S/) },
+        { name: "callbacks", status: "ok", message: expect.stringMatching(/\S/) },
+        { name: "dead_letters", status: "ok", message: expect.stringMatching(/\S/) },
+      ],
+      jobs: NONE,
+      runs: { pending: 0, running: 0, sleeping: 0, waiting: 0, completed: 0, failed: 0, cancelled: 0 },
+      queues: 0,
+      schedules: 0,
+      quota: { used: 0, limit: null, remaining: null, resets_at: "2026-12-01T00:00:00.000Z" },
+      rate_limit: null,
+    });
+  });
+
+  test("counts its jobs in each state over all queues, and nobody else's", async ({ service }) => {
+    const other = await limitedTo(service, {});
+    await other.enqueue({ queue: await other.queue() });
+    const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
+    const hanging = await service.handler({ answers: "hang", callback_timeout: 900 });
+    const idle = await service.queue();
+    await service.enqueue({ queue: handler.queue });
+    await service.enqueue({ queue: hanging.queue });
+    await service.enqueue({ queue: idle });
+    await service.enqueue({ queue: idle });
+    await service.enqueue({ queue: idle, delay: 60 });
+    const { id } = await service.enqueue({ queue: idle, delay: 60 });
+    await service.ok("DELETE", `/v1/queues/${idle}/jobs/${id}`);
+    const status = () => service.ok("GET", "/v1/status");
+    await until(async () => (await status()).jobs.completed === 1 && hanging.received.length === 1, "the jobs to be where they go");
+    expect(await status()).toMatchObject({
+      status: "ok",
+      jobs: { ...NONE, waiting: 2, delayed: 1, active: 1, completed: 1, cancelled: 1 },
+      queues: 3,
+      quota: { used: 6 },
+    });
+  });
+
+  test("is degraded while jobs fail for good", async ({ service }) => {
+    const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
+    await service.enqueue({ queue: handler.queue });
+    await until(async () => (await service.ok("GET", "/v1/status")).jobs.failed === 1, "the job to fail");
+    const { status, checks } = await service.ok("GET", "/v1/status");
+    expect([status, checks.find(({ name }: { name: string }) => name === "dead_letters")]).toEqual([
+      "degraded",
+      { name: "dead_letters", status: "degraded", message: "1 jobs failed for good in the last minute." },
+    ]);
+    await service.advance(61);
+    expect(await service.ok("GET", "/v1/status")).toMatchObject({ status: "ok", jobs: { failed: 1 } });
+  });
+
+  test("is degraded when the quota is used up", async ({ service }) => {
+    const limited = await limitedTo(service, { executions_per_month: 1 });
+    expect(await limited.ok("GET", "/v1/status")).toMatchObject({ status: "ok", quota: { used: 0, limit: 1, remaining: 1 } });
+    await limited.enqueue({ queue: await limited.queue() });
+    const { status, quota, checks } = await limited.ok("GET", "/v1/status");
+    expect([status, quota.remaining, checks[0]]).toEqual([
+      "degraded",
+      0,
+      { name: "quota", status: "degraded", message: "1 of 1 executions are used." },
+    ]);
+  });
+});
