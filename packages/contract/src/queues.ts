@@ -89,6 +89,14 @@ const queueFields = {
     attempts: Type.Integer(),
     backoff: Type.Object({ type: Type.Literal("exponential"), delay: Type.Integer({ description: "Milliseconds." }) }),
   }),
+  callbacks_stopped: Nullable(
+    Type.Object(
+      { code: Type.Literal("PLAN_REQUIRED"), message: Type.String() },
+      {
+        description: "Why no callbacks go out though there is a callback_url; null while they do. Jobs wait until the plan has them again.",
+      },
+    ),
+  ),
   paused: Type.Boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -102,6 +110,7 @@ const queueExample = {
   callback_timeout: 30,
   has_callback_secret: true,
   defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 1000 } },
+  callbacks_stopped: null,
   paused: false,
   created_at: "2026-11-21T09:30:00.000Z",
   updated_at: "2026-11-21T09:30:00.000Z",

@@ -1,5 +1,6 @@
-import type { Queue as QueueRecord } from "@tidemill/contract";
-import type { Random, Timestamp, WorkspaceId } from "#kernel";
+import { ERRORS, type Plan, planHas, plansWith, type Queue as QueueRecord } from "@tidemill/contract";
+import type { AuditLog } from "#audit";
+import { type Random, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 
 /** What jobs wait in: a queue's id, unique over all workspaces. */
 export type LaneId = number & { readonly __of: "lane" };
@@ -22,11 +23,28 @@ export interface Queue {
   readonly updated_at: Timestamp;
 }
 
+/** Who asks for a change, as the audit log names him, and on what plan. */
+export interface Caller {
+  readonly workspaceId: WorkspaceId;
+  readonly plan: Plan;
+  readonly actorId: string;
+}
+
+/** What it takes to make and change queues. */
+export interface QueueMaker {
+  readonly random: Random;
+  readonly audit: AuditLog;
+}
+
+/** The plans on which jobs are delivered to a queue's `callback_url`, for statements. */
+export const DELIVERING_PLANS: string = textArray(plansWith("callback_url"));
+
 /** The HMAC key of a queue's callbacks: `cbs_` and 43 base64url characters. Source: contract §3. */
 export const makeCallbackSecret = (random: Random): string => `cbs_${random.bytes(32).toString("base64url")}`;
 
-/** The record as the API shows it, without its secret. */
-export function showQueue(queue: Queue): QueueRecord {
+/** The record as the API shows it to a workspace on that plan, without its secret. */
+export function showQueue(queue: Queue, plan: Plan): QueueRecord {
+  const stopped = queue.callback_url !== null && !planHas(plan, "callback_url");
   return {
     name: queue.name,
     type: queue.type,
@@ -35,6 +53,7 @@ export function showQueue(queue: Queue): QueueRecord {
     callback_timeout: queue.callback_timeout,
     has_callback_secret: queue.callback_secret !== null,
     defaultJobOptions: { attempts: queue.attempts, backoff: { type: "exponential", delay: queue.backoff_delay_ms } },
+    callbacks_stopped: stopped ? { code: "PLAN_REQUIRED", message: ERRORS.PLAN_REQUIRED.message } : null,
     paused: queue.paused,
     created_at: queue.created_at,
     updated_at: queue.updated_at,
