@@ -1,3 +1,4 @@
+import { AuditLog } from "../../packages/server/src/audit/index.ts";
 import { createApi } from "../../packages/server/src/http/index.ts";
 import { mountJobs } from "../../packages/server/src/jobs/index.ts";
 import { Database, DatabaseClock, systemRandom, Tenants, toMoment, UuidSource } from "../../packages/server/src/kernel/index.ts";
@@ -8,11 +9,13 @@ const connection = JSON.parse(process.env.BENCH_CONNECTION ?? "") as { host: str
 const clock = new DatabaseClock();
 const ids = new UuidSource(clock, systemRandom);
 const database = new Database({ connection, size: 2, statementTimeoutMs: 10_000 });
-const principals = new PrincipalFinder(database, clock, process.env.TIDEMILL_BOOTSTRAP_KEY ?? null);
-const api = createApi({ findPrincipal: (key) => principals.find(key), operatorToken: null }, () => {}, systemRandom);
+const principals = new PrincipalFinder(database, clock, { note: () => {} }, process.env.TIDEMILL_BOOTSTRAP_KEY ?? null);
+const authenticator = { findPrincipal: (key: string) => principals.find(key), operatorToken: null };
+const api = createApi({ authenticator, emit: () => {}, random: systemRandom });
 
 mountJobs(api, {
   tenants: new Tenants({ connection, size: 1, statementTimeoutMs: 10_000 }),
+  audit: new AuditLog(ids),
   clock,
   onCancelled: () => {},
   enqueuer: {

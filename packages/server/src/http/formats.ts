@@ -18,6 +18,11 @@ const TAKEN = new Set([
   "user-agent",
 ]);
 
+/** The types of audit events are an open set: what comes later is not refused now. */
+const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
+const RESOURCE_TYPE = /^[a-z][a-z0-9_]*$/;
+const ACTOR = /^(key_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
+
 /** A list with commas of the words given. */
 const listOf = (words: readonly string[]) => (text: string) => text.split(",").every((word) => words.includes(word));
 
@@ -32,6 +37,9 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   storable: (text) => !text.includes("\0") && text.isWellFormed(),
   "job-states": listOf(JOB_STATES),
   "attempt-errors": listOf(ATTEMPT_ERRORS),
+  "event-types": (text) => text.split(",").every((type) => EVENT_TYPE.test(type)),
+  "resource-types": (text) => text.split(",").every((type) => RESOURCE_TYPE.test(type)),
+  actors: (text) => text.split(",").every((actor) => ACTOR.test(actor)),
 };
 
 /** What a text that is not of the format is told. */
@@ -42,6 +50,9 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "header-value": "must hold only characters that a header value may have",
   storable: "must not hold NUL characters or lone surrogates",
   "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
+  "event-types": "must be one or more types like queue.created",
+  "resource-types": "must be one or more types like queue",
+  actors: "must be one or more ids of keys, operator or system",
   "job-states": `must be one or more of ${JOB_STATES.join(", ")}`,
 };
 

@@ -3,10 +3,11 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
 import { type EmitEvent, invalid, problem, type Random, unavailable } from "#kernel";
-import { type Authenticator, authenticate } from "./authenticate.ts";
+import { type Authenticator, authenticate, checkRole } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { replyProblem } from "./problem-reply.ts";
+import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
 import { compileSchema, MOST_ISSUES } from "./validate.ts";
 
@@ -31,8 +32,17 @@ declare module "fastify" {
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
 
-/** Makes a listener with what every endpoint shares: request ids, authentication, strict JSON, one error envelope. */
-export function createApi(authenticator: Authenticator, emit: EmitEvent, random: Random, isServing: () => boolean = () => true): Api {
+export interface ApiOptions {
+  readonly authenticator: Authenticator;
+  /** Without one no workspace is limited. */
+  readonly rateLimiter?: RateLimiter;
+  readonly emit: EmitEvent;
+  readonly random: Random;
+  readonly isServing?: () => boolean;
+}
+
+/** Makes a listener with what every endpoint shares: request ids, authentication, rate limits, strict JSON, one error envelope. */
+export function createApi({ authenticator, rateLimiter, emit, random, isServing = () => true }: ApiOptions): Api {
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -80,6 +90,8 @@ export function createApi(authenticator: Authenticator, emit: EmitEvent, random:
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
     if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
     await authenticate(authenticator, request);
+    if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);
+    checkRole(request);
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
