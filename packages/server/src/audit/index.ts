@@ -1,1 +1,3 @@
 export * from "./record.ts";
+export * from "./routes.ts";
+export * from "./verify.ts";

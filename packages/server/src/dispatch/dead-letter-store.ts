@@ -33,7 +33,10 @@ export const listFailed = (
       order by j.id desc limit ${most}`,
   );
 
-/** Leans on job_parked. */
+/**
+ * The jobs are picked by job_parked and moved by job_failed. Their ids go from the one to the other as an array: joined, a plan
+ * made while the table was small would look at every job of the workspace for each.
+ */
 export const retryFailed = (
   db: Db,
   { workspaceId, laneId, filter }: DeadLetterQuery,
@@ -44,7 +47,7 @@ export const retryFailed = (
     db,
     sql`
       with picked as (
-        select j.workspace_id, j.lane_id, j.id
+        select j.id
         from queue q join job j on j.workspace_id = q.workspace_id and j.lane_id = q.id and j.state = 'failed'
         where q.workspace_id = ${workspaceId} and q.deleted_at is null and (${laneId}::bigint is null or q.id = ${laneId})
           and j.finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or j.tag = ${filter.tag})
@@ -53,14 +56,14 @@ export const retryFailed = (
           and (${filter.failed_after}::timestamptz is null or j.finished_at >= ${filter.failed_after})
         limit ${most} for update of j skip locked
       ), moved as (
-        update job j set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
-        from picked where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id
-        returning j.lane_id
+        update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
+        where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
+        returning lane_id
       )
       select lane_id, count(*) as jobs from moved group by lane_id`,
   );
 
-/** Leans on job_parked. */
+/** As `retryFailed`. */
 export const purgeFailed = async (
   db: Db,
   { workspaceId, laneId, filter }: DeadLetterQuery,
@@ -72,16 +75,16 @@ export const purgeFailed = async (
       db,
       sql`
         with picked as (
-          select j.workspace_id, j.lane_id, j.id
+          select j.id
           from queue q join job j on j.workspace_id = q.workspace_id and j.lane_id = q.id and j.state = 'failed'
           where q.workspace_id = ${workspaceId} and q.deleted_at is null and (${laneId}::bigint is null or q.id = ${laneId})
             and j.finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or j.tag = ${filter.tag})
             and (${filter.error}::text is null or j.error_code = ${filter.error})
           limit ${most} for update of j skip locked
         ), gone as (
-          delete from job j using picked
-          where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id
-          returning j.id
+          delete from job
+          where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
+          returning id
         )
         select count(*) as jobs from gone`,
     )

@@ -1,5 +1,5 @@
 import type { Outlet, StartedJob } from "#jobs";
-import type { Clock, Db, EmitEvent, JobId, Random } from "#kernel";
+import type { Clock, Db, EmitEvent, JobId, Random, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
 import { Doubt } from "./doubt.ts";
@@ -140,6 +140,12 @@ export class Dispatcher implements Outlet {
   abortLane(laneId: LaneId): void {
     this.#recalls.add(laneId, this.#options.clock.elapsedMs());
     for (const { claim, attempt } of this.#flights.values()) if (claim.laneId === laneId) attempt.abort();
+  }
+
+  /** Ends the attempts of a workspace that is no more. */
+  abortWorkspace(workspaceId: WorkspaceId): void {
+    this.#recalls.add(workspaceId, this.#options.clock.elapsedMs());
+    for (const { claim, attempt } of this.#flights.values()) if (claim.workspaceId === workspaceId) attempt.abort();
   }
 
   abortAll(): void {

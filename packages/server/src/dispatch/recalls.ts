@@ -1,4 +1,4 @@
-import type { JobId } from "#kernel";
+import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Claim } from "./claim.ts";
 
@@ -10,7 +10,7 @@ const KEPT_MS = 60_000;
  * was sent: those of its jobs must not start (I4).
  */
 export class Recalls {
-  readonly #at = new Map<JobId | LaneId, { number: number; ms: number }>();
+  readonly #at = new Map<JobId | LaneId | WorkspaceId, { number: number; ms: number }>();
   #count = 0;
 
   /** A claim that is sent now. */
@@ -18,7 +18,7 @@ export class Recalls {
     return this.#count;
   }
 
-  add(recalled: JobId | LaneId, nowMs: number): void {
+  add(recalled: JobId | LaneId | WorkspaceId, nowMs: number): void {
     for (const [old, { ms }] of this.#at) {
       if (nowMs - ms < KEPT_MS) break;
       this.#at.delete(old);
@@ -28,7 +28,8 @@ export class Recalls {
   }
 
   /** Whether the job was recalled after `since`. */
-  holds({ id, laneId }: Claim, since: number): boolean {
-    return (this.#at.get(id)?.number ?? 0) > since || (this.#at.get(laneId)?.number ?? 0) > since;
+  holds({ id, laneId, workspaceId }: Claim, since: number): boolean {
+    const after = (recalled: JobId | LaneId | WorkspaceId) => (this.#at.get(recalled)?.number ?? 0) > since;
+    return after(id) || after(laneId) || after(workspaceId);
   }
 }

@@ -1,14 +1,18 @@
 import { DeadLetterFilter, Job, JobPath, ListDeadLetters, Page, Purged, QueuePath, Retried, RetryAll } from "@tidemill/contract";
-import { type Api, nextPage, readPage, replies, workspaceOf } from "#http";
+import type { FastifyRequest } from "fastify";
+import type { AuditLog } from "#audit";
+import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
 import { jobKey, readJobId, retryJob, showJob, showJobId } from "#jobs";
 import { problem, type Tenants, type WorkspaceId } from "#kernel";
 import { findQueue } from "#queues";
+import { showWorkspaceId } from "#workspaces";
 import type { LaneKey } from "./claim.ts";
-import { type DeadLetterQuery, purgeDeadLetters, retryDeadLetters } from "./dead-letter.ts";
+import { type Asked, type DeadLetterQuery, purgeDeadLetters, retryDeadLetters } from "./dead-letter.ts";
 import { listFailed } from "./dead-letter-store.ts";
 
 export interface DispatchRoutes {
   readonly tenants: Tenants;
+  readonly audit: AuditLog;
   /** Told in which lanes jobs wait again. */
   readonly onWaiting: (lanes: LaneKey[]) => void;
 }
@@ -17,7 +21,7 @@ const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Retry by hand, and the workspace's dead-letter queue. Source: contract §3, §4. */
-export function mountDispatch(api: Api, { tenants, onWaiting }: DispatchRoutes): void {
+export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchRoutes): void {
   api.post(
     "/v1/queues/:name/jobs/:id/retry",
     {
@@ -34,7 +38,7 @@ export function mountDispatch(api: Api, { tenants, onWaiting }: DispatchRoutes):
     async (request, reply) => {
       const db = tenants.of(workspaceOf(request));
       const key = await jobKey(db, workspaceOf(request), request.params);
-      const job = await retryJob(db, key);
+      const job = await retryJob(db, { audit, actorId: actorOf(request), queue: request.params.name }, key);
       onWaiting([key]);
       return reply.type(JSON_TYPE).send(showJob(job, request.params.name));
     },
@@ -58,7 +62,8 @@ export function mountDispatch(api: Api, { tenants, onWaiting }: DispatchRoutes):
       const workspaceId = workspaceOf(request);
       const queue = await findQueue(tenants.of(workspaceId), workspaceId, request.params.name);
       if (!queue) throw problem("NOT_FOUND");
-      return retryAndWake({ workspaceId, laneId: queue.id, filter: request.body });
+      const asked = { audit, actorId: actorOf(request), resourceType: "queue", resourceId: queue.name, input: request.body } as const;
+      return retryAndWake(asked, { workspaceId, laneId: queue.id, filter: request.body });
     },
   );
 
@@ -105,7 +110,7 @@ export function mountDispatch(api: Api, { tenants, onWaiting }: DispatchRoutes):
         response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
       },
     },
-    async (request) => retryAndWake(await queryOf(workspaceOf(request), request.body)),
+    async (request) => retryAndWake(ofAll(request, request.body), await queryOf(workspaceOf(request), request.body)),
   );
 
   api.post(
@@ -123,12 +128,22 @@ export function mountDispatch(api: Api, { tenants, onWaiting }: DispatchRoutes):
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      return { purged: await purgeDeadLetters(tenants.of(workspaceId), await queryOf(workspaceId, request.body)) };
+      const query = await queryOf(workspaceId, request.body);
+      return { purged: await purgeDeadLetters(tenants.of(workspaceId), ofAll(request, request.body), query) };
     },
   );
 
-  async function retryAndWake(query: DeadLetterQuery): Promise<{ retried: number }> {
-    const { retried, lanes } = await retryDeadLetters(tenants.of(query.workspaceId), query);
+  /** What is asked of the workspace's dead-letter queue. */
+  const ofAll = (request: FastifyRequest, filter: DeadLetterFilter): Asked => ({
+    audit,
+    actorId: actorOf(request),
+    resourceType: "dlq",
+    resourceId: showWorkspaceId(workspaceOf(request)),
+    input: filter,
+  });
+
+  async function retryAndWake(asked: Asked, query: DeadLetterQuery): Promise<{ retried: number }> {
+    const { retried, lanes } = await retryDeadLetters(tenants.of(query.workspaceId), asked, query);
     onWaiting(lanes);
     return { retried };
   }

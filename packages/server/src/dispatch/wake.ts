@@ -14,6 +14,10 @@ export type Message =
   | { readonly kind: "lane"; readonly lane: LaneKey }
   | { readonly kind: "cancel"; readonly nodeId: number; readonly id: JobId }
   | { readonly kind: "deleted"; readonly laneId: LaneId }
+  /** A workspace's keys, plan or limits have changed. */
+  | { readonly kind: "workspace"; readonly workspaceId: WorkspaceId }
+  /** A workspace was deleted. */
+  | { readonly kind: "closed"; readonly workspaceId: WorkspaceId }
   | { readonly kind: "node" }
   /** More than one message holds: look everywhere. */
   | { readonly kind: "all" };
@@ -59,6 +63,9 @@ function write(message: Message): string {
       return `cancel ${message.nodeId} ${message.id}`;
     case "deleted":
       return `deleted ${message.laneId}`;
+    case "workspace":
+    case "closed":
+      return `${message.kind} ${message.workspaceId}`;
     default:
       return message.kind;
   }
@@ -79,6 +86,9 @@ export function readMessages(payload: string): Message[] {
         return [{ kind, nodeId: Number(first), id: second as JobId }];
       case "deleted":
         return [{ kind, laneId: Number(first) as LaneId }];
+      case "workspace":
+      case "closed":
+        return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];
       case "node":
       case "all":
         return [{ kind }];

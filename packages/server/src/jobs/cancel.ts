@@ -1,21 +1,29 @@
-import { type Db, problem } from "#kernel";
+import { problem, type Transactional } from "#kernel";
 import type { JobKey, JobRow } from "./job.ts";
 import { cancelJob, findJob, removeJob } from "./store.ts";
+import { type Hand, tellPurged } from "./tell.ts";
 
 export type Cancelled = { kind: "cancelled"; job: JobRow; claimedBy: number | null } | { kind: "removed" };
 
 /**
  * Cancels a job that has not finished, or removes one that has. A job that is settled at the same moment is settled first or
- * cancelled first, never both. Source: contract §4.
+ * cancelled first, never both. A failed one that is removed leaves the dead-letter queue, which is audited. Source: contract §4.
  *
  * @throws NOT_FOUND
  */
-export async function cancelOrRemove(db: Db, key: JobKey): Promise<Cancelled> {
+export async function cancelOrRemove(database: Transactional, hand: Hand, key: JobKey): Promise<Cancelled> {
   // A retry by hand between the two statements brings the job back to life: then it is cancelled after all.
   for (;;) {
-    const cancelled = await cancelJob(db, key);
+    const cancelled = await cancelJob(database, key);
     if (cancelled) return { kind: "cancelled", job: cancelled, claimedBy: cancelled.claimed_by };
-    if (await removeJob(db, key)) return { kind: "removed" };
-    if (!(await findJob(db, key))) throw problem("NOT_FOUND");
+    if (await remove(database, hand, key)) return { kind: "removed" };
+    if (!(await findJob(database, key))) throw problem("NOT_FOUND");
   }
 }
+
+const remove = (database: Transactional, hand: Hand, key: JobKey): Promise<boolean> =>
+  database.transaction(async (tx) => {
+    const removed = await removeJob(tx, key);
+    if (removed?.failed) await tellPurged(tx, hand, key);
+    return removed !== null;
+  });

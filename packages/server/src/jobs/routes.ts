@@ -11,7 +11,8 @@ import {
   Page,
   QueuePath,
 } from "@tidemill/contract";
-import { type Api, compileArrayOr, nextPage, noContent, type RawJson, readPage, replies, workspaceOf } from "#http";
+import type { AuditLog } from "#audit";
+import { type Api, actorOf, compileArrayOr, nextPage, noContent, principalOf, type RawJson, readPage, replies, workspaceOf } from "#http";
 import { type Clock, type Db, invalid, parseMoment, problem, type Tenants, type WorkspaceId } from "#kernel";
 import { findQueue } from "#queues";
 import { cancelOrRemove } from "./cancel.ts";
@@ -22,6 +23,7 @@ import { findJob } from "./store.ts";
 
 export interface JobRoutes {
   readonly tenants: Tenants;
+  readonly audit: AuditLog;
   readonly clock: Clock;
   readonly enqueuer: Pick<Enqueuer, "enqueue">;
   /** Told after a job was cancelled that an attempt was under way for. */
@@ -33,7 +35,7 @@ const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The job endpoints of the specification, but for retry, which is the engine's (dispatch/routes.ts). */
-export function mountJobs(api: Api, { tenants, clock, enqueuer, onCancelled }: JobRoutes): void {
+export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancelled }: JobRoutes): void {
   api.post(
     "/v1/queues/:name/jobs",
     {
@@ -45,12 +47,12 @@ export function mountJobs(api: Api, { tenants, clock, enqueuer, onCancelled }: J
         operationId: "enqueueJob",
         params: QueuePath,
         body: EnqueueJob,
-        response: replies({ 201: Job }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 201: Job }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
       const { name } = request.params;
-      const [job] = await enqueuer.enqueue(workspaceOf(request), name, [newJob(request.body, "", clock)]);
+      const [job] = await enqueuer.enqueue(principalOf(request), name, [newJob(request.body, "", clock)]);
       if (!job) throw new Error("Enqueue answered no job.");
       return reply.code(201).type(JSON_TYPE).send(showJob(job, name));
     },
@@ -69,7 +71,7 @@ export function mountJobs(api: Api, { tenants, clock, enqueuer, onCancelled }: J
         operationId: "enqueueBatch",
         params: QueuePath,
         body: EnqueueBatch,
-        response: replies({ 201: EnqueuedBatch }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 201: EnqueuedBatch }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
@@ -77,7 +79,7 @@ export function mountJobs(api: Api, { tenants, clock, enqueuer, onCancelled }: J
       const bare = Array.isArray(request.body);
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const jobs = await enqueuer.enqueue(
-        workspaceOf(request),
+        principalOf(request),
         name,
         sent.map((job, index) => newJob(job, `${bare ? "" : "jobs"}[${index}].`, clock)),
       );
@@ -161,7 +163,8 @@ export function mountJobs(api: Api, { tenants, clock, enqueuer, onCancelled }: J
     async (request, reply) => {
       const db = tenants.of(workspaceOf(request));
       const key = await jobKey(db, workspaceOf(request), request.params);
-      const outcome = await cancelOrRemove(db, key);
+      const hand = { audit, actorId: actorOf(request), queue: request.params.name };
+      const outcome = await cancelOrRemove(db, hand, key);
       if (outcome.kind === "removed") return reply.code(204).send();
       if (outcome.claimedBy !== null) onCancelled(key, outcome.claimedBy);
       return reply.type(JSON_TYPE).send(showJob(outcome.job, request.params.name));

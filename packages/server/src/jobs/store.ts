@@ -37,9 +37,9 @@ export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
       select kept.*, gone.node_id as claimed_by from kept join gone using (id)`,
   );
 
-/** Removes a finished job. Answers whether there was one. */
-export const removeJob = async (db: Db, { workspaceId, laneId, id }: JobKey): Promise<boolean> =>
-  (await row(
+/** Removes a finished job. Answers whether it had failed; null when there was none. */
+export const removeJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<{ failed: boolean } | null> =>
+  row(
     db,
     sql`
       with failed as (
@@ -52,8 +52,8 @@ export const removeJob = async (db: Db, { workspaceId, laneId, id }: JobKey): Pr
         select workspace_id, lane_id, finished_at, -(state = 'completed')::int, -(state = 'cancelled')::int, -(state = 'rejected')::int
         from finished
       )
-      select id from failed union all select id from finished`,
-  )) !== null;
+      select true as failed from failed union all select false from finished`,
+  );
 
 /** A failed job waits again. Attempts go on counting (I5); those started so far no longer count against it. */
 export const retryFailedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<JobRow | null> =>

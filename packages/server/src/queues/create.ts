@@ -1,22 +1,29 @@
 import type { CreateQueue } from "@tidemill/contract";
-import { type Db, problem, type Random, type WorkspaceId } from "#kernel";
-import { makeCallbackSecret, type Queue } from "./queue.ts";
+import { problem, type Transactional } from "#kernel";
+import { missingFeature } from "#workspaces";
+import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { insertQueue } from "./store.ts";
+import { tellCreated } from "./tell.ts";
 
 /**
  * Makes a queue. With a `callback_url` it gets a callback secret, which the caller is shown this once.
  *
- * @throws CONFLICT when the workspace has a queue of that name
+ * @throws CONFLICT when the workspace has a queue of that name; PLAN_REQUIRED for a `callback_url` that its plan has not got
  */
 export async function createQueue(
-  db: Db,
-  random: Random,
-  workspaceId: WorkspaceId,
+  database: Transactional,
+  { random, audit }: QueueMaker,
+  caller: Caller,
   request: CreateQueue,
 ): Promise<{ queue: Queue; secret: string | null }> {
+  const missing = request.callback_url ? missingFeature(caller.plan, "callback_url") : null;
+  if (missing) throw missing;
   const secret = request.callback_url ? makeCallbackSecret(random) : null;
-  const queue = await insertQueue(db, workspaceId, request.name, request.type ?? "standard", settingsOf(request, secret));
-  if (!queue) throw problem("CONFLICT", { name: request.name }, { message: "There is a queue of that name already." });
-  return { queue, secret };
+  return database.transaction(async (tx) => {
+    const queue = await insertQueue(tx, caller.workspaceId, request.name, request.type ?? "standard", settingsOf(request, secret));
+    if (!queue) throw problem("CONFLICT", { name: request.name }, { message: "There is a queue of that name already." });
+    await tellCreated(tx, audit, caller, queue, request);
+    return { queue, secret };
+  });
 }

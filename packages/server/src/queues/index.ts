@@ -2,4 +2,4 @@ export * from "./create.ts";
 export * from "./patch.ts";
 export * from "./queue.ts";
 export * from "./routes.ts";
-export { findLane, findQueue } from "./store.ts";
+export { existAcrossWorkspaces, findLane, findQueue, markQueuesDeleted } from "./store.ts";

@@ -1,28 +1,33 @@
 import type { PatchQueue } from "@tidemill/contract";
-import { problem, type Random, type Transactional, type WorkspaceId } from "#kernel";
-import { makeCallbackSecret, type Queue } from "./queue.ts";
+import { problem, type Transactional } from "#kernel";
+import { missingFeature } from "#workspaces";
+import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { lockQueue, updateQueue } from "./store.ts";
+import { tellUpdated } from "./tell.ts";
 
 /**
  * Changes what the request names and leaves the rest. A callback secret is made when `callback_url` is first set and when
  * `rotate_callback_secret` asks for it; the caller is shown it this once.
  *
- * @throws NOT_FOUND
+ * @throws NOT_FOUND; PLAN_REQUIRED for a `callback_url` that the workspace's plan has not got
  */
 export const patchQueue = (
   database: Transactional,
-  random: Random,
-  workspaceId: WorkspaceId,
+  { random, audit }: QueueMaker,
+  caller: Caller,
   name: string,
   request: PatchQueue,
 ): Promise<{ queue: Queue; secret: string | null }> =>
   database.transaction(async (tx) => {
-    const before = await lockQueue(tx, workspaceId, name);
+    const before = await lockQueue(tx, caller.workspaceId, name);
     if (!before) throw problem("NOT_FOUND");
+    const missing = request.callback_url ? missingFeature(caller.plan, "callback_url") : null;
+    if (missing) throw missing;
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
     const secret = firstUrl || request.rotate_callback_secret ? makeCallbackSecret(random) : null;
     const queue = await updateQueue(tx, before, settingsOf(request, secret));
     if (!queue) throw problem("NOT_FOUND");
+    await tellUpdated(tx, audit, caller, { before, queue }, request);
     return { queue, secret };
   });

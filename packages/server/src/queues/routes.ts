@@ -9,17 +9,18 @@ import {
   QueueWithMetrics,
   QueueWithSecret,
 } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
-import { type Api, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
-import { type Db, problem, type Random, type Tenants } from "#kernel";
+import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readPage, replies } from "#http";
+import { type Db, problem, type Tenants } from "#kernel";
 import { createQueue } from "./create.ts";
+import { deleteQueue } from "./delete.ts";
 import { patchQueue } from "./patch.ts";
-import { type Queue, showQueue } from "./queue.ts";
-import { findQueue, listQueues, markQueueDeleted } from "./store.ts";
+import { type Caller, type Queue, type QueueMaker, showQueue } from "./queue.ts";
+import { findQueue, listQueues } from "./store.ts";
 
-export interface QueueRoutes {
+export interface QueueRoutes extends QueueMaker {
   readonly tenants: Tenants;
-  readonly random: Random;
   readonly metricsOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueMetrics>>;
   /** Told after a queue's settings changed: jobs may be free to go. */
   readonly onChanged: (queue: Pick<Queue, "workspace_id" | "id">) => void;
@@ -30,9 +31,9 @@ const tags = ["Queues"];
 const security = [{ workspaceKey: [] }];
 
 /** The queue endpoints of the specification. */
-export function mountQueues(api: Api, { tenants, random, metricsOf, onChanged, onDeleted }: QueueRoutes): void {
-  const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }) => ({
-    ...showQueue(queue),
+export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onChanged, onDeleted }: QueueRoutes): void {
+  const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, { plan }: Principal) => ({
+    ...showQueue(queue, plan),
     ...(secret !== null && { callback_secret: secret }),
   });
 
@@ -51,10 +52,10 @@ export function mountQueues(api: Api, { tenants, random, metricsOf, onChanged, o
     },
     async (request) => {
       const page = readPage(request.query, readCursor);
-      const workspaceId = workspaceOf(request);
+      const { workspaceId, plan } = principalOf(request);
       const found = await listQueues(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
       const { rows, nextCursor } = nextPage(found, page.limit, (queue) => queue.id.toString(36));
-      return { data: rows.map(showQueue), next_cursor: nextCursor };
+      return { data: rows.map((queue) => showQueue(queue, plan)), next_cursor: nextCursor };
     },
   );
 
@@ -68,13 +69,13 @@ export function mountQueues(api: Api, { tenants, random, metricsOf, onChanged, o
         summary: "Create a queue",
         operationId: "createQueue",
         body: CreateQueue,
-        response: replies({ 201: QueueWithSecret }, "CONFLICT", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 201: QueueWithSecret }, "CONFLICT", "PAYLOAD_TOO_LARGE", "PLAN_REQUIRED"),
       },
     },
     async (request, reply) => {
-      const workspaceId = workspaceOf(request);
-      const created = await createQueue(tenants.of(workspaceId), random, workspaceId, request.body);
-      return reply.code(201).send(withSecret(created));
+      const principal = principalOf(request);
+      const created = await createQueue(tenants.of(principal.workspaceId), { random, audit }, callerOf(request), request.body);
+      return reply.code(201).send(withSecret(created, principal));
     },
   );
 
@@ -92,11 +93,11 @@ export function mountQueues(api: Api, { tenants, random, metricsOf, onChanged, o
       },
     },
     async (request) => {
-      const workspaceId = workspaceOf(request);
+      const { workspaceId, plan } = principalOf(request);
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
       if (!queue) throw problem("NOT_FOUND");
-      return { ...showQueue(queue), metrics: await metricsOf(db, queue) };
+      return { ...showQueue(queue, plan), metrics: await metricsOf(db, queue) };
     },
   );
 
@@ -111,14 +112,15 @@ export function mountQueues(api: Api, { tenants, random, metricsOf, onChanged, o
         operationId: "patchQueue",
         params: QueuePath,
         body: PatchQueue,
-        response: replies({ 200: QueueWithSecret }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 200: QueueWithSecret }, "NOT_FOUND", "PAYLOAD_TOO_LARGE", "PLAN_REQUIRED"),
       },
     },
     async (request) => {
-      const workspaceId = workspaceOf(request);
-      const patched = await patchQueue(tenants.of(workspaceId), random, workspaceId, request.params.name, request.body);
+      const principal = principalOf(request);
+      const db = tenants.of(principal.workspaceId);
+      const patched = await patchQueue(db, { random, audit }, callerOf(request), request.params.name, request.body);
       onChanged(patched.queue);
-      return withSecret(patched);
+      return withSecret(patched, principal);
     },
   );
 
@@ -136,13 +138,16 @@ export function mountQueues(api: Api, { tenants, random, metricsOf, onChanged, o
       },
     },
     async (request, reply) => {
-      const workspaceId = workspaceOf(request);
-      const deleted = await markQueueDeleted(tenants.of(workspaceId), workspaceId, request.params.name);
-      if (!deleted) throw problem("NOT_FOUND");
-      onDeleted(deleted);
+      const caller = callerOf(request);
+      onDeleted(await deleteQueue(tenants.of(caller.workspaceId), audit, caller, request.params.name));
       return reply.code(204).send();
     },
   );
+}
+
+function callerOf(request: FastifyRequest): Caller {
+  const { workspaceId, plan } = principalOf(request);
+  return { workspaceId, plan, actorId: actorOf(request) };
 }
 
 function readCursor(cursor: string): number | null {

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { test } from "../harness/engine.ts";
+import { operate } from "../harness/operator.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
 
 const DAY_SECONDS = 86_400;
@@ -55,6 +56,36 @@ describe("a finished job is there for as long as its plan keeps history", () => 
       state: "cancelled",
     });
   });
+});
+
+test("a change of plan holds for what finishes and is done from then on; what was before keeps its time", async ({
+  node,
+  database,
+  clock,
+}) => {
+  const { service, job: early } = await finishedJob({ node, database, clock }, "pro");
+  const plan = (to: string) => operate(service, "PATCH", `/admin/v1/workspaces/${service.workspaceId}`, { plan: to });
+  expect((await plan("free")).status).toBe(200);
+  const late = await service.enqueue({ queue: await service.queue() });
+  await service.ok("DELETE", `/v1/queues/${late.queue}/jobs/${late.id}`);
+  expect((await plan("team")).status).toBe(200);
+  const last = await service.enqueue({ queue: await service.queue() });
+  await service.ok("DELETE", `/v1/queues/${last.queue}/jobs/${last.id}`);
+  const queues = [early.queue, late.queue, last.queue];
+  /** Which of the three jobs, and of the events of their queues, are still shown. */
+  const shown = async () => {
+    const replies = await Promise.all([early, late, last].map(({ queue, id }) => service.api("GET", `/v1/queues/${queue}/jobs/${id}`)));
+    const { data } = await service.ok("GET", "/v1/audit-events?event_type=queue.created");
+    const told = data.map((event: { resource_id: string }) => queues.indexOf(event.resource_id) + 1).sort();
+    return { jobs: replies.flatMap(({ status }, at) => (status === 200 ? [at + 1] : [])), told };
+  };
+  expect(await shown()).toEqual({ jobs: [1, 2, 3], told: [1, 2, 3] });
+  await clock.advance(7 * DAY_SECONDS);
+  expect(await shown()).toEqual({ jobs: [1, 3], told: [1, 3] });
+  await clock.advance(23 * DAY_SECONDS);
+  expect(await shown()).toEqual({ jobs: [3], told: [3] });
+  await clock.advance(60 * DAY_SECONDS);
+  expect(await shown()).toEqual({ jobs: [], told: [] });
 });
 
 test("a job in the dead-letter queue stays until somebody decides", async ({ service, clock }) => {

@@ -89,7 +89,10 @@ describe("a month of history", () => {
     await clock.set(Date.UTC(2027, 0, 1));
     await keep(engine);
     expect(monthly(await partitionsOf(database))[0]).toBe("job_history_2027_01");
-    expect(told).toEqual([{ event: "history_dropped", partitions: ["job_history_2026_12"] }]);
+    expect(told).toEqual([
+      { event: "history_dropped", partitions: ["job_history_2026_12"] },
+      { event: "history_dropped", partitions: ["audit_event_2026_12"] },
+    ]);
     expect(past && (await partitionOf(database, past))).toEqual([]);
     expect(kept && (await partitionOf(database, kept))).toEqual(["job_history_2027_01"]);
   });

@@ -1,0 +1,54 @@
+import { type Static, Type } from "typebox";
+import { Nullable, PageQuery, Timestamp } from "./paging.ts";
+
+/** A fact of the audit log. Source: specification, Audit event; contract §10. */
+export const AuditEvent = Type.Object(
+  {
+    id: Type.String({ pattern: "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$" }),
+    event_type: Type.String({ description: "What happened: the resource, and a verb in the past tense." }),
+    occurred_at: Timestamp,
+    actor_id: Type.String({ description: "Whose doing it was: the id of a key, `operator`, or `system`." }),
+    resource_type: Type.String(),
+    resource_id: Type.String({ description: "The resource's id, or its name where it goes by name." }),
+    input: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: "What was asked for, without secrets." })),
+    output: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: "What came of it, without secrets." })),
+  },
+  {
+    examples: [
+      {
+        id: "aud_01kajv3k4ve6nsd9z5kgtzx0rw",
+        event_type: "queue.updated",
+        occurred_at: "2026-11-21T09:30:00.000Z",
+        actor_id: "key_01kajv2m9qf1h8s0w6r3n5d7xe",
+        resource_type: "queue",
+        resource_id: "emails",
+        input: { paused: true },
+        output: { changed: ["paused"] },
+      },
+    ],
+  },
+);
+export type AuditEvent = Static<typeof AuditEvent>;
+
+export const ListAuditEvents = Type.Object(
+  {
+    ...PageQuery,
+    cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["aud_2s"] })),
+    event_type: Type.Optional(
+      Type.String({ format: "event-types", description: "One type, or several with commas.", examples: ["queue.created,queue.deleted"] }),
+    ),
+    resource_type: Type.Optional(
+      Type.String({ format: "resource-types", description: "One type, or several with commas.", examples: ["queue"] }),
+    ),
+    actor_id: Type.Optional(
+      Type.String({ format: "actors", description: "One actor, or several with commas.", examples: ["key_01kajv2m9qf1h8s0w6r3n5d7xe"] }),
+    ),
+    from: Type.Optional(
+      Type.String({ format: "date-time", description: "What occurred at this moment or later.", examples: ["2026-11-01T00:00:00Z"] }),
+    ),
+    to: Type.Optional(
+      Type.String({ format: "date-time", description: "What occurred before this moment.", examples: ["2026-12-01T00:00:00Z"] }),
+    ),
+  },
+  { additionalProperties: false },
+);

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import type { WorkspaceId } from "#kernel";
+import type { ChainedEvent } from "./store.ts";
+
+/** What the first event of a chain goes on from. */
+export const CHAIN_START: Buffer = Buffer.alloc(32);
+
+/**
+ * The hash that an event must have: SHA-256 over its fields, each as its length in bytes, a colon and its text, null as a dash;
+ * so no two lists of fields read the same. The counterpart of `append_audit_event` (migration 0007), which shares no code with it.
+ */
+export const hashOf = (workspaceId: WorkspaceId, event: ChainedEvent): Buffer =>
+  createHash("sha256")
+    .update(
+      [
+        event.previous.toString("hex"),
+        workspaceId,
+        String(event.seq),
+        event.id,
+        event.event_type,
+        event.occurred_at,
+        event.actor_id,
+        event.resource_type,
+        event.resource_id,
+        event.input,
+        event.output,
+        event.expires_at,
+      ]
+        .map(field)
+        .join(""),
+    )
+    .digest();
+
+const field = (text: string | null): string => (text === null ? "-" : `${Buffer.byteLength(text)}:${text}`);

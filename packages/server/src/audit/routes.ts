@@ -1,0 +1,57 @@
+import { AuditEvent, ListAuditEvents, Page } from "@tidemill/contract";
+import { type Api, nextPage, readPage, replies, workspaceOf } from "#http";
+import { type Tenants, typeId } from "#kernel";
+import { type AuditRow, listAuditEvents } from "./list.ts";
+
+export interface AuditRoutes {
+  readonly tenants: Tenants;
+}
+
+/** The audit log of a workspace, for its admins: it shows who did what. Source: contract §10. */
+export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
+  api.get(
+    "/v1/audit-events",
+    {
+      config: { access: "admin" },
+      schema: {
+        tags: ["Audit"],
+        security: [{ workspaceKey: [] }],
+        summary: "List audit events",
+        operationId: "listAuditEvents",
+        querystring: ListAuditEvents,
+        response: replies({ 200: Page(AuditEvent) }),
+      },
+    },
+    async (request) => {
+      const { event_type, resource_type, actor_id, from = null, to = null } = request.query;
+      const page = readPage(request.query, readCursor);
+      const workspaceId = workspaceOf(request);
+      const found = await listAuditEvents(tenants.of(workspaceId), {
+        workspaceId,
+        eventTypes: event_type?.split(",") ?? null,
+        resourceTypes: resource_type?.split(",") ?? null,
+        actorIds: actor_id?.split(",") ?? null,
+        from,
+        to,
+        before: page.after,
+        most: page.limit + 1,
+      });
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ seq }) => `aud_${seq.toString(36)}`);
+      return { data: rows.map(showAuditEvent), next_cursor: nextCursor };
+    },
+  );
+}
+
+/** The record as the API shows it. */
+const showAuditEvent = ({ seq: _, id, input, output, ...event }: AuditRow): AuditEvent => ({
+  id: typeId("aud", id),
+  ...event,
+  input: input === null ? null : JSON.parse(input),
+  output: output === null ? null : JSON.parse(output),
+});
+
+function readCursor(cursor: string): number | null {
+  const [, digits] = /^aud_([0-9a-z]{1,11})$/.exec(cursor) ?? [];
+  const seq = digits === undefined ? Number.NaN : Number.parseInt(digits, 36);
+  return Number.isSafeInteger(seq) ? seq : null;
+}

@@ -1,0 +1,68 @@
+import { type Db, row, rows, sql, type Uuid, type WorkspaceId } from "#kernel";
+
+/** Where a chain ends, or stood at some time. */
+export interface ChainHead {
+  readonly seq: number;
+  readonly hash: Buffer;
+}
+
+/** An event with all that its hash is made of. Moments are texts with microseconds. */
+export interface ChainedEvent extends ChainHead {
+  readonly id: Uuid;
+  readonly event_type: string;
+  readonly occurred_at: string;
+  readonly actor_id: string;
+  readonly resource_type: string;
+  readonly resource_id: string;
+  readonly input: string | null;
+  readonly output: string | null;
+  readonly previous: Buffer;
+  /** Or `infinity`. */
+  readonly expires_at: string;
+}
+
+/** A stretch of a chain that retention dropped: it went on from `previous` and ended in `hash`. */
+export interface DroppedStretch {
+  readonly from_seq: number;
+  readonly to_seq: number;
+  readonly previous: Buffer;
+  readonly hash: Buffer;
+}
+
+/** All workspaces, or the one. */
+export const listWorkspacesAcrossWorkspaces = (db: Db, only: WorkspaceId | null): Promise<{ id: WorkspaceId }[]> =>
+  rows(db, sql`select id from workspace where ${only}::uuid is null or id = ${only} order by id`);
+
+/**
+ * Has the transaction see the log as it is now, whatever is appended and dropped meanwhile. It must come first: a snapshot taken
+ * before the lock could miss what a drop left behind.
+ */
+export async function freezeAuditLog(tx: Db): Promise<void> {
+  await rows(tx, sql`set transaction isolation level repeatable read, read only`);
+  await rows(tx, sql`lock table audit_event in access share mode`);
+}
+
+export const findHead = (db: Db, workspaceId: WorkspaceId): Promise<ChainHead | null> =>
+  row(db, sql`select seq, hash from audit_chain where workspace_id = ${workspaceId}`);
+
+export const listDropped = (db: Db, workspaceId: WorkspaceId): Promise<DroppedStretch[]> =>
+  rows(db, sql`select from_seq, to_seq, previous, hash from audit_dropped where workspace_id = ${workspaceId} order by from_seq`);
+
+/** In the order of the chain, from behind `after`. Leans on the primary key. */
+export const listChained = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  after: { readonly seq: number; readonly expires_at: string },
+  most: number,
+): Promise<ChainedEvent[]> =>
+  rows(
+    db,
+    sql`
+      select seq, id, event_type, to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at, actor_id,
+        resource_type, resource_id, input, output, previous, hash,
+        case when isfinite(expires_at) then to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+          else expires_at::text end as expires_at
+      from audit_event e
+      where workspace_id = ${workspaceId} and (seq, e.expires_at) > (${after.seq}::bigint, ${after.expires_at}::timestamptz)
+      order by seq, e.expires_at limit ${most}`,
+  );

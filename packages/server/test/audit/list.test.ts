@@ -1,0 +1,112 @@
+import { describe, expect } from "vitest";
+import { uuidOf, type WorkspaceId } from "#kernel";
+import { record } from "../harness/audit.ts";
+import { test } from "../harness/engine.ts";
+import { makeKey } from "../harness/operator.ts";
+import { newWorkspace, Service } from "../harness/service.ts";
+
+const KEY = "key_01kajv2m9qf1h8s0w6r3n5d7xe";
+const uuidOfWorkspace = (service: Service) => uuidOf("ws", service.workspaceId) as WorkspaceId;
+
+/** The resource ids of a list's records of things, in its order. */
+const found = async (service: Service, query = ""): Promise<string[]> =>
+  (await service.ok("GET", `/v1/audit-events?resource_type=thing,place${query}`)).data.map(
+    (event: { resource_id: string }) => event.resource_id,
+  );
+
+describe("GET /v1/audit-events", () => {
+  test("shows what happened, newest first, in pages that new events do not shift", async ({ service, engine }) => {
+    for (const resourceId of ["1", "2", "3", "4", "5"]) await record(engine, uuidOfWorkspace(service), { resourceId });
+    const { data, next_cursor } = await service.ok("GET", "/v1/audit-events?limit=2");
+    expect(data[0]).toEqual({
+      id: expect.stringMatching(/^aud_\w{26}$/),
+      event_type: "thing.done",
+      occurred_at: "2026-11-21T12:00:00.000Z",
+      actor_id: "system",
+      resource_type: "thing",
+      resource_id: "5",
+      input: { asked: "ünïcode" },
+      output: null,
+    });
+    expect(data[1].resource_id).toBe("4");
+    await record(engine, uuidOfWorkspace(service), { resourceId: "6" });
+    expect(await found(service, `&limit=2&cursor=${next_cursor}`)).toEqual(["3", "2"]);
+    expect(await found(service)).toEqual(["6", "5", "4", "3", "2", "1"]);
+  });
+
+  test("filters by types, resources, actors and time: one of each that is given, all kinds together", async ({
+    service,
+    engine,
+    clock,
+  }) => {
+    for (const [resourceId, eventType, actorId, resourceType] of [
+      ["1", "thing.made", KEY, "thing"],
+      ["2", "thing.done", "system", "thing"],
+      ["3", "thing.done", KEY, "place"],
+      ["4", "thing.gone", "operator", "thing"],
+      ["5", "thing.made", "system", "place"],
+    ] as const) {
+      await record(engine, uuidOfWorkspace(service), { resourceId, eventType, actorId, resourceType });
+      await clock.advance(1);
+    }
+    expect(await found(service, "&event_type=thing.made")).toEqual(["5", "1"]);
+    expect(await found(service, "&event_type=thing.made,thing.gone")).toEqual(["5", "4", "1"]);
+    expect(await found(service, "&event_type=thing.made&event_type=thing.gone,thing.made")).toEqual(["5", "4", "1"]);
+    expect(await found(service, "&event_type=thing.unheard_of")).toEqual([]);
+    expect(await found(service, `&actor_id=${KEY}`)).toEqual(["3", "1"]);
+    expect(await found(service, `&actor_id=${KEY},operator`)).toEqual(["4", "3", "1"]);
+    expect(await found(service, `&actor_id=system,operator&event_type=thing.made,thing.gone`)).toEqual(["5", "4"]);
+    const of = async (query: string) =>
+      (await service.ok("GET", `/v1/audit-events?${query}`)).data.map((event: { resource_id: string }) => event.resource_id);
+    expect(await of("resource_type=place")).toEqual(["5", "3"]);
+    expect(await of(`resource_type=place&actor_id=${KEY}`)).toEqual(["3"]);
+    expect(await of("resource_type=place&event_type=thing.made")).toEqual(["5"]);
+    expect(await of("resource_type=nowhere")).toEqual([]);
+    const [at2, at4] = [2, 4].map((nth) => encodeURIComponent(new Date(clock.nowMs() - (6 - nth) * 1000).toISOString()));
+    for (const narrowed of ["", "&event_type=thing.made,thing.done,thing.gone", `&actor_id=${KEY},system,operator`]) {
+      expect(await found(service, `&from=${at2}${narrowed}`)).toEqual(["5", "4", "3", "2"]);
+      expect(await found(service, `&to=${at4}${narrowed}`)).toEqual(["3", "2", "1"]);
+      expect(await found(service, `&from=${at2}&to=${at4}${narrowed}`)).toEqual(["3", "2"]);
+      expect(await found(service, `&from=${at4}&to=${at2}${narrowed}`)).toEqual([]);
+      const pages: string[][] = [];
+      for (let cursor = ""; cursor !== null; ) {
+        const page = await service.ok(
+          "GET",
+          `/v1/audit-events?resource_type=thing,place&limit=2${narrowed}${cursor && `&cursor=${cursor}`}`,
+        );
+        pages.push(page.data.map((event: { resource_id: string }) => event.resource_id));
+        cursor = page.next_cursor;
+      }
+      expect(pages).toEqual([["5", "4"], ["3", "2"], ["1"]]);
+    }
+  });
+
+  test("is for admins", async ({ service }) => {
+    for (const role of ["read", "write"]) {
+      const key = await makeKey(service, { role });
+      expect((await service.api("GET", "/v1/audit-events", undefined, { authorization: `Bearer ${key}` })).status).toBe(403);
+    }
+    expect((await service.api("GET", "/v1/audit-events")).status).toBe(200);
+  });
+
+  test("shows a workspace its own events alone", async ({ service, engine, node, database, clock }) => {
+    const other = new Service(node, database, clock, await newWorkspace(database));
+    await record(engine, uuidOfWorkspace(other), { resourceId: "theirs" });
+    await record(engine, uuidOfWorkspace(service), { resourceId: "mine" });
+    expect(await found(service)).toEqual(["mine"]);
+    expect(await found(other)).toEqual(["theirs"]);
+  });
+
+  test("shows nothing past its retention, before anything is dropped", async ({ node, database, clock, engine }) => {
+    const service = new Service(node, database, clock, await newWorkspace(database, "free"));
+    await record(engine, uuidOfWorkspace(service), { actorId: KEY });
+    for (const path of ["", "&event_type=thing.done", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual(["1"]);
+    await clock.advance(7 * 86_400 - 0.001);
+    for (const path of ["", "&event_type=thing.done", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual(["1"]);
+    await clock.advance(0.001);
+    for (const path of ["", "&event_type=thing.done", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual([]);
+    expect(
+      await database.query("select seq from audit_event where workspace_id = $1 and actor_id = $2", [uuidOfWorkspace(service), KEY]),
+    ).toHaveLength(1);
+  });
+});
