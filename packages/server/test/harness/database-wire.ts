@@ -1,4 +1,5 @@
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
+import { messages, text } from "./postgres-messages.ts";
 
 /** A statement that was carried out: its text and PostgreSQL's word for what it did ("UPDATE 5"). */
 interface Done {
@@ -164,22 +165,4 @@ class Line {
     if (type === "P") this.#texts.set(text(message, 5), text(message, 6 + text(message, 5).length));
     if (type === "B") this.#text = this.#texts.get(text(message, 6 + text(message, 5).length)) ?? "";
   }
-}
-
-/** The zero-terminated string at an offset. */
-const text = (message: Buffer, from: number): string => message.toString("latin1", from, message.indexOf(0, from));
-
-/** Puts a stream together to messages: a type, except for a client's first one, and a length that counts itself. */
-function messages(fromClient: boolean, onMessage: (type: string, message: Buffer) => void): (bytes: Buffer) => void {
-  let rest: Buffer = Buffer.alloc(0);
-  let typeLength = fromClient ? 0 : 1;
-  return (bytes) => {
-    rest = Buffer.concat([rest, bytes]);
-    while (rest.length >= typeLength + 4 && rest.length >= typeLength + rest.readInt32BE(typeLength)) {
-      const message = rest.subarray(0, typeLength + rest.readInt32BE(typeLength));
-      rest = rest.subarray(message.length);
-      onMessage(typeLength === 0 ? "" : String.fromCharCode(message[0] as number), message);
-      typeLength = 1;
-    }
-  };
 }

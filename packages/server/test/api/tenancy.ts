@@ -1,0 +1,199 @@
+import { describe, expect } from "vitest";
+import { bodySchemaOf, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
+import { exchange } from "../harness/exchange.ts";
+import { comparable } from "../harness/operator.ts";
+import { everythingStored } from "../harness/problem.ts";
+import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
+
+const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
+
+/** What a path names. */
+interface Named {
+  readonly name: string;
+  readonly id: string;
+}
+
+/** Another customer, with a workspace of the same node. */
+async function neighbour({ node, database, clock }: Service): Promise<Service> {
+  return new Service(node, database, clock, await newWorkspace(database));
+}
+
+/** A queue of that name with a job in each state that callers can act on; answers the jobs' ids. */
+async function furnish(service: Service, name: string): Promise<string[]> {
+  const handler = await service.handler({ answers: ({ body }) => (body.payload === "fail" ? 500 : 200) });
+  await service.ok("POST", "/v1/queues", { name, callback_url: handler.url, defaultJobOptions: { attempts: 1 } });
+  const { jobs } = await service.ok("POST", `/v1/queues/${name}/jobs/batch`, [
+    { payload: "complete" },
+    { payload: "fail" },
+    { payload: "cancel", delay: 60 },
+    { payload: "wait", delay: 60 },
+  ]);
+  const ids = (jobs as { id: string }[]).map(({ id }) => id);
+  await service.untilState({ id: ids[0] as string, queue: name }, "completed");
+  await service.untilState({ id: ids[1] as string, queue: name }, "failed");
+  await service.ok("DELETE", `/v1/queues/${name}/jobs/${ids[2]}`);
+  return ids;
+}
+
+const ask = (
+  service: Service,
+  operation: Operation,
+  named: Partial<Named>,
+  { query = "", body = operation.requestBody?.content["application/json"]?.example }: { query?: string; body?: unknown } = {},
+) =>
+  exchange(service.node.url, {
+    method: operation.method,
+    path: pathOf(operation, named) + query,
+    headers: { authorization: `Bearer ${service.key}`, ...(operation.requestBody && { "content-type": "application/json" }) },
+    ...(operation.requestBody && { body: JSON.stringify(body) }),
+  });
+
+const names = (operation: Operation): string[] => operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
+
+/** The wall between workspaces, as callers meet it. Source: contract §1, `NOT_FOUND`. */
+export function describeTenancy(test: typeof Test): void {
+  describe("what another workspace has", () => {
+    test("answers every route as what is not there does, to the byte", async ({ service }) => {
+      const other = await neighbour(service);
+      const ids = await furnish(other, "theirs");
+      const mine = await furnish(service, "mine");
+      await furnish(other, "mine");
+      await service.ok("POST", "/v1/queues", { name: "mine-too" });
+      const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
+      const before = await everythingStored(service.database);
+      let compared = 0;
+      for (const operation of (await operationsOf(service)).filter((one) => names(one).length > 0)) {
+        expect([operation.id, names(operation).every((name) => name === "name" || name === "id")]).toEqual([operation.id, true]);
+        const ofKeys = operation.path.startsWith("/v1/keys/");
+        const absent = comparable(await ask(service, operation, { name: "absent", id: ofKeys ? ABSENT_KEY : ABSENT_JOB }));
+        expect(absent).toMatchObject({
+          status: 404,
+          text: '{"error":{"code":"NOT_FOUND","message":"There is no such resource.","details":{}}}',
+        });
+        const jobs: Named[] = [
+          ...ids.map((id) => ({ name: "theirs", id })),
+          ...ids.map((id) => ({ name: "mine", id })),
+          ...mine.map((id) => ({ name: "mine-too", id })),
+          { name: "mine", id: ABSENT_JOB },
+        ];
+        const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
+        const foreign = ofKeys ? keys : names(operation).includes("id") ? jobs : [{ name: "theirs", id: "" }];
+        expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
+        for (const named of foreign) {
+          expect([operation.id, named, comparable(await ask(service, operation, named))]).toEqual([operation.id, named, absent]);
+          compared += 1;
+        }
+      }
+      expect(compared).toBeGreaterThan(20);
+      expect(await everythingStored(service.database)).toEqual(before);
+    });
+
+    test("answers as what is not there does where a body or a filter names a queue", async ({ service }) => {
+      const other = await neighbour(service);
+      await furnish(other, "theirs");
+      const before = await everythingStored(service.database);
+      const operations = await operationsOf(service);
+      const byBody = operations.filter((operation) => bodySchemaOf(operation)?.properties?.queue);
+      const byFilter = operations.filter(({ parameters }) => parameters.some(({ name }) => name === "queue"));
+      expect([byBody.map(({ id }) => id).sort(), byFilter.map(({ id }) => id)]).toEqual([
+        ["purgeDeadLetters", "retryDeadLetters"],
+        ["listDeadLetters"],
+      ]);
+      for (const operation of byBody) {
+        const [theirs, absent] = [
+          await ask(service, operation, {}, { body: { queue: "theirs" } }),
+          await ask(service, operation, {}, { body: { queue: "absent" } }),
+        ];
+        expect([operation.id, comparable(theirs)]).toEqual([operation.id, comparable(absent)]);
+      }
+      for (const operation of byFilter) {
+        const [theirs, absent] = [
+          await ask(service, operation, {}, { query: "?queue=theirs" }),
+          await ask(service, operation, {}, { query: "?queue=absent" }),
+        ];
+        expect([operation.id, comparable(theirs)]).toEqual([operation.id, comparable(absent)]);
+      }
+      expect(await everythingStored(service.database)).toEqual(before);
+    });
+
+    test("is in no list, whatever the cursor", async ({ service }) => {
+      const other = await neighbour(service);
+      const { id: theirKey } = await other.ok("POST", "/v1/keys", { name: "theirs" });
+      for (const query of ["", `?cursor=${theirKey}`]) expect((await service.api("GET", `/v1/keys${query}`)).text).not.toContain(theirKey);
+      const before = [await service.ok("GET", "/v1/queues"), await service.ok("GET", "/v1/dlq")];
+      await furnish(other, "mine");
+      await furnish(other, "theirs");
+      const page = (await other.ok("GET", "/v1/queues?limit=1")).next_cursor;
+      expect(page).toEqual(expect.any(String));
+      expect([await service.ok("GET", "/v1/queues"), await service.ok("GET", "/v1/dlq")]).toEqual(before);
+      expect(await service.ok("GET", `/v1/queues?cursor=${page}`)).toEqual({ data: [], next_cursor: null });
+      await service.ok("POST", "/v1/queues", { name: "mine" });
+      expect(await service.ok("GET", "/v1/queues/mine/jobs")).toEqual({ data: [], next_cursor: null });
+      expect((await service.ok("GET", "/v1/queues/mine")).metrics).toMatchObject({ delayed: 0, completed: 0, failed: 0, cancelled: 0 });
+    });
+
+    test("is in no audit log, by whatever it is asked for", async ({ service }) => {
+      const other = await neighbour(service);
+      await other.ok("POST", "/v1/queues", { name: "theirs" });
+      await service.ok("POST", "/v1/queues", { name: "mine" });
+      const { data } = await other.ok("GET", "/v1/audit-events?resource_type=queue");
+      expect(data).toMatchObject([{ resource_id: "theirs" }]);
+      for (const query of ["", "&event_type=queue.created", `&actor_id=${data[0].actor_id}`]) {
+        const { data: mine } = await service.ok("GET", `/v1/audit-events?resource_type=queue${query}`);
+        expect([query, mine.map((event: { resource_id: string }) => event.resource_id)]).toEqual([
+          query,
+          query.startsWith("&actor") ? [] : ["mine"],
+        ]);
+      }
+    });
+
+    test("is out of reach of what acts on many jobs", async ({ service }) => {
+      const other = await neighbour(service);
+      await furnish(other, "mine");
+      await furnish(service, "mine");
+      const before = await other.ok("GET", "/v1/dlq");
+      expect(await service.ok("POST", "/v1/queues/mine/retry-all", {})).toEqual({ retried: 1 });
+      await service.untilIdle();
+      expect(await service.ok("POST", "/v1/dlq/retry", {})).toEqual({ retried: 1 });
+      await service.untilIdle();
+      expect(await service.ok("POST", "/v1/dlq/purge", {})).toEqual({ purged: 1 });
+      expect(await other.ok("GET", "/v1/dlq")).toEqual(before);
+      expect(before.data).toHaveLength(1);
+    });
+  });
+
+  test("workspaces have queues of the same name that know nothing of each other", async ({ service }) => {
+    const other = await neighbour(service);
+    await other.ok("POST", "/v1/queues", { name: "emails", callback_timeout: 7 });
+    await service.ok("POST", "/v1/queues", { name: "emails" });
+    await service.ok("PATCH", "/v1/queues/emails", { paused: true, callback_timeout: 9 });
+    expect(await other.ok("GET", "/v1/queues/emails")).toMatchObject({ paused: false, callback_timeout: 7 });
+    await service.ok("DELETE", "/v1/queues/emails");
+    expect((await other.api("GET", "/v1/queues/emails")).status).toBe(200);
+  });
+
+  test("what was deleted answers as what never was", async ({ service }) => {
+    const { id: key } = await service.ok("POST", "/v1/keys", { name: "gone" });
+    await service.ok("DELETE", `/v1/keys/${key}`);
+    const [revoked, never] = [await service.api("DELETE", `/v1/keys/${key}`), await service.api("DELETE", `/v1/keys/${ABSENT_KEY}`)];
+    expect(comparable(revoked)).toEqual(comparable(never));
+    const ids = await furnish(service, "gone");
+    await service.ok("DELETE", `/v1/queues/gone/jobs/${ids[0]}`);
+    const operations = (await operationsOf(service)).filter((one) => names(one).includes("name"));
+    const removed = operations.filter((one) => names(one).includes("id"));
+    for (const operation of removed) {
+      const replies = [
+        await ask(service, operation, { name: "gone", id: ids[0] as string }),
+        await ask(service, operation, { name: "gone", id: ABSENT_JOB }),
+      ];
+      expect([operation.id, comparable(replies[0] as never)]).toEqual([operation.id, comparable(replies[1] as never)]);
+    }
+    await service.ok("DELETE", "/v1/queues/gone");
+    for (const operation of operations) {
+      const absent = comparable(await ask(service, operation, { name: "absent", id: ABSENT_JOB }));
+      for (const id of ids)
+        expect([operation.id, comparable(await ask(service, operation, { name: "gone", id }))]).toEqual([operation.id, absent]);
+    }
+  });
+}
