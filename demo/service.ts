@@ -1,5 +1,6 @@
 import {
   type Config,
+  createRegistrar,
   createWorkspace,
   DatabaseClock,
   Events,
@@ -8,7 +9,6 @@ import {
   readConfig,
   startNode,
   systemRandom,
-  UuidSource,
 } from "@tidemill/server";
 
 /** A service that the demo may use. */
@@ -71,8 +71,8 @@ async function makeWorkspace(config: Config): Promise<string> {
   const databases = await openDatabases(config, "guest", emit);
   try {
     await migrate(databases.connection, emit);
-    const maker = { ids: new UuidSource(new DatabaseClock(), systemRandom), random: systemRandom };
-    return (await createWorkspace(databases.api, maker, { name: "Demo", plan: "enterprise" })).key;
+    const registrar = createRegistrar(new DatabaseClock(), systemRandom);
+    return (await createWorkspace(databases.api, registrar, { name: "Demo", plan: "enterprise" })).key;
   } finally {
     await databases.close();
   }

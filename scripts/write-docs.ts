@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { ERRORS } from "@tidemill/contract";
+import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
 
@@ -34,6 +34,17 @@ function errors(): string {
   return table(["code", "status", "message"], rows);
 }
 
+function plans(): string {
+  const rows = PLAN_NAMES.map((plan) => {
+    const { price, limits } = PLANS[plan];
+    const { executions_per_month, requests_per_minute, retention_days } = limits;
+    const [executions, requests] = [executions_per_month, requests_per_minute].map((limit) => limit?.toLocaleString("en") ?? "no limit");
+    const cost = price === null ? "agreed" : `${price} USD`;
+    return [code(plan), cost, executions ?? "", requests ?? "", `${retention_days} days`, planHas(plan, "callback_url") ? "yes" : "no"];
+  });
+  return table(["plan", "per month", "executions per month", "requests per minute", "history", "callbacks"], rows);
+}
+
 function jobStates(): string {
   const moves = Object.entries(JOB_MOVES).flatMap(([move, { from, to }]) =>
     from.map((state) => `  ${state ?? "[*]"} --> ${to ?? "[*]"}: ${move}`),
@@ -44,6 +55,7 @@ function jobStates(): string {
 const PARTS = [
   { file: "README.md", name: "settings", write: settings },
   { file: "docs/api.md", name: "errors", write: errors },
+  { file: "docs/customers.md", name: "plans", write: plans },
   { file: "docs/architecture.md", name: "job states", write: jobStates },
 ];
 

@@ -1,9 +1,11 @@
 import { VERSION } from "@tidemill/server";
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
+import { verifyAuditCommand } from "./audit.ts";
 import { showConfig } from "./config.ts";
-import { createKeyCommand, createWorkspaceCommand } from "./create.ts";
 import { fail } from "./fail.ts";
+import { createKeyCommand, listKeysCommand, revokeKeyCommand } from "./key.ts";
 import { up } from "./up.ts";
+import { createWorkspaceCommand, deleteWorkspaceCommand, listWorkspacesCommand, updateWorkspaceCommand } from "./workspace.ts";
 
 // Whoever reads our words may go first ("| head", a closed terminal); what is under way is finished all the same.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
@@ -13,24 +15,79 @@ const program = new Command("tidemill").description("Queues whose jobs are deliv
 program.command("up").description("start a node").action(up);
 program.command("config").description("show every setting").option("--json", "as JSON").action(showConfig);
 
-program
-  .command("workspace")
-  .description("workspaces of customers")
-  .command("create")
+/** Options of what a plan limits. Source: contract §2. */
+const withLimits = (command: Command): Command =>
+  command
+    .option("--executions <number>", 'executions per month, or "none"', numberOrNone)
+    .option("--requests-per-minute <number>", 'requests per minute, or "none"', numberOrNone)
+    .option("--retention-days <number>", 'days that history is kept, or "none" for ever', numberOrNone);
+
+function numberOrNone(text: string): number | "none" {
+  if (text === "none") return text;
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It takes a whole number or "none".');
+  return Number(text);
+}
+
+const WORKSPACE = ["<workspace>", "id of the workspace: ws_…"] as const;
+const JSON_OPTION = ["--json", "as JSON"] as const;
+
+const workspace = program.command("workspace").description("workspaces of customers");
+workspace
+  .command("list")
+  .description("list all workspaces, newest first")
+  .option(...JSON_OPTION)
+  .action(listWorkspacesCommand);
+withLimits(workspace.command("create").description("make a workspace with its first key, which is shown this once"))
   .argument("<name>")
   .option("--plan <plan>", "free, pro, team or enterprise", "free")
-  .option("--json", "as JSON")
+  .option(...JSON_OPTION)
   .action(createWorkspaceCommand);
+withLimits(workspace.command("update").description("change a workspace's name, plan or limits; a plan brings its own limits"))
+  .argument(...WORKSPACE)
+  .option("--name <name>", "another name")
+  .option("--plan <plan>", "free, pro, team or enterprise")
+  .option(...JSON_OPTION)
+  .action(updateWorkspaceCommand);
+workspace
+  .command("delete")
+  .description("delete a workspace with its queues, jobs and keys")
+  .argument(...WORKSPACE)
+  .option("--yes", "do not ask")
+  .option(...JSON_OPTION)
+  .action(deleteWorkspaceCommand);
 
-program
-  .command("key")
-  .description("keys of workspaces")
+const key = program.command("key").description("keys of workspaces");
+key
+  .command("list")
+  .description("list a workspace's keys, newest first")
+  .argument(...WORKSPACE)
+  .option(...JSON_OPTION)
+  .action(listKeysCommand);
+key
   .command("create")
-  .argument("<workspace>", "id of the workspace: ws_…")
+  .description("make a key, which is shown this once")
+  .argument(...WORKSPACE)
   .requiredOption("--name <name>", "what the key is for")
   .option("--role <role>", "admin, write or read", "write")
   .option("--expires-at <moment>", "RFC 3339 date and time")
-  .option("--json", "as JSON")
+  .option(...JSON_OPTION)
   .action(createKeyCommand);
+key
+  .command("revoke")
+  .description("refuse a key from now on")
+  .argument(...WORKSPACE)
+  .argument("<key>", "id of the key: key_…")
+  .option(...JSON_OPTION)
+  .action(revokeKeyCommand);
+
+program
+  .command("audit")
+  .description("audit logs of workspaces")
+  .command("verify")
+  .description("check that nothing in them was altered, added or taken away")
+  .argument("[workspace]", "id of the workspace: ws_…; all when left out")
+  .option("--json", "as JSON, with the head of each chain")
+  .option("--noted <file>", "what an earlier --json printed: the chains must go on from those heads")
+  .action(verifyAuditCommand);
 
 await program.parseAsync().catch(fail);

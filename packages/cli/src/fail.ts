@@ -9,8 +9,15 @@ const FOR_PEOPLE: Record<string, (error: NodeJS.ErrnoException & { port?: number
 /** Says in one line what is wrong and ends with exit code 1. */
 export function fail(error: unknown): never {
   const known = error as NodeJS.ErrnoException & { details?: { issues?: { path: string; message: string }[] } };
-  const line = FOR_PEOPLE[known.code ?? ""]?.(known) ?? known.message ?? String(error);
+  const issue = known.details?.issues?.[0];
+  const line = FOR_PEOPLE[known.code ?? ""]?.(known) ?? (issue ? `${issue.path} ${issue.message}.` : (known.message ?? String(error)));
   process.stderr.write(`tidemill: ${line.split("\n")[0]}\n`);
   if (process.env.TIDEMILL_LOG_LEVEL === "debug") process.stderr.write(`${known.stack ?? ""}\n`);
   process.exit(1);
 }
+
+/** What `work` answers; where there is no such thing, an error that says so in `message`. */
+export const unlessAbsent = <Result>(work: Promise<Result>, message: string): Promise<Result> =>
+  work.catch((error: unknown) => {
+    throw (error as { code?: string }).code === "NOT_FOUND" ? new Error(message) : error;
+  });

@@ -1,12 +1,22 @@
-/** Prints rows as columns, each as wide as its widest cell. */
-export function printTable(rows: readonly Record<string, string>[]): void {
-  const columns = Object.keys(rows[0] ?? {});
-  const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => (row[column] ?? "").length)));
-  const line = (cells: string[]) =>
-    `${cells
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join("  ")
-      .trimEnd()}\n`;
-  process.stdout.write(line(columns.map((column) => column.toUpperCase())));
-  for (const row of rows) process.stdout.write(line(columns.map((column) => row[column] ?? "")));
+type Cells = Readonly<Record<string, unknown>>;
+
+/** Prints rows as columns, each as wide as its widest cell. Without rows there is the head alone. */
+export function printTable(rows: readonly Cells[], columns: readonly string[] = Object.keys(rows[0] ?? {})): void {
+  const lines = rows.map((row) => columns.map((column) => printable(String(row[column] ?? ""))));
+  const head = columns.map((column) => column.toUpperCase());
+  const widths = columns.map((_, at) => Math.max(...[head, ...lines].map((cells) => cells[at]?.length ?? 0)));
+  for (const cells of [head, ...lines]) {
+    const line = cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ");
+    process.stdout.write(`${line.trimEnd()}\n`);
+  }
 }
+
+/** Prints one record: a table of one row, or JSON. */
+export function printRecord(record: Cells, json: boolean | undefined): void {
+  if (json) process.stdout.write(`${JSON.stringify(record, null, 2)}\n`);
+  else printTable([record]);
+}
+
+/** Names are customers' words: one must not move the cursor of the operator's terminal, or end its line. */
+const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -3,16 +3,20 @@ import { describe, expect } from "vitest";
 import { Client } from "../../server/test/harness/client.ts";
 import { hasPostgres, postmasterOf } from "../../server/test/harness/cluster.ts";
 import { KEY, type NodeProcess } from "../../server/test/harness/process.ts";
+import { until } from "../../server/test/harness/service.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
 
 const VERSION = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
 /** The cells of the one row of a table, by their column's name. */
-function readTable(text: string): Record<string, string> {
-  const [head = "", row = ""] = text.split("\n");
+const readTable = (text: string): Record<string, string> => readRows(text)[0] ?? {};
+
+/** The rows of a table, their cells by their column's name. */
+function readRows(text: string): Record<string, string>[] {
+  const [head = "", ...rows] = text.trimEnd().split("\n");
   const columns = [...head.matchAll(/\S+\s*/g)].map(({ 0: name, index }) => ({ name: name.trim(), from: index, to: index + name.length }));
-  return Object.fromEntries(
-    columns.map(({ name, from, to }, at) => [name, row.slice(from, at === columns.length - 1 ? undefined : to).trim()]),
+  return rows.map((row) =>
+    Object.fromEntries(columns.map(({ name, from, to }, at) => [name, row.slice(from, at === columns.length - 1 ? undefined : to).trim()])),
   );
 }
 
@@ -74,16 +78,18 @@ describe("workspaces and keys from the command line", () => {
     const late = JSON.parse(
       await output(
         stage,
-        ["key", "create", workspace.id, "--name", "late", "--expires-at", "2020-01-31T12:00:00+01:00", "--json"],
+        ["key", "create", workspace.id, "--name", "late", "--expires-at", "2999-01-31T12:00:00+01:00", "--json"],
         settings,
       ),
     );
     expect(writer).toMatchObject({ NAME: "writer", ROLE: "write", EXPIRES_AT: "" });
-    expect(late).toMatchObject({ role: "write", expires_at: "2020-01-31T11:00:00.000Z" });
+    expect(late).toMatchObject({ role: "write", expires_at: "2999-01-31T11:00:00.000Z" });
 
     expect(await allows(node, workspace.key, "POST", "/v1/queues", { name: "mails", callback_url: "http://127.0.0.1:9/" })).toBe(201);
     expect(await allows(node, writer.KEY ?? "", "POST", "/v1/queues/mails/jobs", { payload: 1, delay: 60 })).toBe(201);
-    expect(await allows(node, late.key, "GET", "/v1/queues")).toBe(401);
+    expect(await allows(node, late.key, "GET", "/v1/queues")).toBe(200);
+    expect(await output(stage, ["key", "revoke", workspace.id, late.id], settings)).toMatch(/^ID +REVOKED\nkey_\w+ +true\n$/);
+    await until(async () => (await allows(node, late.key, "GET", "/v1/queues")) === 401, "the key to be refused");
     // Another workspace's.
     expect(await allows(node, KEY, "GET", "/v1/queues/mails")).toBe(404);
     expect(postmasterOf(settings.TIDEMILL_DATA_DIR)).toBe(postgres);
@@ -107,6 +113,18 @@ describe("workspaces and keys from the command line", () => {
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "king"], "role admin, write or read"],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--expires-at", "tomorrow"], "expires at a date and time"],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--colour"], "unknown option '--colour'"],
+    [["workspace", "create", "Acme", "--executions", "many"], 'whole number or "none"'],
+    [["workspace", "create", "Acme", "--requests-per-minute", "0"], "requests per minute from 1"],
+    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9"], "Nothing is to be changed"],
+    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--plan", "gold"], "plan free, pro, team or enterprise"],
+    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--retention-days", "-1"], 'whole number or "none"'],
+    [["workspace", "update", "acme", "--name", "x"], '"acme" is not the id of a workspace'],
+    [["workspace", "delete", "acme", "--yes"], '"acme" is not the id of a workspace'],
+    [["workspace", "delete", "ws_01m7zf6kffe00a0a7enfysbfm9"], "needs --yes"],
+    [["key", "list"], "missing required argument 'workspace'"],
+    [["key", "list", "acme"], '"acme" is not the id of a workspace'],
+    [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9"], "missing required argument 'key'"],
+    [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9", "deploys"], "A key is named by its id, key_…"],
     [["down"], "unknown command 'down'"],
     [["up", "there"], "too many arguments"],
   ] as const)("what is wrong with %j is said in one line, and nothing is started for it", async ([args, says], { stage }) => {
@@ -118,16 +136,128 @@ describe("workspaces and keys from the command line", () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test("a workspace that does not exist gets no key", async ({ stage }) => {
+  test.for([
+    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
+    [["key", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
+    [
+      ["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9", "key_01kajv3k4ve6nsd9z5kgtzx0rw"],
+      "The workspace ws_01m7zf6kffe00a0a7enfysbfm9 has no key key_01kajv3k4ve6nsd9z5kgtzx0rw.",
+    ],
+    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
+    [["workspace", "delete", "ws_01m7zf6kffe00a0a7enfysbfm9", "--yes"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
+  ] as const)("what does not exist is said not to: %j", async ([args, says], { stage }) => {
     const database = await stage.database();
-    const { code, stdout, stderr } = await stage.run(["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], {
-      DATABASE_URL: database.url,
+    const { code, stdout, stderr } = await stage.run(args, { DATABASE_URL: database.url });
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: `tidemill: ${says}\n` });
+  });
+
+  test("are listed, changed and deleted", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const run = (...args: string[]) => output(stage, args, settings);
+    const json = async (...args: string[]) => JSON.parse(await run(...args, "--json"));
+    expect(await run("workspace", "list")).toMatch(/^ID +NAME +PLAN +EXECUTIONS_PER_MONTH .*\n$/);
+    expect(await json("workspace", "list")).toEqual([]);
+
+    const made = readTable(await run("workspace", "create", "Acme", "--plan", "pro", "--executions", "none", "--retention-days", "90"));
+    expect(made).toMatchObject({ EXECUTIONS_PER_MONTH: "none", REQUESTS_PER_MINUTE: "300", RETENTION_DAYS: "90", KEY: expect.anything() });
+    const id = made.ID ?? "";
+    await json("workspace", "create", "Acme");
+    const listed = await json("workspace", "list");
+    expect(listed).toMatchObject([
+      { name: "Acme", plan: "free" },
+      { id, name: "Acme", plan: "pro", limits: { executions_per_month: null, requests_per_minute: 300, retention_days: 90 } },
+    ]);
+    expect(readRows(await run("workspace", "list"))).toMatchObject([{ PLAN: "free" }, { ID: id, PLAN: "pro", RETENTION_DAYS: "90" }]);
+
+    expect(await json("workspace", "update", id, "--name", "Acme & Sons", "--requests-per-minute", "7")).toEqual({
+      ...listed[1],
+      name: "Acme & Sons",
+      limits: { executions_per_month: null, requests_per_minute: 7, retention_days: 90 },
+      updated_at: expect.any(String),
     });
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: "tidemill: There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9.\n",
+    expect(readTable(await run("workspace", "update", id, "--plan", "team"))).toMatchObject({
+      NAME: "Acme & Sons",
+      PLAN: "team",
+      REQUESTS_PER_MINUTE: "1000",
     });
+
+    const key = await json("key", "create", id, "--name", "deploys", "--role", "read", "--expires-at", "2999-01-01T00:00:00Z");
+    const { key: text, ...shown } = key;
+    const keys = await json("key", "list", id);
+    expect(keys).toEqual([
+      { ...shown, last_used_at: null },
+      {
+        ...shown,
+        id: expect.stringMatching(/^key_/),
+        name: "First key",
+        role: "admin",
+        expires_at: null,
+        last_used_at: null,
+        created_at: expect.any(String),
+      },
+    ]);
+    const table = await run("key", "list", id);
+    expect(readRows(table)).toMatchObject([
+      { NAME: "deploys", EXPIRES_AT: "2999-01-01T00:00:00.000Z", LAST_USED_AT: "" },
+      { NAME: "First key" },
+    ]);
+    for (const secret of [text, made.KEY]) expect(table + JSON.stringify(keys)).not.toContain(secret);
+    expect(await json("key", "revoke", id, key.id)).toEqual({ id: key.id, revoked: true });
+    expect(await json("key", "list", id)).toHaveLength(1);
+
+    expect(await json("workspace", "delete", id, "--yes")).toEqual({ id, deleted: true });
+    expect((await json("workspace", "list")).map((one: { id: string }) => one.id)).toEqual([listed[0].id]);
+  });
+
+  test("are listed to the last one, whatever a page holds", async ({ stage }) => {
+    const database = await stage.database();
+    const settings = { DATABASE_URL: database.url };
+    const { id } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], settings));
+    await database.query(
+      "insert into api_key (id, workspace_id, name, role, hash) select gen_random_uuid(), w.id, 'key ' || n, 'read', sha256(n::text::bytea) from workspace w, generate_series(1, 200) n",
+    );
+    await database.query(
+      "insert into workspace (id, name, plan) select gen_random_uuid(), 'Workspace ' || n, 'free' from generate_series(1, 199) n",
+    );
+    for (const args of [
+      ["workspace", "list"],
+      ["key", "list", id],
+    ]) {
+      const all = JSON.parse(await output(stage, [...args, "--json"], settings)) as { id: string }[];
+      expect([args[0], new Set(all.map((one) => one.id)).size, all.length]).toEqual([args[0], args[0] === "key" ? 201 : 200, all.length]);
+    }
+  });
+
+  test("whose names hold control characters do not reach the terminal as they are", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const name = "a\u001b[2Jb\nc\u009bd";
+    const { id } = JSON.parse(await output(stage, ["workspace", "create", name, "--json"], settings));
+    expect(readRows(await output(stage, ["workspace", "list"], settings))).toMatchObject([
+      { ID: id, NAME: String.raw`a\u001b[2Jb\u000ac\u009bd`, PLAN: "free" },
+    ]);
+  });
+
+  test("a workspace deleted beside a running node has its attempts ended there", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const { id, key } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--plan", "pro", "--json"], settings));
+    const node = await stage.node(settings);
+    const handler = await stage.handler("hang");
+    const acme = new Client(node.url, key);
+    await acme.enqueue(await acme.queue("mails", handler.url, { callback_timeout: 900 }));
+    await until(() => handler.open === 1, "the attempt to be under way");
+    await output(stage, ["workspace", "delete", id, "--yes"], settings);
+    await until(() => handler.open === 0, "the attempt to be ended");
+    expect(await acme.status("/v1/queues")).toBe(401);
+  });
+
+  test("a key that would have expired already is not made", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const { id } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], settings));
+    const { code, stdout, stderr } = await stage.run(
+      ["key", "create", id, "--name", "late", "--expires-at", "2020-01-31T12:00:00Z"],
+      settings,
+    );
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: "tidemill: expires_at must be later than now.\n" });
   });
 });
 

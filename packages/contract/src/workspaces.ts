@@ -1,12 +1,10 @@
 import { type Static, Type } from "typebox";
-import { Nullable, Timestamp } from "./paging.ts";
+import { KeyId } from "./keys.ts";
+import { Nullable, PageQuery, Timestamp } from "./paging.ts";
 import { PLAN_NAMES } from "./plans.ts";
 
-/** What a key may do: each role includes the ones after it. Source: contract §2. */
-export const ROLES = ["admin", "write", "read"] as const;
-export type Role = (typeof ROLES)[number];
-
 const Name = Type.String({ format: "storable", minLength: 1, maxLength: 128 });
+const PlanName = Type.Enum([...PLAN_NAMES]);
 
 const Limits = Type.Object({
   executions_per_month: Nullable(Type.Integer()),
@@ -14,40 +12,35 @@ const Limits = Type.Object({
   retention_days: Nullable(Type.Integer()),
 });
 
-export const CreateWorkspace = Type.Object(
-  { name: Name, plan: Type.Optional(Type.Enum([...PLAN_NAMES])) },
-  { additionalProperties: false },
-);
-export type CreateWorkspace = Static<typeof CreateWorkspace>;
-
-export const CreatedWorkspace = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  plan: Type.Enum([...PLAN_NAMES]),
-  limits: Limits,
-  created_at: Timestamp,
-  key: Type.String(),
-});
-export type CreatedWorkspace = Static<typeof CreatedWorkspace>;
-
-export const CreateKey = Type.Object(
+/** Limits of a workspace's own. Those that are left out stay as they are, or as the plan has them. */
+const OwnLimits = Type.Object(
   {
-    name: Name,
-    role: Type.Optional(Type.Enum([...ROLES])),
-    expires_at: Type.Optional(Nullable(Type.String({ format: "date-time" }))),
+    executions_per_month: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))),
+    requests_per_minute: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+    retention_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 36_500 }))),
   },
   { additionalProperties: false },
 );
-export type CreateKey = Static<typeof CreateKey>;
+export type OwnLimits = Static<typeof OwnLimits>;
 
-export const CreatedKey = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  role: Type.Enum([...ROLES]),
-  key: Type.String(),
-  expires_at: Nullable(Timestamp),
-  created_at: Timestamp,
-});
-export type CreatedKey = Static<typeof CreatedKey>;
+const terms = { plan: Type.Optional(PlanName), limits: Type.Optional(OwnLimits) };
 
-export const WorkspacePath = Type.Object({ id: Type.String({ pattern: "^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$" }) });
+export const CreateWorkspace = Type.Object({ name: Name, ...terms }, { additionalProperties: false });
+export type CreateWorkspace = Static<typeof CreateWorkspace>;
+
+/** A plan brings its own limits, over which `limits` go; `limits` alone go over those that hold. */
+export const PatchWorkspace = Type.Object({ name: Type.Optional(Name), ...terms }, { additionalProperties: false, minProperties: 1 });
+export type PatchWorkspace = Static<typeof PatchWorkspace>;
+
+const fields = { id: Type.String(), name: Type.String(), plan: PlanName, limits: Limits, created_at: Timestamp };
+
+export const Workspace = Type.Object({ ...fields, updated_at: Timestamp });
+export type Workspace = Static<typeof Workspace>;
+
+export const CreatedWorkspace = Type.Object({ ...fields, key: Type.String() });
+export type CreatedWorkspace = Static<typeof CreatedWorkspace>;
+
+export const ListWorkspaces = Type.Object(PageQuery, { additionalProperties: false });
+const WorkspaceId = Type.String({ pattern: "^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$" });
+export const WorkspacePath = Type.Object({ id: WorkspaceId });
+export const WorkspaceKeyPath = Type.Object({ id: WorkspaceId, key_id: KeyId });

@@ -1,12 +1,15 @@
 import type { Registry } from "prom-client";
+import { type AuditRoutes, mountAudit } from "#audit";
 import { type DispatchRoutes, mountDispatch } from "#dispatch";
 import { type Api, describeApi, refuseOtherMethods } from "#http";
 import { type JobRoutes, mountJobs } from "#jobs";
 import { type Database, rows, sql, unavailable } from "#kernel";
 import { mountQueues, type QueueRoutes } from "#queues";
-import { type KeyMaker, mountOperatorApi } from "#workspaces";
+import { mountStatus, type StatusRoutes } from "#status";
+import { mountUsage } from "#usage";
+import { type KeyRoutes, mountKeys, mountOperatorApi, type OperatorRoutes } from "#workspaces";
 
-export interface PublicApp extends QueueRoutes, JobRoutes, DispatchRoutes {
+export interface PublicApp extends QueueRoutes, JobRoutes, DispatchRoutes, AuditRoutes, StatusRoutes, KeyRoutes {
   readonly version: string;
   readonly database: Database;
   readonly isReady: () => boolean;
@@ -21,14 +24,18 @@ export async function mountPublic(api: Api, app: PublicApp): Promise<void> {
   mountQueues(api, app);
   mountJobs(api, app);
   mountDispatch(api, app);
+  mountAudit(api, app);
+  mountKeys(api, app);
+  mountUsage(api, app);
+  mountStatus(api, app);
   refuseOthers();
 }
 
 /** Mounts what the internal listener serves: metrics and the operator API. */
-export function mountInternal(api: Api, database: Database, maker: KeyMaker, metrics: Registry): void {
+export function mountInternal(api: Api, metrics: Registry, routes: OperatorRoutes): void {
   const refuseOthers = refuseOtherMethods(api);
   api.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()));
-  mountOperatorApi(api, database, maker);
+  mountOperatorApi(api, routes);
   refuseOthers();
 }
 

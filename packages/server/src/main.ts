@@ -26,18 +26,23 @@ import {
   type Random,
   systemRandom,
   tolerate,
-  UuidSource,
+  type WorkspaceId,
 } from "#kernel";
 import { createAddressGuard, Sender } from "#outbound";
+import { markQueuesDeleted } from "#queues";
 import { keepPartitions } from "#retention";
-import { createFirstWorkspace, PrincipalFinder } from "#workspaces";
+import { RequestRate } from "#usage";
+import { createFirstWorkspace, createRegistrar, KeyUses, PrincipalFinder } from "#workspaces";
 import { mountInternal, mountPublic } from "./app.ts";
 import { backgroundLoops } from "./background.ts";
 import { openDatabases } from "./databases.ts";
 
+export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
+export { Broadcaster, type Message } from "#dispatch";
 export {
   type Config,
   ConfigError,
+  type Database,
   DatabaseClock,
   describeConfig,
   Events,
@@ -46,10 +51,28 @@ export {
   readConfig,
   SETTINGS,
   systemRandom,
-  UuidSource,
+  type Uuid,
   unknownSettings,
+  type WorkspaceId,
 } from "#kernel";
-export { createKey, createWorkspace, type KeyMaker, readWorkspaceId } from "#workspaces";
+export { markQueuesDeleted } from "#queues";
+export {
+  createKey,
+  createRegistrar,
+  createWorkspace,
+  deleteWorkspace,
+  findWorkspace,
+  listAcrossWorkspaces,
+  listKeys,
+  OPERATOR,
+  patchWorkspace,
+  type Registrar,
+  readKeyId,
+  readWorkspaceId,
+  revokeKey,
+  showKey,
+  showWorkspace,
+} from "#workspaces";
 export { type OpenDatabases, openDatabases } from "./databases.ts";
 
 export const VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
@@ -92,7 +115,7 @@ export async function startNode(
   const { emit } = events;
   const metrics = createMetrics(events);
   logEvents(events, config.logLevel);
-  const ids = new UuidSource(clock, random);
+  const registrar = createRegistrar(clock, random);
   const databases = await openDatabases(config, "owner", emit);
   const { api: apiDatabase, tenants, engine } = databases;
   const opened: (() => Promise<unknown>)[] = [() => databases.close()];
@@ -107,7 +130,6 @@ export async function startNode(
       () => keepPartitions(engine, emit),
       (error) => emit("partitions_failed", { error }),
     );
-    const maker = { ids, random };
 
     const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
     const sender = new Sender(guard);
@@ -146,7 +168,13 @@ export async function startNode(
     const onWaiting = (lanes: LaneKey[]) => dispatcher.wake(lanes);
     const comeDue = new ComeDue({ db: engine, clock, random, emit, everyMs: config.pollEveryMs, onWaiting });
     const onFound = (lanes: LaneKey[]) => dispatcher.wakeHere(lanes);
-    const loops = backgroundLoops({ config, engine, emit, onFound, onWaiting }).map((options) => new Loop(options, emit, random));
+    const keyUses = new KeyUses(engine, clock);
+    const principals = new PrincipalFinder(apiDatabase, clock, keyUses, config.bootstrapKey);
+    const onClosed = (workspaceId: WorkspaceId) => {
+      principals.forget(workspaceId);
+      dispatcher.abortWorkspace(workspaceId);
+    };
+    const loops = backgroundLoops({ config, engine, emit, keyUses, onFound, onWaiting }).map((options) => new Loop(options, emit, random));
     const look = () => {
       for (const loop of loops) loop.wake();
       comeDue.wake();
@@ -161,6 +189,8 @@ export async function startNode(
           if (message.kind === "lane") dispatcher.wakeHere([message.lane]);
           else if (message.kind === "cancel") dispatcher.abort(message.id);
           else if (message.kind === "deleted") dispatcher.abortLane(message.laneId);
+          else if (message.kind === "workspace") principals.forget(message.workspaceId);
+          else if (message.kind === "closed") onClosed(message.workspaceId);
           else if (message.kind === "node") lease.refresh();
           else look();
         }
@@ -168,22 +198,30 @@ export async function startNode(
     });
 
     let serving = false;
-    const enqueuer = new Enqueuer({ db: apiDatabase, ids, outlet: dispatcher, emit, mostWaiting: config.enqueueBacklog });
-    const principals = new PrincipalFinder(apiDatabase, clock, config.bootstrapKey);
+    const enqueuer = new Enqueuer({ db: apiDatabase, ids: registrar.ids, outlet: dispatcher, emit, mostWaiting: config.enqueueBacklog });
     const authenticator = {
       findPrincipal: (key: string) => principals.find(key),
       operatorToken: config.adminToken,
     };
-    const api = createApi(authenticator, emit, random, () => serving);
+    const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
+      principals.forget(workspaceId);
+      tellPeers({ kind: "workspace", workspaceId });
+    };
+    const rateLimiter = new RequestRate({ db: apiDatabase, clock, emit });
+    const api = createApi({ authenticator, rateLimiter, emit, random, isServing: () => serving });
     await mountPublic(api, {
       version: VERSION,
       database: apiDatabase,
       tenants,
+      registrar,
+      audit: registrar.audit,
       clock,
       random,
       enqueuer,
       isReady: () => serving,
       metricsOf,
+      lookAtRate: async ({ workspaceId, requestsPerMinute }) =>
+        requestsPerMinute === null ? null : rateLimiter.peek(workspaceId, requestsPerMinute),
       onChanged: ({ workspace_id, id }) => onWaiting([{ workspaceId: workspace_id, laneId: id }]),
       onDeleted: ({ id }) => {
         dispatcher.abortLane(id);
@@ -194,9 +232,19 @@ export async function startNode(
         if (nodeId !== lease.id) tellPeers({ kind: "cancel", nodeId, id });
       },
       onWaiting,
+      onWorkspaceChanged,
     });
-    const internal = createApi(authenticator, emit, random);
-    mountInternal(internal, apiDatabase, maker, metrics);
+    const internal = createApi({ authenticator, emit, random });
+    mountInternal(internal, metrics, {
+      database: apiDatabase,
+      registrar,
+      onWorkspaceChanged,
+      onDeleteWorkspace: markQueuesDeleted,
+      onWorkspaceDeleted: (workspaceId) => {
+        onClosed(workspaceId);
+        tellPeers({ kind: "closed", workspaceId });
+      },
+    });
 
     const url = await listen(api, config.host, config.port);
     opened.push(() => closeAtOnce(api));
@@ -204,7 +252,7 @@ export async function startNode(
     opened.push(() => closeAtOnce(internal));
 
     // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
-    const first = await createFirstWorkspace(apiDatabase, maker, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
+    const first = await createFirstWorkspace(apiDatabase, registrar, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
     await lease.start();
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();
@@ -223,7 +271,17 @@ export async function startNode(
       await dispatcher.landed(Math.max(0, (deadlineMs - clock.elapsedMs()) / 1000));
       dispatcher.abortAll();
       await Promise.race([settler.settled(), after(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
-      await Promise.all([...loops.map((loop) => loop.stop()), comeDue.stop(), lease.stop(), listener.stop(), broadcaster.flush()]);
+      await Promise.all([
+        ...loops.map((loop) => loop.stop()),
+        comeDue.stop(),
+        lease.stop(),
+        listener.stop(),
+        broadcaster.flush(),
+        tolerate(
+          () => keyUses.flush(),
+          (error) => emit("key_uses_lost", { error }),
+        ),
+      ]);
       await tolerate(
         async () => {
           if (lease.id !== null) await giveBackAll(engine, emit, lease.id);

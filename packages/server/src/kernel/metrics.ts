@@ -6,6 +6,8 @@ export function createMetrics(events: Events): Registry {
   const registry = new Registry();
   const registers = [registry];
   const enqueued = new Counter({ name: "tidemill_jobs_enqueued_total", help: "Jobs accepted.", registers });
+  const refused = new Counter({ name: "tidemill_quota_refusals_total", help: "Requests refused for the month's quota.", registers });
+  const limited = new Counter({ name: "tidemill_requests_rate_limited_total", help: "Requests refused for their rate.", registers });
   const attempts = new Counter({ name: "tidemill_attempts_total", help: "Attempts that ended.", labelNames: ["outcome"], registers });
   const duration = new Histogram({
     name: "tidemill_callback_duration_seconds",
@@ -30,6 +32,8 @@ export function createMetrics(events: Events): Registry {
       duration.observe(Number(tookMs) / 1000);
       inFlight.set(Number(now));
     },
+    executions_refused: ({ requests }) => refused.inc(Number(requests)),
+    request_rate_limited: () => limited.inc(),
     jobs_rescued: ({ count }) => rescued.inc(Number(count)),
     settle_lost_race: ({ count }) => lostRaces.inc(Number(count)),
     loop_failed: ({ loop }) => failures.inc({ loop: String(loop) }),

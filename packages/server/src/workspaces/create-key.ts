@@ -1,27 +1,43 @@
 import type { CreatedKey, CreateKey } from "@tidemill/contract";
-import { type Db, problem, type Random, typeId, type UuidSource, type WorkspaceId } from "#kernel";
+import { type Db, invalid, momentMs, problem, type Transactional, typeId, type WorkspaceId } from "#kernel";
 import { hashKey, makeKey } from "./api-key.ts";
-import { insertKey } from "./store.ts";
+import { insertKey } from "./key-store.ts";
+import type { Registrar } from "./registrar.ts";
 
-export interface KeyMaker {
-  readonly ids: UuidSource;
-  readonly random: Random;
+/** Whose key or workspace is acted upon, and who does it, as the audit log names him. */
+export interface Act {
+  readonly workspaceId: WorkspaceId;
+  readonly actorId: string;
 }
 
 /**
  * Makes a key of a workspace. Its text is in the answer and nowhere else. Source: contract §2.
  *
- * @throws NOT_FOUND when there is no such workspace
+ * @throws VALIDATION_ERROR for one that has expired already, or NOT_FOUND when there is no such workspace
  */
-export async function createKey(
-  db: Db,
-  { ids, random }: KeyMaker,
-  workspaceId: WorkspaceId,
+export const createKey = (database: Transactional, registrar: Registrar, act: Act, request: CreateKey): Promise<CreatedKey> =>
+  database.transaction((tx) => addKey(tx, registrar, act, request));
+
+/** As `createKey`, in a transaction under way. @param key its text, when it was chosen */
+export async function addKey(
+  tx: Db,
+  { clock, random, ids, audit }: Registrar,
+  { workspaceId, actorId }: Act,
   { name, role = "admin", expires_at = null }: CreateKey,
   key: string = makeKey(random),
 ): Promise<CreatedKey> {
-  const stored = await insertKey(db, { id: ids.next(), workspaceId, name, role, hash: hashKey(key), expiresAt: expires_at });
+  if (expires_at !== null && momentMs(expires_at) <= clock.nowMs()) throw invalid("expires_at", "must be later than now");
+  const stored = await insertKey(tx, { id: ids.next(), workspaceId, name, role, hash: hashKey(key), expiresAt: expires_at });
   if (!stored) throw problem("NOT_FOUND");
-  const { id, ...rest } = stored;
-  return { id: typeId("key", id), ...rest, key };
+  const shown = { id: typeId("key", stored.id), name, role, expires_at: stored.expires_at, created_at: stored.created_at };
+  await audit.record(tx, {
+    workspaceId,
+    eventType: "key.created",
+    actorId,
+    resourceType: "key",
+    resourceId: shown.id,
+    input: { name, role, expires_at: stored.expires_at },
+    output: null,
+  });
+  return { ...shown, key };
 }

@@ -1,6 +1,16 @@
 export * from "./api-key.ts";
 export * from "./create-key.ts";
 export * from "./create-workspace.ts";
+export * from "./delete-workspace.ts";
 export * from "./find-principal.ts";
-export * from "./routes.ts";
+export * from "./key.ts";
+export * from "./key-routes.ts";
+export { listKeys } from "./key-store.ts";
+export * from "./key-uses.ts";
+export * from "./operator-routes.ts";
+export * from "./patch-workspace.ts";
+export * from "./plan.ts";
+export * from "./registrar.ts";
+export * from "./revoke-key.ts";
 export * from "./workspace.ts";
+export { findWorkspace, listAcrossWorkspaces } from "./workspace-store.ts";

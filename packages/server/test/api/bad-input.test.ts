@@ -94,6 +94,14 @@ const ROWS: Record<string, Row> = {
     fields: { ...job, payload: [] },
     around: { before: '{"jobs":[{"payload":1},', after: "]}", path: "jobs[1]." },
   },
+  createKey: {
+    good: { name: '"fine"' },
+    fields: {
+      name: [...NO_TEXT, ...UNSTORABLE, '""', text(129)],
+      role: [...NO_TEXT, '"owner"', '"Admin"', '""'],
+      expires_at: [...NO_MOMENT.filter((one) => one !== "null"), '"2026-11-21T12:00:00Z"', '"2020-01-01T00:00:00Z"'],
+    },
+  },
   retryAll: { good: {}, fields: { ...filter, failed_before: NO_MOMENT, failed_after: NO_MOMENT } },
   retryDeadLetters: { good: {}, fields: deadLetters },
   purgeDeadLetters: { good: {}, fields: deadLetters },

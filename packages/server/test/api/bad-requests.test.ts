@@ -20,6 +20,17 @@ const PATHS: Record<string, readonly string[]> = {
 
 /** What no operation takes for its query parameters. */
 const TEXTS = ["%00", "a%00b", "a,%00", ...NOT_UTF8];
+const NO_MOMENT = [
+  "",
+  "now",
+  "2026-11-21",
+  "2026-11-21T12:00:00",
+  "2026-02-30T12:00:00Z",
+  "1969-12-31T23:59:59Z",
+  "infinity",
+  "1",
+  ...TEXTS,
+];
 // biome-ignore format: a table
 const QUERIES: Record<string, readonly string[]> = {
   limit: ["", "0", "-1", "101", "1.5", "1e1", "0x10", "%205", "5%20", "+5", "ten", "null", "true", "1,2", "1e400", "9223372036854775808", "%D9%A5", ...NOT_UTF8],
@@ -28,6 +39,12 @@ const QUERIES: Record<string, readonly string[]> = {
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
   queue: TEXTS,
+  event_type: ["", "queue", "Queue.created", "queue.", ".created", "queue.created,", "queue%20created", "queue.created;x", ...TEXTS],
+  resource_type: ["", "Queue", "queue,", "queue.created", "1", "queue%20", ...TEXTS],
+  actor_id: ["", "key_", "nobody", "operator,", "KEY_01kajv3k4ve6nsd9z5kgtzx0rw", "job_01kajv3k4ve6nsd9z5kgtzx0rw", ...TEXTS],
+  period: ["", "2026", "2026-13", "2026-00", "2026-1", "26-01", "2026-11-01", "2026-11,2026-12", "now", ...TEXTS],
+  from: NO_MOMENT,
+  to: NO_MOMENT,
 };
 
 interface Spoilt extends Partial<Bad> {
@@ -89,6 +106,10 @@ test("a cursor of another list is refused", async ({ service }) => {
     { method: "GET", path: `/v1/queues?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/queues/${queue}/jobs?cursor=${ofQueues}`, names: "cursor" },
     { method: "GET", path: `/v1/dlq?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/keys?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/keys?cursor=${ofJobs}`, names: "cursor" },
+    { method: "GET", path: `/v1/audit-events?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/audit-events?cursor=${ofJobs}`, names: "cursor" },
   ];
   expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
 });
@@ -118,7 +139,7 @@ test("an unknown query parameter of a list is refused, with the one that was pro
 test("an operation that takes no body refuses one that says something", async ({ service }) => {
   const { operations, bad } = await asked(service);
   const bodyless = operations.filter(({ method, requestBody }) => !requestBody && method !== "GET");
-  expect(bodyless.map(({ id }) => id).sort()).toEqual(["deleteJob", "deleteQueue", "retryJob"]);
+  expect(bodyless.map(({ id }) => id).sort()).toEqual(["deleteJob", "deleteQueue", "retryJob", "revokeKey"]);
   const requests = bodyless.flatMap((operation) => [
     bad(operation, { body: '{"delay":5}', names: "delay", says: "is not a known field" }),
     ...["[]", "7", "null", "{", '{"__proto__":{}}'].map((body) => bad(operation, { body })),

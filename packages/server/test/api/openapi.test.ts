@@ -6,7 +6,7 @@ import { createApi } from "#http";
 import { systemRandom } from "#kernel";
 import { mountPublic, type PublicApp } from "../../src/app.ts";
 import { FORMATS } from "../../src/http/formats.ts";
-import { type Media, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
+import { examplesOf, type Media, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
 import { STATUS } from "../harness/problem.ts";
 import { test } from "../harness/service.ts";
 
@@ -16,7 +16,7 @@ const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: FORMATS 
 /** The routes that a server really has, asked of its router as they are mounted. */
 async function mountedRoutes(): Promise<string[]> {
   const mounted: RouteOptions[] = [];
-  const api = createApi({ findPrincipal: async () => null, operatorToken: null }, () => {}, systemRandom);
+  const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
   api.addHook("onRoute", (route) => void mounted.push(route));
   await mountPublic(api, { version: "0.0.0" } as PublicApp);
   await api.ready();
@@ -75,6 +75,10 @@ describe("GET /doc", () => {
         "GET /v1/dlq",
         "POST /v1/dlq/retry",
         "POST /v1/dlq/purge",
+        "GET /v1/keys",
+        "POST /v1/keys",
+        "DELETE /v1/keys/{id}",
+        "GET /v1/audit-events",
       ]),
     );
   });
@@ -121,9 +125,11 @@ describe("every operation", () => {
 
   test("has an example that fits for its body and for each answer's", async ({ service }) => {
     for (const operation of await operationsOf(service)) {
-      for (const [where, { schema, example }] of mediaOf(operation)) {
-        expect([operation.id, where, example]).toEqual([operation.id, where, expect.anything()]);
-        expect([operation.id, where, ajv.validate(schema, example), ajv.errors]).toEqual([operation.id, where, true, null]);
+      for (const [where, media] of mediaOf(operation)) {
+        for (const example of examplesOf(media)) {
+          expect([operation.id, where, example]).toEqual([operation.id, where, expect.anything()]);
+          expect([operation.id, where, ajv.validate(media.schema, example), ajv.errors]).toEqual([operation.id, where, true, null]);
+        }
       }
     }
   });
@@ -141,19 +147,21 @@ describe("every operation", () => {
   test("documents errors under the status of their code", async ({ service }) => {
     for (const { id, responses } of await operationsOf(service)) {
       for (const [status, { content }] of Object.entries(responses).filter(([one]) => Number(one) >= 400)) {
-        const example = content?.["application/json"]?.example as { error: { code: keyof typeof STATUS } } | undefined;
-        expect([id, status]).toEqual([id, example && String(STATUS[example.error.code])]);
+        const examples = examplesOf(content?.["application/json"] as Media) as { error: { code: keyof typeof STATUS } }[];
+        expect([id, ...examples.map(({ error }) => String(STATUS[error.code]))]).toEqual([id, ...examples.map(() => status)]);
+        expect(new Set(examples.map(({ error }) => error.code)).size).toBe(examples.length);
       }
     }
   });
 
-  test("documents what each can answer: malformed, no key, a fault, no database; a role too low where it changes something; too large where it has a body", async ({
+  test("documents what each can answer: malformed, no key, too many, a fault, no database; a role too low where it changes something; too large where it has a body", async ({
     service,
   }) => {
     for (const { id, method, path, requestBody, responses } of await operationsOf(service)) {
       const needed = [
         "400",
         "401",
+        "429",
         "500",
         "503",
         ...(method === "GET" ? [] : ["403"]),

@@ -34,6 +34,17 @@ describe("the operator API", () => {
     expect((await service.api("GET", "/v1/queues/first")).status).toBe(404);
   });
 
+  test("makes a workspace with limits of its own over the plan's", async ({ service }) => {
+    for (const [own, expected] of [
+      [{ requests_per_minute: 1 }, limits(100_000, 1, 30)],
+      [{ executions_per_month: 0, requests_per_minute: null, retention_days: 36_500 }, limits(0, null, 36_500)],
+      [{}, limits(100_000, 300, 30)],
+    ] as const) {
+      const { status, body } = await operate(service, "POST", "/admin/v1/workspaces", { name: "Own", plan: "pro", limits: own });
+      expect([status, body.limits]).toEqual([201, expected]);
+    }
+  });
+
   test("makes keys of a workspace, each shown once", async ({ service }) => {
     const expires_at = "2030-01-01T00:00:00.000Z";
     const path = `/admin/v1/workspaces/${service.workspaceId}/keys`;
@@ -57,17 +68,31 @@ describe("the operator API", () => {
     }
   });
 
-  const routes = (service: Service): [string, string, unknown][] => [
-    ["POST", "/admin/v1/workspaces", { name: "x" }],
-    ["POST", `/admin/v1/workspaces/${service.workspaceId}/keys`, { name: "x" }],
-  ];
+  const routes = (service: Service): [string, string, unknown?][] => {
+    const own = `/admin/v1/workspaces/${service.workspaceId}`;
+    return [
+      ["GET", "/admin/v1/workspaces"],
+      ["POST", "/admin/v1/workspaces", { name: "x" }],
+      ["GET", own],
+      ["PATCH", own, { name: "x" }],
+      ["DELETE", own],
+      ["GET", `${own}/keys`],
+      ["POST", `${own}/keys`, { name: "x" }],
+      ["DELETE", `${own}/keys/key_01kajv3k4ve6nsd9z5kgtzx0rw`],
+    ];
+  };
 
   test("refuses every token but the operator's", async ({ service, database }) => {
     const before = await everythingStored(database);
     for (const [method, path, body] of routes(service)) {
       for (const token of [null, "", "x", `${OPERATOR_TOKEN}x`, OPERATOR_TOKEN.slice(1), OPERATOR_TOKEN.toUpperCase(), service.key]) {
         const reply = await operate(service, method, path, body, token);
-        expect([path, token, ...faultsOf(reply, "UNAUTHORIZED"), reply.headers.get("www-authenticate")]).toEqual([path, token, "Bearer"]);
+        expect([method, path, token, ...faultsOf(reply, "UNAUTHORIZED"), reply.headers.get("www-authenticate")]).toEqual([
+          method,
+          path,
+          token,
+          "Bearer",
+        ]);
       }
     }
     expect(await everythingStored(database)).toEqual(before);
@@ -106,22 +131,30 @@ describe("the operator API", () => {
     const before = await everythingStored(database);
     const [workspaces, keys] = ["/admin/v1/workspaces", `/admin/v1/workspaces/${service.workspaceId}/keys`];
     const name = "x";
-    const bad: [string, unknown][] = [
-      ...[
-        "{",
-        "",
-        "null",
-        "[]",
-        {},
-        { name: "" },
-        { name: 7 },
-        { name: "x".repeat(129) },
-        { name: "\0" },
-        { name: "\ud800" },
-        { name, plan: "gold" },
-        { name, plan: null },
-        { name, nope: 1 },
-      ].map((body): [string, unknown] => [workspaces, body]),
+    const own = `/admin/v1/workspaces/${service.workspaceId}`;
+    const ABSENT = "ws_01kajv3k4ve6nsd9z5kgtzx0rw";
+    // biome-ignore format: a table
+    const names: unknown[] = [{ name: "" }, { name: 7 }, { name: null }, { name: "x".repeat(129) }, { name: "\0" }, { name: "\ud800" }];
+    const badLimits = [
+      7,
+      null,
+      { nope: 1 },
+      ...["executions_per_month", "requests_per_minute", "retention_days"].flatMap((limit) =>
+        ["1", 1.5, -1, true, 2 ** 53].map((value) => ({ [limit]: value })),
+      ),
+      { requests_per_minute: 0 },
+      { requests_per_minute: 2 ** 31 },
+      { retention_days: 0 },
+      { retention_days: 36_501 },
+    ];
+    const terms = [{ plan: "gold" }, { plan: null }, { nope: 1 }, ...badLimits.map((limits) => ({ limits }))];
+    const bad: [string, string, unknown?][] = [
+      ...["{", "", "null", "[]", {}, ...names, ...terms.map((one) => ({ name, ...one }))].map((body): [string, string, unknown] => [
+        "POST",
+        workspaces,
+        body,
+      ]),
+      ...["{", "", "null", "[]", {}, ...names, ...terms].map((body): [string, string, unknown] => ["PATCH", own, body]),
       ...[
         "{",
         {},
@@ -130,18 +163,41 @@ describe("the operator API", () => {
         { name, role: null },
         { name, expires_at: "soon" },
         { name, expires_at: 7 },
+        { name, expires_at: "2026-11-21T12:00:00Z" },
         { name, key: "mine" },
-      ].map((body): [string, unknown] => [keys, body]),
-      ["/admin/v1/workspaces/nope/keys", { name }],
-      ["/admin/v1/workspaces/job_01kajv3k4ve6nsd9z5kgtzx0rw/keys", { name }],
+      ].map((body): [string, string, unknown] => ["POST", keys, body]),
+      ...["nope", "job_01kajv3k4ve6nsd9z5kgtzx0rw"].flatMap((id): [string, string, unknown?][] => [
+        ["GET", `${workspaces}/${id}`],
+        ["PATCH", `${workspaces}/${id}`, { name }],
+        ["DELETE", `${workspaces}/${id}`],
+        ["GET", `${workspaces}/${id}/keys`],
+        ["POST", `${workspaces}/${id}/keys`, { name }],
+        ["DELETE", `${workspaces}/${id}/keys/key_01kajv3k4ve6nsd9z5kgtzx0rw`],
+        ["DELETE", `${keys}/${id}`],
+      ]),
+      ["DELETE", own, { yes: true }],
+      ...["limit=0", "limit=101", "cursor=", "cursor=job_01kajv3k4ve6nsd9z5kgtzx0rw", "limi=1"].flatMap((query): [string, string][] => [
+        ["GET", `${workspaces}?${query}`],
+        ["GET", `${keys}?${query}`],
+      ]),
     ];
-    for (const [path, body] of bad)
-      expect([path, body, ...faultsOf(await operate(service, "POST", path, body), "VALIDATION_ERROR")]).toEqual([path, body]);
-    expect(
-      faultsOf(await operate(service, "POST", "/admin/v1/workspaces/ws_01kajv3k4ve6nsd9z5kgtzx0rw/keys", { name }), "NOT_FOUND"),
-    ).toEqual([]);
+    for (const [method, path, body] of bad) {
+      const reply = await operate(service, method, path, body);
+      expect([method, path, body, ...faultsOf(reply, "VALIDATION_ERROR")]).toEqual([method, path, body]);
+    }
+    for (const [method, path, body] of [
+      ["GET", `${workspaces}/${ABSENT}`],
+      ["PATCH", `${workspaces}/${ABSENT}`, { name }],
+      ["DELETE", `${workspaces}/${ABSENT}`],
+      ["GET", `${workspaces}/${ABSENT}/keys`],
+      ["POST", `${workspaces}/${ABSENT}/keys`, { name }],
+      ["DELETE", `${workspaces}/${ABSENT}/keys/key_01kajv3k4ve6nsd9z5kgtzx0rw`],
+      ["DELETE", `${keys}/key_01kajv3k4ve6nsd9z5kgtzx0rw`],
+    ] as [string, string, unknown?][]) {
+      expect([method, path, ...faultsOf(await operate(service, method, path, body), "NOT_FOUND")]).toEqual([method, path]);
+    }
     const wrong = await operate(service, "PUT", keys);
-    expect([...faultsOf(wrong, "METHOD_NOT_ALLOWED"), wrong.headers.get("allow")]).toEqual(["POST"]);
+    expect([...faultsOf(wrong, "METHOD_NOT_ALLOWED"), wrong.headers.get("allow")]).toEqual(["GET, HEAD, POST"]);
     expect(await everythingStored(database)).toEqual(before);
   });
 });

@@ -6,6 +6,7 @@ import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Sch
 import type { Reply } from "../harness/ask.ts";
 import { Wire } from "../harness/database-wire.ts";
 import { exchange } from "../harness/exchange.ts";
+import { limitedTo } from "../harness/limits.ts";
 import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
 import { newWorkspace, Service, startTestNode, test } from "../harness/service.ts";
@@ -20,12 +21,16 @@ const closed = (schema: Schema): Schema => {
   return inner.type === "object" && inner.properties ? { additionalProperties: false, ...inner } : inner;
 };
 
+/** What the replies of a workspace without a limit leave out. */
+const UNLIMITED = /ratelimit/i;
+
 /** In what a reply differs from what is documented. */
 function differences(reply: Reply, status: string, { headers = {}, content = {} }: DocumentedResponse): unknown[] {
   const found: unknown[] = [];
   if (String(reply.status) !== status) return [`answered ${reply.status}: ${reply.text.slice(0, 300)}`];
   for (const [name, { schema }] of Object.entries(headers)) {
     const value = reply.headers.get(name);
+    if (value === null && UNLIMITED.test(name)) continue;
     if (value === null || !ajv.validate(schema, schema.type === "integer" ? Number(value) : value)) found.push(`header ${name}: ${value}`);
   }
   const [media] = Object.entries(content);
@@ -88,6 +93,8 @@ const job =
 
 const everyJob = STATES.map((state) => job(state));
 
+const LIMITED = { executions_per_month: 1, requests_per_minute: 10 };
+
 /** How each success is come by. */
 const SUCCESSES: Record<string, Ask[]> = {
   "listQueues 200": [plain(), queue(), queue({ query: "?limit=1" })],
@@ -103,26 +110,58 @@ const SUCCESSES: Record<string, Ask[]> = {
   "deleteJob 204": [job("completed"), job("failed"), job("cancelled")],
   "retryJob 200": [job("failed"), job("cancelled")],
   "retryAll 200": [queue(), job("failed", {}), job("failed", { tag: "t", failed_before: "2030-01-01T00:00:00Z" })],
+  "listKeys 200": [plain(), plain({ query: "?limit=1" }), plain({ query: "?cursor=key_7zzzzzzzzzzzzzzzzzzzzzzzzz" })],
+  "createKey 201": [plain(), plain({ body: { name: "plain" } }), plain({ body: { name: "reader", role: "read", expires_at: null } })],
+  "revokeKey 204": [
+    async (service, operation) => plain({ values: { id: (await service.ok("POST", "/v1/keys", { name: "old" })).id } })(service, operation),
+  ],
+  "listAuditEvents 200": [
+    plain(),
+    queue(),
+    queue({ query: "?limit=1" }),
+    queue({ query: "?event_type=queue.created&resource_type=queue" }),
+  ],
+  "getUsage 200": [plain(), queue(), job("completed"), plain({ query: "?period=2020-01" })],
+  "getStatus 200": [plain(), ...everyJob, async (service, operation) => plain()(await limitedTo(service, LIMITED), operation)],
   "listDeadLetters 200": [plain(), job("failed")],
   "retryDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
   "purgeDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
 };
 
+/** With a callback_url, on the plan that has none. */
+const onFree: Ask = async (service, operation) => {
+  const free = await limitedTo(service, {}, "free");
+  return queue({ body: { ...(operation.id === "createQueue" && { name: "called" }), callback_url: "https://example.com/" } })(
+    free,
+    operation,
+  );
+};
+
 /** How each error is come by, of every operation that documents it. */
 const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
-  400: ({ path, parameters, requestBody }) => [
+  400: ({ id, path, parameters, requestBody }) => [
     ...(path.includes("{name}") ? [plain({ values: { name: "-" } })] : []),
+    ...(path.includes("{id}") ? [plain({ values: { id: "-" } })] : []),
     ...(parameters.some(({ name }) => name === "limit") ? [plain({ query: "?limit=0" })] : []),
+    ...(["getStatus", "getUsage"].includes(id) ? [plain({ query: "?nope=1" })] : []),
     ...(requestBody ? [plain({ body: "{" }), plain({ body: { nope: 1 } })] : []),
   ],
   401: () => [plain({ headers: { authorization: "" } })],
-  403: () => [
+  402: () => [
+    async (service, operation) => {
+      const limited = await limitedTo(service, { executions_per_month: 0 });
+      return queue()(limited, operation);
+    },
+  ],
+  403: ({ id }) => [
     async (service, operation) =>
       plain({ headers: { authorization: `Bearer ${await makeKey(service, { role: "read" })}` } })(service, operation),
+    ...(["createQueue", "patchQueue"].includes(id) ? [onFree] : []),
   ],
   404: ({ path }) => [
-    path.includes("{name}") ? plain({ values: { name: "absent" } }) : plain({ body: { queue: "absent" } }),
-    ...(path.includes("{id}") ? [queue()] : []),
+    ...(path.includes("{name}") ? [plain({ values: { name: "absent" } })] : []),
+    ...(path.includes("{id}") ? [path.includes("{name}") ? queue() : plain()] : []),
+    ...(path.includes("{") ? [] : [plain({ body: { queue: "absent" } })]),
   ],
   409: ({ id }) => {
     const taken: Ask = async (service, operation) => plain({ body: { name: await service.queue() } })(service, operation);
@@ -133,6 +172,13 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
       const body = Buffer.alloc((operation.id === "enqueueBatch" ? 16 : 2) * 1024 * 1024 + 1, " ");
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
       return exchange(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
+    },
+  ],
+  429: () => [
+    async (service, operation) => {
+      const limited = await limitedTo(service, { requests_per_minute: 1 });
+      await limited.api("GET", "/v1/queues");
+      return plain()(limited, operation);
     },
   ],
   500: () => [plain()],
@@ -160,7 +206,7 @@ async function check(service: Service, operations: readonly Operation[], status:
   return asked > 0 ? faults : [`nothing documents ${status}`];
 }
 
-const ASKED = ["200", "201", "204", "400", "401", "403", "404", "409", "413"];
+const ASKED = ["200", "201", "204", "400", "401", "402", "403", "404", "409", "413", "429"];
 
 test("no documented status is left out here", async ({ service }) => {
   const documented = (await operationsOf(service)).flatMap(({ responses }) => Object.keys(responses));

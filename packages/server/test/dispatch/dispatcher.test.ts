@@ -28,6 +28,13 @@ describe("a claim whose answer comes late", () => {
     expect(stage.started).toEqual([]);
   });
 
+  test("starts no job of a workspace that was deleted meanwhile", async () => {
+    const claim = stage.claimUnderWay();
+    stage.dispatcher.abortWorkspace(workspaceId);
+    await claim.answer([claimed(1)]);
+    expect(stage.started).toEqual([]);
+  });
+
   test("starts nothing when the node's lease was lost meanwhile: others may have the jobs (I3)", async () => {
     const claim = stage.claimUnderWay();
     stage.heldBy = null;

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
-import { type Db, rows, sql, type WorkspaceId } from "#kernel";
+import { rows, sql, type Transactional } from "#kernel";
 import { retryDeadLetters } from "../../src/dispatch/dead-letter.ts";
+import { auditLog } from "../harness/audit.ts";
 import { laneOf, putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { type Service, until } from "../harness/service.ts";
@@ -106,10 +107,11 @@ describe("retry-all", () => {
     const lane = await putLane(database, { paused: true });
     const count = 5_500;
     await putJobs(database, lane, { state: "failed", count });
-    // Between two statements a second passes in which whatever was retried has failed again.
-    const db: Db = {
-      query: async (statement) => {
-        const answer = await engine.query(statement);
+    // Between two transactions a second passes in which whatever was retried has failed again.
+    const failing: Transactional = {
+      query: (statement) => engine.query(statement),
+      transaction: async (work) => {
+        const answer = await engine.transaction(work);
         await clock.advance(1);
         await rows(
           engine,
@@ -118,11 +120,11 @@ describe("retry-all", () => {
         return answer;
       },
     };
-    const { retried, lanes } = await retryDeadLetters(db, {
-      workspaceId: lane.workspaceId as WorkspaceId,
-      laneId: lane.laneId,
-      filter: {},
-    });
+    const { retried, lanes } = await retryDeadLetters(
+      failing,
+      { audit: auditLog, actorId: "operator", resourceType: "queue", resourceId: "emails", input: {} },
+      { ...lane, filter: {} },
+    );
     expect(retried).toBe(count);
     expect(lanes).toEqual([lane]);
     expect(await database.query("select attempt, count(*)::int from job where lane_id = $1 group by 1", [lane.laneId])).toEqual([

@@ -6,6 +6,8 @@ export type Schema = any;
 export interface Media {
   readonly schema: Schema;
   readonly example?: unknown;
+  /** Instead of `example`, where there are several. */
+  readonly examples?: Record<string, { readonly value: unknown }>;
 }
 
 interface Parameter {
@@ -54,6 +56,9 @@ export async function operationsOf(service: Service): Promise<Operation[]> {
 /** The operation's path with its parameters replaced, by the given values or else by /doc's own examples. */
 export const pathOf = ({ path, parameters }: Operation, values: Record<string, string> = {}): string =>
   path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? String(parameters.find((one) => one.name === name)?.example)));
+
+export const examplesOf = ({ example, examples }: Media): unknown[] =>
+  examples ? Object.values(examples).map(({ value }) => value) : [example];
 
 /** The schema of the JSON body that the operation takes. */
 export const bodySchemaOf = (operation: Operation): Schema => operation.requestBody?.content["application/json"]?.schema;

@@ -4,7 +4,7 @@ import type { JobId, Statement, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Verdict } from "../../src/dispatch/retry.ts";
 
-export const workspaceId = "01900000-0000-7000-8000-000000000001" as WorkspaceId;
+export const workspaceId = "01900000-0000-7000-9000-000000000001" as WorkspaceId;
 export const laneKey = (id: number): LaneKey => ({ workspaceId, laneId: id as LaneId });
 export const jobId = (id: number) => `01900000-0000-7000-8000-${String(id).padStart(12, "0")}` as JobId;
 

@@ -1,19 +1,28 @@
 import type { LaneKey } from "#dispatch";
 import { readJobId } from "#jobs";
-import { Database, type JobId, type WorkspaceId } from "#kernel";
+import { Database, type JobId, Tenants, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { TestDatabase } from "./database.ts";
 import { test as base, type Service } from "./service.ts";
 
-/** As `test`, with the engine's own way into the file's database: for statements that no endpoint runs alone. */
-export const test = base.extend("engine", { scope: "file" }, async ({ database }, { onCleanup }) => {
-  const engine = openEngine(database);
-  onCleanup(() => engine.close());
-  return engine;
-});
+/** As `test`, with the node's own ways into the file's database: for statements that no endpoint runs alone. */
+export const test = base
+  .extend("engine", { scope: "file" }, async ({ database }, { onCleanup }) => {
+    const engine = new Database(optionsOf(database));
+    onCleanup(() => engine.close());
+    return engine;
+  })
+  .extend("tenants", { scope: "file" }, async ({ database }, { onCleanup }) => {
+    const tenants = new Tenants(optionsOf(database));
+    onCleanup(() => tenants.close());
+    return tenants;
+  });
 
-const openEngine = (database: TestDatabase): Database =>
-  new Database({ connection: { connectionString: database.url }, size: 4, statementTimeoutMs: 10_000 });
+const optionsOf = (database: TestDatabase): ConstructorParameters<typeof Database>[0] => ({
+  connection: { connectionString: database.url },
+  size: 4,
+  statementTimeoutMs: 10_000,
+});
 
 /** The lane of a queue that was made over HTTP. */
 export async function laneOf(service: Service, queue: string): Promise<LaneKey> {

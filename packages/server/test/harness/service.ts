@@ -1,4 +1,14 @@
-import { createWorkspace, Events, type Node, openDatabases, readConfig, startNode, systemRandom, UuidSource } from "@tidemill/server";
+import {
+  createRegistrar,
+  createWorkspace,
+  DatabaseClock,
+  Events,
+  type Node,
+  openDatabases,
+  readConfig,
+  startNode,
+  systemRandom,
+} from "@tidemill/server";
 import { test as base, inject } from "vitest";
 import { ask, bodyOf, type Reply } from "./ask.ts";
 import { FrozenClock } from "./clock.ts";
@@ -155,22 +165,9 @@ export async function newWorkspace(
   const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DATABASE_CONNECTIONS: "6" });
   const databases = await openDatabases(config, "guest", new Events().emit);
   try {
-    return await createWorkspace(
-      databases.api,
-      { ids: new UuidSource(new FrozenIdClock(), systemRandom), random: systemRandom },
-      { name: "Test", plan },
-    );
+    return await createWorkspace(databases.api, createRegistrar(new DatabaseClock(), systemRandom), { name: "Test", plan });
   } finally {
     await databases.close();
-  }
-}
-
-class FrozenIdClock {
-  nowMs(): number {
-    return performance.timeOrigin + performance.now();
-  }
-  elapsedMs(): number {
-    return performance.now();
   }
 }
 

@@ -1,7 +1,7 @@
 import { JOB_STATES, type JobState } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import type { LaneKey } from "#dispatch";
-import { JOB_MOVES, type JobKey, retryJob } from "#jobs";
+import { type Hand, JOB_MOVES, type JobKey, retryJob } from "#jobs";
 import { type Database, type JobId, ProblemError } from "#kernel";
 import {
   claimAcrossWorkspaces,
@@ -11,9 +11,12 @@ import {
   takeBackAcrossWorkspaces,
 } from "../../src/dispatch/store.ts";
 import { cancelJob, removeJob } from "../../src/jobs/store.ts";
+import { auditLog } from "../harness/audit.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { FINISHED, putJobs, stateOf } from "../harness/jobs.ts";
+
+const HAND: Hand = { audit: auditLog, actorId: "operator", queue: "emails" };
 
 type Move = keyof typeof JOB_MOVES;
 interface Stage {
@@ -40,7 +43,7 @@ const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unkno
   ["giveBack", "refuse", (stage) => refuse(stage, "waiting")],
   ["giveBack", "takeBack", (stage) => takeBack(stage, 3)],
   ["cancel", "cancel", ({ engine, key }) => cancelJob(engine, key)],
-  ["retry", "retry", ({ engine, key }) => retryJob(engine, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
+  ["retry", "retry", ({ engine, key }) => retryJob(engine, HAND, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
   ["remove", "remove", ({ engine, key }) => removeJob(engine, key)],
 ];
 

@@ -1,0 +1,75 @@
+import { CreateKey, type Key } from "@tidemill/contract";
+import {
+  createKey,
+  type Database,
+  findWorkspace,
+  listKeys,
+  OPERATOR,
+  readKeyId,
+  revokeKey,
+  showKey,
+  type Uuid,
+  type WorkspaceId,
+} from "@tidemill/server";
+import { Value } from "typebox/value";
+import { unlessAbsent } from "./fail.ts";
+import { printRecord, printTable } from "./table.ts";
+import { tellNodes } from "./tell-nodes.ts";
+import { withDatabase } from "./with-database.ts";
+import { idOf } from "./workspace.ts";
+
+const COLUMNS = ["id", "name", "role", "expires_at", "last_used_at", "created_at"];
+
+/** `tidemill key list`: a workspace's keys that are not revoked, newest first. */
+export async function listKeysCommand(workspace: string, { json }: { json?: boolean }): Promise<void> {
+  const workspaceId = idOf(workspace);
+  await withDatabase(async ({ api }) => {
+    if (!(await findWorkspace(api, workspaceId))) throw new Error(`There is no workspace ${workspace}.`);
+    const keys = await listAll(api, workspaceId);
+    if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
+    else printTable(keys, COLUMNS);
+  });
+}
+
+const PAGE = 100;
+
+async function listAll(api: Database, workspaceId: WorkspaceId): Promise<Key[]> {
+  const all: Key[] = [];
+  for (let before: Uuid | null = null; ; ) {
+    const page = await listKeys(api, workspaceId, before, PAGE);
+    all.push(...page.map(showKey));
+    if (page.length < PAGE) return all;
+    before = page.at(-1)?.id ?? null;
+  }
+}
+
+/** `tidemill key create`: makes a key of a workspace. */
+export async function createKeyCommand(
+  workspace: string,
+  { name, role, expiresAt, json }: { name: string; role: string; expiresAt?: string; json?: boolean },
+): Promise<void> {
+  const workspaceId = idOf(workspace);
+  const request = { name, role, expires_at: expiresAt ?? null };
+  if (!Value.Check(CreateKey, request)) {
+    throw new Error(
+      'A key has a name of 1 to 128 characters, the role admin, write or read, and expires at a date and time like "2030-01-31T12:00:00Z".',
+    );
+  }
+  await withDatabase(async ({ api }, registrar) => {
+    const created = createKey(api, registrar, { workspaceId, actorId: OPERATOR }, request);
+    printRecord(await unlessAbsent(created, `There is no workspace ${workspace}.`), json);
+  });
+}
+
+/** `tidemill key revoke`: the key is refused from then on. */
+export async function revokeKeyCommand(workspace: string, key: string, { json }: { json?: boolean }): Promise<void> {
+  const workspaceId = idOf(workspace);
+  const id = readKeyId(key);
+  if (!id) throw new Error('A key is named by its id, key_…, which "tidemill key list" shows.');
+  await withDatabase(async (databases, registrar) => {
+    const act = { workspaceId, actorId: OPERATOR };
+    await unlessAbsent(revokeKey(databases.api, registrar, act, id), `The workspace ${workspace} has no key ${key}.`);
+    await tellNodes(databases, { kind: "workspace", workspaceId });
+    printRecord({ id: key, revoked: true }, json);
+  });
+}

@@ -1,0 +1,131 @@
+import { CreateWorkspace, type OwnLimits, PatchWorkspace, type Workspace } from "@tidemill/contract";
+import {
+  createWorkspace,
+  type Database,
+  deleteWorkspace,
+  findWorkspace,
+  listAcrossWorkspaces,
+  markQueuesDeleted,
+  patchWorkspace,
+  readWorkspaceId,
+  showWorkspace,
+  type WorkspaceId,
+} from "@tidemill/server";
+import { Value } from "typebox/value";
+import { confirm } from "./confirm.ts";
+import { unlessAbsent } from "./fail.ts";
+import { printRecord, printTable } from "./table.ts";
+import { tellNodes } from "./tell-nodes.ts";
+import { withDatabase } from "./with-database.ts";
+
+/** As the command line has it, where nothing stands for null. */
+type Limit = number | "none";
+
+interface TermOptions {
+  readonly plan?: string;
+  readonly executions?: Limit;
+  readonly requestsPerMinute?: Limit;
+  readonly retentionDays?: Limit;
+  readonly json?: boolean;
+}
+
+const TERMS = `a name of 1 to 128 characters, the plan free, pro, team or enterprise, and limits of whole numbers (executions from 0, \
+requests per minute from 1, retention of 1 to 36500 days) or "none"`;
+
+/** `tidemill workspace list`: all of them, newest first. */
+export const listWorkspacesCommand = ({ json }: { json?: boolean }): Promise<void> =>
+  withDatabase(async ({ api }) => {
+    const workspaces = await listAll(api);
+    if (json) process.stdout.write(`${JSON.stringify(workspaces, null, 2)}\n`);
+    else printTable(workspaces.map(flat), COLUMNS);
+  });
+
+const PAGE = 100;
+
+async function listAll(api: Database): Promise<Workspace[]> {
+  const all: Workspace[] = [];
+  for (let before: WorkspaceId | null = null; ; ) {
+    const page = await listAcrossWorkspaces(api, before, PAGE);
+    all.push(...page.map(showWorkspace));
+    if (page.length < PAGE) return all;
+    before = page.at(-1)?.id ?? null;
+  }
+}
+
+/** `tidemill workspace create`: makes a workspace with its first key, in the database of the configuration. */
+export async function createWorkspaceCommand(name: string, { plan, json, ...options }: TermOptions): Promise<void> {
+  const request = { name, plan, limits: limitsIn(options) };
+  if (!Value.Check(CreateWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
+  await withDatabase(async ({ api }, registrar) => {
+    const created = await createWorkspace(api, registrar, request);
+    const { key, ...workspace } = created;
+    printRecord(json ? created : { ...flat(workspace), key }, json);
+  });
+}
+
+/** `tidemill workspace update`: changes what the options name. */
+export async function updateWorkspaceCommand(
+  workspace: string,
+  { name, plan, json, ...options }: TermOptions & { readonly name?: string },
+): Promise<void> {
+  const workspaceId = idOf(workspace);
+  const limits = limitsIn(options);
+  const request = {
+    ...(name !== undefined && { name }),
+    ...(plan !== undefined && { plan }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  };
+  if (Object.keys(request).length === 0) throw new Error("Nothing is to be changed: name it with --name, --plan or a limit.");
+  if (!Value.Check(PatchWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
+  await withDatabase(async (databases, registrar) => {
+    const patched = await unlessAbsent(
+      patchWorkspace(databases.api, registrar, workspaceId, request),
+      `There is no workspace ${workspace}.`,
+    );
+    await tellNodes(databases, { kind: "workspace", workspaceId });
+    printRecord(json ? patched : flat(patched), json);
+  });
+}
+
+/** `tidemill workspace delete`: with its queues, jobs and keys, once whoever sits at the terminal has agreed. */
+export async function deleteWorkspaceCommand(workspace: string, { yes, json }: { yes?: boolean; json?: boolean }): Promise<void> {
+  const workspaceId = idOf(workspace);
+  if (!yes && !process.stdin.isTTY) throw new Error("Without a terminal to ask at, deleting a workspace needs --yes.");
+  await withDatabase(async (databases, registrar) => {
+    const found = await findWorkspace(databases.api, workspaceId);
+    if (!found) throw new Error(`There is no workspace ${workspace}.`);
+    const question = `Delete the workspace ${JSON.stringify(found.name)} with its queues, jobs and keys? [y/N] `;
+    if (!yes && !(await confirm(question, process.stdin, process.stderr))) throw new Error("Nothing was deleted.");
+    await unlessAbsent(deleteWorkspace(databases.api, registrar, workspaceId, markQueuesDeleted), `There is no workspace ${workspace}.`);
+    await tellNodes(databases, { kind: "closed", workspaceId });
+    printRecord({ id: workspace, deleted: true }, json);
+  });
+}
+
+/** @throws an error that says so when it is none */
+export function idOf(workspace: string): WorkspaceId {
+  const id = readWorkspaceId(workspace);
+  if (!id) throw new Error(`"${workspace}" is not the id of a workspace.`);
+  return id;
+}
+
+const limitsIn = ({ executions, requestsPerMinute, retentionDays }: TermOptions): OwnLimits => ({
+  ...(executions !== undefined && { executions_per_month: limitOf(executions) }),
+  ...(requestsPerMinute !== undefined && { requests_per_minute: limitOf(requestsPerMinute) }),
+  ...(retentionDays !== undefined && { retention_days: limitOf(retentionDays) }),
+});
+
+const limitOf = (given: Limit): number | null => (given === "none" ? null : given);
+
+const COLUMNS = ["id", "name", "plan", "executions_per_month", "requests_per_minute", "retention_days", "created_at"];
+
+/** A workspace as a row of a table. */
+const flat = ({ id, name, plan, limits, created_at }: Omit<Workspace, "updated_at">): Record<string, string> => ({
+  id,
+  name,
+  plan,
+  executions_per_month: String(limits.executions_per_month ?? "none"),
+  requests_per_minute: String(limits.requests_per_minute ?? "none"),
+  retention_days: String(limits.retention_days ?? "none"),
+  created_at,
+});

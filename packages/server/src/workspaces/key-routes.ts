@@ -1,0 +1,86 @@
+import { CreatedKey, CreateKey, Key, KeyPath, ListKeys, Page } from "@tidemill/contract";
+import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import { problem, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import { createKey } from "./create-key.ts";
+import { readKeyId, showKey } from "./key.ts";
+import { listKeys } from "./key-store.ts";
+import type { Registrar } from "./registrar.ts";
+import { revokeKey } from "./revoke-key.ts";
+
+export interface KeyRoutes {
+  readonly tenants: Tenants;
+  readonly registrar: Registrar;
+  /** Told after a key was revoked, or a workspace's plan or limits changed: what nodes remember of it is old. */
+  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
+}
+
+const tags = ["Keys"];
+const security = [{ workspaceKey: [] }];
+
+/** A workspace's own keys. Source: contract §2. */
+export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: KeyRoutes): void {
+  api.get(
+    "/v1/keys",
+    {
+      config: { access: "admin" },
+      schema: {
+        tags,
+        security,
+        summary: "List keys that are not revoked",
+        operationId: "listKeys",
+        querystring: ListKeys,
+        response: replies({ 200: Page(Key) }),
+      },
+    },
+    async (request) => {
+      const page = readPage(request.query, readKeyId);
+      const workspaceId = workspaceOf(request);
+      const found = await listKeys(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => typeId("key", id));
+      return { data: rows.map(showKey), next_cursor: nextCursor };
+    },
+  );
+
+  api.post(
+    "/v1/keys",
+    {
+      config: { access: "admin" },
+      schema: {
+        tags,
+        security,
+        summary: "Make a key; its text is in this reply alone",
+        operationId: "createKey",
+        body: CreateKey,
+        response: replies({ 201: CreatedKey }, "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const act = { workspaceId, actorId: actorOf(request) };
+      return reply.code(201).send(await createKey(tenants.of(workspaceId), registrar, act, request.body));
+    },
+  );
+
+  api.delete(
+    "/v1/keys/:id",
+    {
+      config: { access: "admin" },
+      schema: {
+        tags,
+        security,
+        summary: "Revoke a key; it may be the one that asks",
+        operationId: "revokeKey",
+        params: KeyPath,
+        response: replies({ 204: noContent("The key is refused from now on.") }, "NOT_FOUND"),
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const id = readKeyId(request.params.id);
+      if (!id) throw problem("NOT_FOUND");
+      await revokeKey(tenants.of(workspaceId), registrar, { workspaceId, actorId: actorOf(request) }, id);
+      onWorkspaceChanged(workspaceId);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,58 @@
+import type { Role } from "@tidemill/contract";
+import type { Principal } from "#http";
+import { type Db, plainArray, row, rows, sql, type Timestamp, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import type { KeyRow } from "./key.ts";
+
+/** Nothing when the workspace does not exist. */
+export const insertKey = (
+  db: Db,
+  key: { id: Uuid; workspaceId: WorkspaceId; name: string; role: Role; hash: Buffer; expiresAt: string | null },
+): Promise<KeyRow | null> =>
+  row(
+    db,
+    sql`
+      insert into api_key (id, workspace_id, name, role, hash, expires_at)
+      select ${key.id}, id, ${key.name}, ${key.role}, ${key.hash}, ${key.expiresAt}
+      from workspace where id = ${key.workspaceId} and deleted_at is null
+      returning id, name, role, expires_at, last_used_at, created_at`,
+  );
+
+/** Those that are not revoked, newest first, from below `before`. Leans on api_key_workspace. */
+export const listKeys = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, most: number): Promise<KeyRow[]> =>
+  rows(
+    db,
+    sql`
+      select id, name, role, expires_at, last_used_at, created_at from api_key
+      where workspace_id = ${workspaceId} and revoked_at is null and (${before}::uuid is null or id < ${before})
+      order by id desc limit ${most}`,
+  );
+
+/** Nothing when there is no such key, or it is revoked already. Leans on the primary key. */
+export const markKeyRevoked = (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<KeyRow | null> =>
+  row(
+    db,
+    sql`
+      update api_key set revoked_at = moment() where workspace_id = ${workspaceId} and id = ${id} and revoked_at is null
+      returning id, name, role, expires_at, last_used_at, created_at`,
+  );
+
+/** Whom a key stands for that is neither revoked nor expired. Leans on api_key_hash_key. */
+export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Principal | null> =>
+  row(
+    db,
+    sql`
+      select k.id as "keyId", k.workspace_id as "workspaceId", k.role, w.plan, w.requests_per_minute as "requestsPerMinute",
+        w.executions_per_month as "executionsPerMonth"
+      from api_key k join workspace w on w.id = k.workspace_id and w.deleted_at is null
+      where k.hash = ${hash} and k.revoked_at is null and (k.expires_at is null or k.expires_at > moment())`,
+  );
+
+/** Writes when keys were last used; never an earlier moment over a later one. Leans on the primary key. */
+export const writeLastUsesAcrossWorkspaces = (db: Db, ids: readonly Uuid[], at: readonly Timestamp[]): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      update api_key k set last_used_at = used.at
+      from unnest(${plainArray(ids)}::uuid[], ${textArray(at)}::timestamptz[]) as used (id, at)
+      where k.id = used.id and (k.last_used_at is null or k.last_used_at < used.at)`,
+  );

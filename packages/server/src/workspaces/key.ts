@@ -1,0 +1,23 @@
+import type { Key, Role } from "@tidemill/contract";
+import { type Timestamp, typeId, type Uuid, uuidOf } from "#kernel";
+
+/** A key as it is stored, without its hash. */
+export interface KeyRow {
+  readonly id: Uuid;
+  readonly name: string;
+  readonly role: Role;
+  readonly expires_at: Timestamp | null;
+  readonly last_used_at: Timestamp | null;
+  readonly created_at: Timestamp;
+}
+
+export const showKey = ({ id, name, role, expires_at, last_used_at, created_at }: KeyRow): Key => ({
+  id: typeId("key", id),
+  name,
+  role,
+  expires_at,
+  last_used_at,
+  created_at,
+});
+
+export const readKeyId = (text: string): Uuid | null => uuidOf("key", text);

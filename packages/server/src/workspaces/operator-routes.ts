@@ -1,0 +1,138 @@
+import {
+  CreatedKey,
+  CreatedWorkspace,
+  CreateKey,
+  CreateWorkspace,
+  Key,
+  ListKeys,
+  ListWorkspaces,
+  Page,
+  PatchWorkspace,
+  Workspace,
+  WorkspaceKeyPath,
+  WorkspacePath,
+} from "@tidemill/contract";
+import { type Access, type Api, nextPage, noContent, readPage, replies } from "#http";
+import { type Database, type Db, problem, typeId, type WorkspaceId } from "#kernel";
+import { createKey } from "./create-key.ts";
+import { createWorkspace } from "./create-workspace.ts";
+import { deleteWorkspace } from "./delete-workspace.ts";
+import { readKeyId, showKey } from "./key.ts";
+import { listKeys } from "./key-store.ts";
+import { patchWorkspace } from "./patch-workspace.ts";
+import { OPERATOR, type Registrar } from "./registrar.ts";
+import { revokeKey } from "./revoke-key.ts";
+import { readWorkspaceId, showWorkspace, showWorkspaceId } from "./workspace.ts";
+import { findWorkspace, listAcrossWorkspaces } from "./workspace-store.ts";
+
+export interface OperatorRoutes {
+  readonly database: Database;
+  readonly registrar: Registrar;
+  /** Told after a key was revoked, or a workspace's plan or limits changed: what nodes remember of it is old. */
+  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
+  /** Deletes, with the workspace, what rooms further on keep of it. */
+  readonly onDeleteWorkspace: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>;
+  /** Told after a workspace was deleted: what is under way for it must end. */
+  readonly onWorkspaceDeleted: (workspaceId: WorkspaceId) => void;
+}
+
+const config: { access: Access } = { access: "operator" };
+
+/** The operator API, on the internal listener only. Source: contract §2. */
+export function mountOperatorApi(
+  api: Api,
+  { database, registrar, onWorkspaceChanged, onDeleteWorkspace, onWorkspaceDeleted }: OperatorRoutes,
+): void {
+  api.get(
+    "/admin/v1/workspaces",
+    { config, schema: { querystring: ListWorkspaces, response: replies({ 200: Page(Workspace) }) } },
+    async (request) => {
+      const page = readPage(request.query, readWorkspaceId);
+      const { rows, nextCursor } = nextPage(await listAcrossWorkspaces(database, page.after, page.limit + 1), page.limit, ({ id }) =>
+        showWorkspaceId(id),
+      );
+      return { data: rows.map(showWorkspace), next_cursor: nextCursor };
+    },
+  );
+
+  api.post(
+    "/admin/v1/workspaces",
+    { config, schema: { body: CreateWorkspace, response: replies({ 201: CreatedWorkspace }) } },
+    async (request, reply) => reply.code(201).send(await createWorkspace(database, registrar, request.body)),
+  );
+
+  api.get(
+    "/admin/v1/workspaces/:id",
+    { config, schema: { params: WorkspacePath, response: replies({ 200: Workspace }, "NOT_FOUND") } },
+    async (request) => showWorkspace(await existing(database, workspaceIn(request.params))),
+  );
+
+  api.patch(
+    "/admin/v1/workspaces/:id",
+    { config, schema: { params: WorkspacePath, body: PatchWorkspace, response: replies({ 200: Workspace }, "NOT_FOUND") } },
+    async (request) => {
+      const id = workspaceIn(request.params);
+      const patched = await patchWorkspace(database, registrar, id, request.body);
+      onWorkspaceChanged(id);
+      return patched;
+    },
+  );
+
+  api.delete(
+    "/admin/v1/workspaces/:id",
+    { config, schema: { params: WorkspacePath, response: replies({ 204: noContent("The workspace is gone.") }, "NOT_FOUND") } },
+    async (request, reply) => {
+      const id = workspaceIn(request.params);
+      await deleteWorkspace(database, registrar, id, onDeleteWorkspace);
+      onWorkspaceDeleted(id);
+      return reply.code(204).send();
+    },
+  );
+
+  api.get(
+    "/admin/v1/workspaces/:id/keys",
+    { config, schema: { params: WorkspacePath, querystring: ListKeys, response: replies({ 200: Page(Key) }, "NOT_FOUND") } },
+    async (request) => {
+      const page = readPage(request.query, readKeyId);
+      const { id } = await existing(database, workspaceIn(request.params));
+      const { rows, nextCursor } = nextPage(await listKeys(database, id, page.after, page.limit + 1), page.limit, (key) =>
+        typeId("key", key.id),
+      );
+      return { data: rows.map(showKey), next_cursor: nextCursor };
+    },
+  );
+
+  api.post(
+    "/admin/v1/workspaces/:id/keys",
+    { config, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
+    async (request, reply) => {
+      const act = { workspaceId: workspaceIn(request.params), actorId: OPERATOR };
+      return reply.code(201).send(await createKey(database, registrar, act, request.body));
+    },
+  );
+
+  api.delete(
+    "/admin/v1/workspaces/:id/keys/:key_id",
+    { config, schema: { params: WorkspaceKeyPath, response: replies({ 204: noContent("The key is revoked.") }, "NOT_FOUND") } },
+    async (request, reply) => {
+      const workspaceId = workspaceIn(request.params);
+      const keyId = readKeyId(request.params.key_id);
+      if (!keyId) throw problem("NOT_FOUND");
+      await revokeKey(database, registrar, { workspaceId, actorId: OPERATOR }, keyId);
+      onWorkspaceChanged(workspaceId);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function workspaceIn({ id: text }: { id: string }): WorkspaceId {
+  const id = readWorkspaceId(text);
+  if (!id) throw problem("NOT_FOUND");
+  return id;
+}
+
+async function existing(db: Db, id: WorkspaceId) {
+  const workspace = await findWorkspace(db, id);
+  if (!workspace) throw problem("NOT_FOUND");
+  return workspace;
+}

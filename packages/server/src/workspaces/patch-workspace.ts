@@ -1,0 +1,45 @@
+import { type Limits, type PatchWorkspace, PLANS, type Workspace } from "@tidemill/contract";
+import { problem, type Transactional, type WorkspaceId } from "#kernel";
+import { OPERATOR, type Registrar } from "./registrar.ts";
+import { limitsOf, showWorkspace, showWorkspaceId } from "./workspace.ts";
+import { lockWorkspace, updateWorkspace } from "./workspace-store.ts";
+
+/**
+ * Changes a workspace's name, plan and limits. A plan brings its own limits, also when it is the plan that holds, and the given
+ * ones go over them; limits without a plan go over those that hold.
+ *
+ * @throws NOT_FOUND
+ */
+export const patchWorkspace = (
+  database: Transactional,
+  { audit }: Pick<Registrar, "audit">,
+  workspaceId: WorkspaceId,
+  request: PatchWorkspace,
+): Promise<Workspace> =>
+  database.transaction(async (tx) => {
+    const before = await lockWorkspace(tx, workspaceId);
+    if (!before) throw problem("NOT_FOUND");
+    const { name = before.name, plan = before.plan } = request;
+    const limits = { ...(request.plan ? PLANS[request.plan].limits : limitsOf(before)), ...request.limits };
+    const limitsChanged = plan !== before.plan || !sameLimits(limits, before);
+    const after = await updateWorkspace(tx, workspaceId, { name, plan, limits, limitsChanged });
+    if (!after) throw problem("NOT_FOUND");
+    await audit.record(tx, {
+      workspaceId,
+      eventType: "workspace.updated",
+      actorId: OPERATOR,
+      resourceType: "workspace",
+      resourceId: showWorkspaceId(workspaceId),
+      input: request,
+      output: {
+        before: { name: before.name, plan: before.plan, limits: limitsOf(before) },
+        after: { name, plan, limits: limitsOf(after) },
+      },
+    });
+    return showWorkspace(after);
+  });
+
+const sameLimits = (one: Limits, other: Limits): boolean =>
+  one.executions_per_month === other.executions_per_month &&
+  one.requests_per_minute === other.requests_per_minute &&
+  one.retention_days === other.retention_days;

@@ -1,0 +1,68 @@
+import type { Limits, Plan } from "@tidemill/contract";
+import { type Db, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { WorkspaceRow } from "./workspace.ts";
+
+export const insertWorkspace = (db: Db, id: WorkspaceId, name: string, plan: Plan, limits: Limits): Promise<WorkspaceRow | null> =>
+  row(
+    db,
+    sql`
+      insert into workspace (id, name, plan, executions_per_month, requests_per_minute, retention_days)
+      values (${id}, ${name}, ${plan}, ${limits.executions_per_month}, ${limits.requests_per_minute}, ${limits.retention_days})
+      returning id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at`,
+  );
+
+export const lockFirstWorkspace = (db: Db): Promise<unknown> => row(db, sql`select pg_advisory_xact_lock(7305512010)`);
+
+export const anyWorkspace = async (db: Db): Promise<boolean> =>
+  (await row<{ there: boolean }>(db, sql`select exists (select from workspace) as there`))?.there ?? false;
+
+export const findWorkspace = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | null> =>
+  row(
+    db,
+    sql`
+      select id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at
+      from workspace where id = ${id} and deleted_at is null`,
+  );
+
+/** Locks the workspace against other changes until the transaction ends; what belongs to it can be stored meanwhile. */
+export const lockWorkspace = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | null> =>
+  row(
+    db,
+    sql`
+      select id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at
+      from workspace where id = ${id} and deleted_at is null for no key update`,
+  );
+
+/** Newest first, from below `before`. Leans on the primary key. */
+export const listAcrossWorkspaces = (db: Db, before: WorkspaceId | null, most: number): Promise<WorkspaceRow[]> =>
+  rows(
+    db,
+    sql`
+      select id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at
+      from workspace where deleted_at is null and (${before}::uuid is null or id < ${before})
+      order by id desc limit ${most}`,
+  );
+
+export const updateWorkspace = (
+  db: Db,
+  id: WorkspaceId,
+  { name, plan, limits, limitsChanged }: { name: string; plan: Plan; limits: Limits; limitsChanged: boolean },
+): Promise<WorkspaceRow | null> =>
+  row(
+    db,
+    sql`
+      update workspace set name = ${name}, plan = ${plan}, executions_per_month = ${limits.executions_per_month},
+        requests_per_minute = ${limits.requests_per_minute}, retention_days = ${limits.retention_days}, updated_at = moment(),
+        limits_changed_at = case when ${limitsChanged} then moment() else limits_changed_at end
+      where id = ${id}
+      returning id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at`,
+  );
+
+/** Nothing when there is no such workspace. */
+export const markWorkspaceDeleted = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | null> =>
+  row(
+    db,
+    sql`
+      update workspace set deleted_at = moment(), updated_at = moment() where id = ${id} and deleted_at is null
+      returning id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at`,
+  );

@@ -1,0 +1,81 @@
+import { ROLES, type Role } from "@tidemill/contract";
+import { expect } from "vitest";
+import { operationsOf, pathOf } from "../harness/api-doc.ts";
+import { exchange } from "../harness/exchange.ts";
+import { makeKey } from "../harness/operator.ts";
+import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { test } from "../harness/service.ts";
+
+/** The least role of each route. A new route needs its row. */
+const LEAST: Record<string, Role> = {
+  "GET /v1/queues": "read",
+  "POST /v1/queues": "write",
+  "GET /v1/queues/{name}": "read",
+  "PATCH /v1/queues/{name}": "write",
+  "DELETE /v1/queues/{name}": "write",
+  "POST /v1/queues/{name}/retry-all": "write",
+  "GET /v1/queues/{name}/jobs": "read",
+  "POST /v1/queues/{name}/jobs": "write",
+  "POST /v1/queues/{name}/jobs/batch": "write",
+  "GET /v1/queues/{name}/jobs/{id}": "read",
+  "DELETE /v1/queues/{name}/jobs/{id}": "write",
+  "POST /v1/queues/{name}/jobs/{id}/retry": "write",
+  "GET /v1/dlq": "read",
+  "POST /v1/dlq/retry": "write",
+  "POST /v1/dlq/purge": "write",
+  "GET /v1/keys": "admin",
+  "POST /v1/keys": "admin",
+  "DELETE /v1/keys/{id}": "admin",
+  "GET /v1/audit-events": "admin",
+  "GET /v1/usage": "read",
+  "GET /v1/status": "read",
+};
+
+test("every route has its least role here, and no other", async ({ service }) => {
+  const documented = (await operationsOf(service)).map(({ method, path }) => `${method} ${path}`);
+  expect(documented.sort()).toEqual(Object.keys(LEAST).sort());
+});
+
+test("every route lets keys of its least role and of those above it pass, and refuses the others", async ({ service, database }) => {
+  const keys = { admin: await makeKey(service), write: "", read: "" };
+  for (const role of ["write", "read"] as const) keys[role] = await makeKey(service, { role });
+  const before = await everythingStored(database);
+  let refused = 0;
+  for (const operation of await operationsOf(service)) {
+    const route = `${operation.method} ${operation.path}`;
+    const needs = LEAST[route] as Role;
+    for (const role of ROLES) {
+      // Absent resources and empty bodies: what passes is told so, and nothing is stored.
+      const reply = await exchange(service.node.url, {
+        method: operation.method,
+        path: pathOf(operation),
+        headers: { authorization: `Bearer ${keys[role]}` },
+      });
+      const may = ROLES.indexOf(role) <= ROLES.indexOf(needs);
+      if (may) expect([route, role, reply.status]).not.toEqual([route, role, 403]);
+      else expect([route, role, ...faultsOf(reply, "FORBIDDEN"), reply.body.error.details]).toEqual([route, role, { role, needs }]);
+      refused += may ? 0 : 1;
+    }
+  }
+  expect(refused).toBeGreaterThan(15);
+  expect(await everythingStored(database)).toEqual(before);
+});
+
+test("a request that a role refuses changes nothing, though there is what it names", async ({ service, database }) => {
+  const name = await service.queue();
+  const { id } = await service.enqueue({ queue: name, delay: 60 });
+  const { id: keyId } = (await service.ok("GET", "/v1/keys")).data[0];
+  const keys = { write: await makeKey(service, { role: "write" }), read: await makeKey(service, { role: "read" }) };
+  const before = await everythingStored(database);
+  for (const operation of await operationsOf(service)) {
+    const needs = LEAST[`${operation.method} ${operation.path}`] as Role;
+    for (const role of ["write", "read"] as const) {
+      if (ROLES.indexOf(role) <= ROLES.indexOf(needs)) continue;
+      const path = pathOf(operation, { name, id: operation.path.startsWith("/v1/keys/") ? keyId : id });
+      const example = operation.requestBody?.content["application/json"]?.example;
+      const reply = await service.api(operation.method, path, example, { authorization: `Bearer ${keys[role]}` });
+      expect([path, role, reply.status]).toEqual([path, role, 403]);
+    }
+  }
+  expect(await everythingStored(database)).toEqual(before);
+});

@@ -1,0 +1,81 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Principal } from "#http";
+import type { Uuid, WorkspaceId } from "#kernel";
+import { PrincipalFinder } from "#workspaces";
+
+const KEY = "svc_ws_TheKeyThatWasChosen";
+const [OWN, OTHER] = ["01900000-0000-7000-8000-000000000001", "01900000-0000-7000-8000-000000000002"] as WorkspaceId[] as [
+  WorkspaceId,
+  WorkspaceId,
+];
+const principal: Principal = {
+  keyId: "01900000-0000-7000-8000-000000000003" as Uuid,
+  workspaceId: OWN,
+  role: "read",
+  plan: "pro",
+  requestsPerMinute: null,
+  executionsPerMonth: null,
+};
+
+let nowMs: number;
+let uses: Uuid[];
+let answers: ((found: Principal | null) => void)[];
+let finder: PrincipalFinder;
+
+beforeEach(() => {
+  nowMs = 0;
+  uses = [];
+  answers = [];
+  const query = () =>
+    new Promise<{ rows: unknown[]; rowCount: number }>((resolve) => {
+      answers.push((found) => resolve({ rows: found ? [found] : [], rowCount: 1 }));
+    });
+  const clock = { nowMs: () => nowMs, elapsedMs: () => nowMs };
+  finder = new PrincipalFinder({ query }, clock, { note: (id) => void uses.push(id) }, KEY);
+});
+
+/** Looks the key up, with that answer of the database if it is asked. */
+async function find(answer: Principal | null): Promise<Principal | null> {
+  const asked = answers.length;
+  const found = finder.find(KEY);
+  answers[asked]?.(answer);
+  return found;
+}
+
+describe("a key that was looked up", () => {
+  test("is trusted for 750 ms, and known or not, looked up no oftener", async () => {
+    for (const answer of [principal, null]) {
+      expect(await find(answer)).toBe(answer);
+      nowMs += 749;
+      expect(await find(answer ? null : principal)).toBe(answer);
+      nowMs += 1;
+    }
+    expect(answers).toHaveLength(2);
+  });
+
+  test("is forgotten when its workspace changes, not when another does", async () => {
+    await find(principal);
+    finder.forget(OTHER);
+    expect(await find(null)).toBe(principal);
+    finder.forget(OWN);
+    expect(await find(null)).toBeNull();
+  });
+
+  test("is looked up again when its workspace changed meanwhile: the answer may be of before", async () => {
+    const before = finder.find(KEY);
+    finder.forget(OWN);
+    answers[0]?.(principal);
+    expect(await before).toBe(principal);
+    expect(await find(null)).toBeNull();
+  });
+
+  test("counts as used by each request that it lets pass", async () => {
+    await find(principal);
+    await find(principal);
+    expect(uses).toEqual([principal.keyId, principal.keyId]);
+    nowMs += 750;
+    await find(null);
+    await find(null);
+    expect(uses).toHaveLength(2);
+  });
+});

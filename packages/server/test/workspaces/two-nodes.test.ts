@@ -1,0 +1,82 @@
+import { describe, expect } from "vitest";
+import { FrozenClock } from "../harness/clock.ts";
+import { test as base } from "../harness/engine.ts";
+import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
+import { operate } from "../harness/operator.ts";
+import { type Service, startTestNode, until } from "../harness/service.ts";
+
+/** Nothing grows old by it: a node trusts what it remembers of a key until it is told. */
+class StandingClock extends FrozenClock {
+  override elapsedMs(): number {
+    return 1;
+  }
+}
+
+const SETTINGS = { ...NEVER_POLL, TIDEMILL_DRAIN_SECONDS: "0" };
+const test = base
+  .extend("clock", { scope: "file" }, async ({ database }) => {
+    const clock = new StandingClock(database);
+    await clock.set(Date.UTC(2026, 10, 21, 12));
+    return clock;
+  })
+  .extend("node", { scope: "file" }, async ({ database, clock }, { onCleanup }) => {
+    const node = await startTestNode(database, clock, SETTINGS);
+    onCleanup(() => node.stop());
+    return node;
+  })
+  .extend("other", async ({ service }, { onCleanup }) => {
+    const other = await joinedBy(service, SETTINGS);
+    onCleanup(() => other.node.stop());
+    return other;
+  });
+
+const status = async (at: Service, key: string): Promise<number> =>
+  (await at.api("GET", "/v1/queues", undefined, { authorization: `Bearer ${key}` })).status;
+
+describe("two nodes on one database", () => {
+  test("both refuse a key that one of them revoked", async ({ service, other }) => {
+    for (const revoke of [
+      (id: string) => service.api("DELETE", `/v1/keys/${id}`),
+      (id: string) => operate(service, "DELETE", `/admin/v1/workspaces/${service.workspaceId}/keys/${id}`),
+    ]) {
+      const { id, key } = await service.ok("POST", "/v1/keys", { name: "old" });
+      expect([await status(service, key), await status(other, key)]).toEqual([200, 200]);
+      expect((await revoke(id)).status).toBe(204);
+      expect(await status(service, key)).toBe(401);
+      await until(async () => (await status(other, key)) === 401, "the other node to be told");
+      expect(await status(other, service.key)).toBe(200);
+    }
+  });
+
+  test("both serve by the plan and the limits that one of them was given", async ({ service, other }) => {
+    const callback = { callback_url: "http://127.0.0.1:9/" };
+    const mayCall = async (at: Service) => (await at.api("PATCH", `/v1/queues/${queue}`, callback)).status;
+    const queue = await service.queue();
+    expect([await mayCall(service), await mayCall(other)]).toEqual([200, 200]);
+    for (const [plan, expected] of [
+      ["free", 403],
+      ["pro", 200],
+    ] as const) {
+      await operate(service, "PATCH", `/admin/v1/workspaces/${service.workspaceId}`, { plan });
+      expect(await mayCall(service)).toBe(expected);
+      await until(async () => (await mayCall(other)) === expected, "the other node to be told");
+    }
+  });
+
+  test("both end what they have under way for a workspace that is deleted at one of them", async ({ service, other }) => {
+    const [here, there] = [
+      await service.handler({ answers: "hang", callback_timeout: 900 }),
+      await service.handler({ answers: "hang", callback_timeout: 900 }),
+    ];
+    // Straight through: each starts what it stored.
+    await service.enqueue({ queue: here.queue });
+    await other.enqueue({ queue: there.queue });
+    await until(() => here.open === 1 && there.open === 1, "both attempts to be under way");
+    const holders = await service.database.query("select distinct node_id from job where state = 'active'");
+    expect(holders).toHaveLength(2);
+    expect((await operate(service, "DELETE", `/admin/v1/workspaces/${service.workspaceId}`)).status).toBe(204);
+    await until(() => here.open === 0 && there.open === 0, "both attempts to be broken off");
+    expect(await status(service, service.key)).toBe(401);
+    await until(async () => (await status(other, service.key)) === 401, "the other node to be told");
+  });
+});
