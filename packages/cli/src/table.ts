@@ -17,6 +17,6 @@ export function printRecord(record: Cells, json: boolean | undefined): void {
   else printTable([record]);
 }
 
-/** Names are customers' words: one must not move the cursor of the operator's terminal, or end its line. */
+/** Names are customers' words: one must not move the cursor of the operator's terminal, end its line, or turn its direction. */
 const printable = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -1,14 +1,33 @@
 import { type Static, Type } from "typebox";
 import { Nullable, PageQuery, Timestamp } from "./paging.ts";
 
+/** Every type of audit event. Source: contract §10. */
+export const AUDIT_EVENT_TYPES = [
+  "workspace.created",
+  "workspace.updated",
+  "workspace.deleted",
+  "key.created",
+  "key.revoked",
+  "queue.created",
+  "queue.updated",
+  "queue.deleted",
+  "dlq.retried",
+  "dlq.purged",
+] as const;
+export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
+
+/** What audit events are about. */
+export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "queue", "job", "dlq"] as const;
+export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
+
 /** A fact of the audit log. Source: specification, Audit event; contract §10. */
 export const AuditEvent = Type.Object(
   {
     id: Type.String({ pattern: "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$" }),
-    event_type: Type.String({ description: "What happened: the resource, and a verb in the past tense." }),
+    event_type: Type.Enum([...AUDIT_EVENT_TYPES], { description: "What happened: the resource, and a verb in the past tense." }),
     occurred_at: Timestamp,
     actor_id: Type.String({ description: "Whose doing it was: the id of a key, `operator`, or `system`." }),
-    resource_type: Type.String(),
+    resource_type: Type.Enum([...AUDIT_RESOURCE_TYPES]),
     resource_id: Type.String({ description: "The resource's id, or its name where it goes by name." }),
     input: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: "What was asked for, without secrets." })),
     output: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: "What came of it, without secrets." })),
@@ -35,10 +54,14 @@ export const ListAuditEvents = Type.Object(
     ...PageQuery,
     cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["aud_2s"] })),
     event_type: Type.Optional(
-      Type.String({ format: "event-types", description: "One type, or several with commas.", examples: ["queue.created,queue.deleted"] }),
+      Type.String({
+        format: "audit-event-types",
+        description: "One type, or several with commas.",
+        examples: ["queue.created,queue.deleted"],
+      }),
     ),
     resource_type: Type.Optional(
-      Type.String({ format: "resource-types", description: "One type, or several with commas.", examples: ["queue"] }),
+      Type.String({ format: "audit-resource-types", description: "One type, or several with commas.", examples: ["queue"] }),
     ),
     actor_id: Type.Optional(
       Type.String({ format: "actors", description: "One actor, or several with commas.", examples: ["key_01kajv2m9qf1h8s0w6r3n5d7xe"] }),

@@ -11,7 +11,14 @@ export const KeyId = Type.String({
   examples: ["key_01kajv3k4ve6nsd9z5kgtzx0rw"],
 });
 
-const Name = Type.String({ format: "storable", minLength: 1, maxLength: 128, description: "What the key is for.", examples: ["Deploys"] });
+const Name = Type.String({
+  format: "storable",
+  pattern: "\\S",
+  minLength: 1,
+  maxLength: 128,
+  description: "What the key is for.",
+  examples: ["Deploys"],
+});
 
 const RoleField = Type.Enum([...ROLES], { description: "What the key may do; each role may do what those after it may." });
 

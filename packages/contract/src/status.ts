@@ -45,7 +45,7 @@ export const Status = Type.Object(
         checks: [
           { name: "quota", status: "ok", message: "1200 of 100000 executions are used." },
           { name: "callbacks", status: "ok", message: "Callbacks go out." },
-          { name: "dead_letters", status: "ok", message: "No job failed for good in the last minute." },
+          { name: "dead_letters", status: "ok", message: "Jobs that failed for good in the last minute: 0." },
         ],
         jobs: { waiting: 12, delayed: 3, pending_approval: 0, active: 4, completed: 9120, failed: 2, cancelled: 1, rejected: 0 },
         runs: { pending: 0, running: 0, sleeping: 0, waiting: 0, completed: 0, failed: 0, cancelled: 0 },

@@ -3,7 +3,7 @@ import { KeyId } from "./keys.ts";
 import { Nullable, PageQuery, Timestamp } from "./paging.ts";
 import { PLAN_NAMES } from "./plans.ts";
 
-const Name = Type.String({ format: "storable", minLength: 1, maxLength: 128 });
+const Name = Type.String({ format: "storable", pattern: "\\S", minLength: 1, maxLength: 128 });
 const PlanName = Type.Enum([...PLAN_NAMES]);
 
 const Limits = Type.Object({

@@ -1,12 +1,13 @@
+import type { AuditEventType, AuditResourceType } from "@tidemill/contract";
 import { type Db, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 
 export interface AuditRow {
   readonly seq: number;
   readonly id: Uuid;
-  readonly event_type: string;
+  readonly event_type: AuditEventType;
   readonly occurred_at: Timestamp;
   readonly actor_id: string;
-  readonly resource_type: string;
+  readonly resource_type: AuditResourceType;
   readonly resource_id: string;
   /** JSON text, as is `output`. */
   readonly input: string | null;

@@ -1,13 +1,14 @@
+import type { AuditEventType, AuditResourceType } from "@tidemill/contract";
 import { type Db, row, sql, type UuidSource, type WorkspaceId } from "#kernel";
 
 /** A fact for the audit log. `input` and `output` hold no secret. Source: specification, Audit event. */
 export interface NewAuditEvent {
   readonly workspaceId: WorkspaceId;
   /** What happened: the resource, and the verb in the past tense, `key.created` say. */
-  readonly eventType: string;
+  readonly eventType: AuditEventType;
   /** Whose doing it was: a key's id, `operator`, or `system`. */
   readonly actorId: string;
-  readonly resourceType: string;
+  readonly resourceType: AuditResourceType;
   readonly resourceId: string;
   /** What was asked for. */
   readonly input: object | null;

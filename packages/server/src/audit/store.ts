@@ -29,9 +29,14 @@ export interface DroppedStretch {
   readonly hash: Buffer;
 }
 
-/** All workspaces, or the one. */
-export const listWorkspacesAcrossWorkspaces = (db: Db, only: WorkspaceId | null): Promise<{ id: WorkspaceId }[]> =>
-  rows(db, sql`select id from workspace where ${only}::uuid is null or id = ${only} order by id`);
+/** All workspaces that are there or have a chain, or the one. */
+export const listChainsAcrossWorkspaces = (db: Db, only: WorkspaceId | null): Promise<{ id: WorkspaceId }[]> =>
+  rows(
+    db,
+    sql`
+      select id from (select id from workspace union select workspace_id from audit_chain) chain
+      where ${only}::uuid is null or id = ${only} order by id`,
+  );
 
 /**
  * Has the transaction see the log as it is now, whatever is appended and dropped meanwhile. It must come first: a snapshot taken

@@ -7,8 +7,8 @@ import {
   findHead,
   freezeAuditLog,
   listChained,
+  listChainsAcrossWorkspaces,
   listDropped,
-  listWorkspacesAcrossWorkspaces,
 } from "./store.ts";
 
 /** Where a chain first does not hold. */
@@ -43,7 +43,7 @@ const PAGE = 500;
  * That shows tampering by whoever cannot write all that follows, the head and the notes of drops included. Against others there are
  * heads that were noted elsewhere: a chain must still pass through its own.
  *
- * @returns a report per workspace; none when there is no such workspace
+ * @returns a report per workspace, and for each noted chain of which nothing is left; none when there is no such workspace
  */
 export async function verifyAuditAcrossWorkspaces(
   database: Database,
@@ -52,7 +52,7 @@ export async function verifyAuditAcrossWorkspaces(
 ): Promise<ChainReport[]> {
   const heads = new Map(noted.map(({ workspace, head }) => [workspace, head]));
   const reports: ChainReport[] = [];
-  for (const { id } of await listWorkspacesAcrossWorkspaces(database, only)) {
+  for (const { id } of await listChainsAcrossWorkspaces(database, only)) {
     reports.push(
       await database.transaction(async (tx) => {
         await freezeAuditLog(tx);
@@ -60,7 +60,10 @@ export async function verifyAuditAcrossWorkspaces(
       }),
     );
   }
-  return reports;
+  const gone = noted.filter(
+    ({ workspace }) => (only === null || workspace === typeId("ws", only)) && !reports.some((one) => one.workspace === workspace),
+  );
+  return [...reports, ...gone.map(({ workspace, head }) => ({ workspace, head, events: 0, broken: broken("missing", head.seq) }))];
 }
 
 async function verifyChain(tx: Db, workspaceId: WorkspaceId, noted: NotedHead["head"] | null): Promise<ChainReport> {

@@ -1,4 +1,4 @@
-import type { DeadLetterFilter, RetryAll } from "@tidemill/contract";
+import type { AuditEventType, DeadLetterFilter, RetryAll } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import type { Db, Transactional, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
@@ -57,8 +57,13 @@ export async function purgeDeadLetters(database: Transactional, asked: Asked, qu
   });
 }
 
-const tell = (tx: Db, { audit, ...asked }: Asked, { workspaceId }: DeadLetterQuery, eventType: string, output: object): Promise<void> =>
-  audit.record(tx, { ...asked, workspaceId, eventType, output });
+const tell = (
+  tx: Db,
+  { audit, ...asked }: Asked,
+  { workspaceId }: DeadLetterQuery,
+  eventType: AuditEventType,
+  output: object,
+): Promise<void> => audit.record(tx, { ...asked, workspaceId, eventType, output });
 
 async function inChunks(database: Transactional, work: (tx: Db) => Promise<number>): Promise<number> {
   for (let total = 0; ; ) {

@@ -4,6 +4,12 @@ import { type Db, plainArray, row, rows, sql, textArray, type WorkspaceId } from
 import { DELIVERING_PLANS, type LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
 
+/*
+ * Where these statements look jobs up that they have the keys of, the workspace is compared by `= any(array[…])`. An equality could also
+ * be merged along the primary key, and so offers the planner to read the index from end to end: for a table that was empty when it made
+ * its plan, that is the cheapest, and the plan is kept while the table fills.
+ */
+
 /**
  * Claims up to `take` due jobs of each lane for a node whose lease holds, highest priority first, oldest first. Rows that
  * another node is claiming are passed over. Leans on job_claimable.
@@ -32,7 +38,7 @@ export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (L
       )
       update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = moment()
       from picked
-      where job.workspace_id = picked.workspace_id and job.lane_id = picked.lane_id and job.id = picked.id
+      where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
       returning job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, node_id as "nodeId", attempt, attempts, spared,
         backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt", revision`,
   );
@@ -94,7 +100,7 @@ export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settle
             ${plainArray(settled.map((one) => one.attempt))}::int[],
             ${textArray(settled.map((one) => one.result))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
             as s (workspace_id, lane_id, id, node_id, attempt, result, log_entry)
-          where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
+          where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
             and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
           returning j.*, s.result, s.log_entry
         ), kept as (
@@ -144,7 +150,7 @@ export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotComple
             ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
             ${textArray(settled.map((one) => one.logEntry))}::text[])
             as s (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, error, error_code, log_entry)
-          where j.workspace_id = s.workspace_id and j.lane_id = s.lane_id and j.id = s.id
+          where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
             and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
           returning j.workspace_id, j.lane_id, j.state
         ), tallied as (
@@ -190,7 +196,7 @@ export const takeBackAcrossWorkspaces = (
             to_char(started_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
             'duration_ms', round((extract(epoch from moment() - started_at) * 1000)::numeric, 2), 'outcome', ${outcome}::text,
             'status', null, 'error', ${error}::json, 'worker', null)::text)
-        from held where j.workspace_id = held.workspace_id and j.lane_id = held.lane_id and j.id = held.id
+        from held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
         returning j.workspace_id, j.lane_id, j.state
       ), counted as (
         insert into tally (workspace_id, lane_id, at, failed)
@@ -212,7 +218,7 @@ export async function moveDueAcrossWorkspaces(db: Db, most: number): Promise<{ m
         order by run_at limit ${most} for update skip locked
       ), moved as (
         update job j set state = 'waiting' from due
-        where j.workspace_id = due.workspace_id and j.lane_id = due.lane_id and j.id = due.id
+        where j.workspace_id = any(array[due.workspace_id]) and j.lane_id = due.lane_id and j.id = due.id
         returning j.workspace_id, j.lane_id
       )
       select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms from moved group by workspace_id, lane_id

@@ -42,7 +42,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
 export async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
   const { access } = request.routeOptions.config;
   if (access === undefined) return;
-  const token = BEARER.exec(request.headers.authorization ?? "")?.[1];
+  const token = tokenOf(request);
   if (token === undefined) throw unauthorized(access === "operator" ? OPERATOR : undefined);
   if (access === "operator") {
     if (authenticator.operatorToken === null || !sameSecret(token, authenticator.operatorToken)) throw unauthorized(OPERATOR);
@@ -51,6 +51,12 @@ export async function authenticate(authenticator: Authenticator, request: Fastif
   const principal = await authenticator.findPrincipal(token);
   if (!principal) throw unauthorized();
   request.principal = principal;
+}
+
+/** Finds out who asks for what is not there, if his key says: it counts against his rate all the same. */
+export async function recognise(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+  const token = tokenOf(request);
+  if (token !== undefined) request.principal = await authenticator.findPrincipal(token);
 }
 
 /**
@@ -76,6 +82,8 @@ export const workspaceOf = (request: FastifyRequest): WorkspaceId => principalOf
 
 /** Who sent an authenticated request, as the audit log names him: the key's id. */
 export const actorOf = (request: FastifyRequest): string => typeId("key", principalOf(request).keyId);
+
+const tokenOf = (request: FastifyRequest): string | undefined => BEARER.exec(request.headers.authorization ?? "")?.[1];
 
 const OPERATOR = "The operator's token is required: Authorization: Bearer, and what TIDEMILL_ADMIN_TOKEN is set to.";
 

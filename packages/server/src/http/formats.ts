@@ -1,4 +1,4 @@
-import { ATTEMPT_ERRORS, JOB_STATES } from "@tidemill/contract";
+import { ATTEMPT_ERRORS, AUDIT_EVENT_TYPES, AUDIT_RESOURCE_TYPES, JOB_STATES } from "@tidemill/contract";
 import { parseMoment } from "#kernel";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -18,9 +18,6 @@ const TAKEN = new Set([
   "user-agent",
 ]);
 
-/** The types of audit events are an open set: what comes later is not refused now. */
-const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
-const RESOURCE_TYPE = /^[a-z][a-z0-9_]*$/;
 const ACTOR = /^(key_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
 
 /** A list with commas of the words given. */
@@ -37,8 +34,8 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   storable: (text) => !text.includes("\0") && text.isWellFormed(),
   "job-states": listOf(JOB_STATES),
   "attempt-errors": listOf(ATTEMPT_ERRORS),
-  "event-types": (text) => text.split(",").every((type) => EVENT_TYPE.test(type)),
-  "resource-types": (text) => text.split(",").every((type) => RESOURCE_TYPE.test(type)),
+  "audit-event-types": listOf(AUDIT_EVENT_TYPES),
+  "audit-resource-types": listOf(AUDIT_RESOURCE_TYPES),
   actors: (text) => text.split(",").every((actor) => ACTOR.test(actor)),
 };
 
@@ -50,8 +47,8 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "header-value": "must hold only characters that a header value may have",
   storable: "must not hold NUL characters or lone surrogates",
   "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
-  "event-types": "must be one or more types like queue.created",
-  "resource-types": "must be one or more types like queue",
+  "audit-event-types": `must be one or more of ${AUDIT_EVENT_TYPES.join(", ")}`,
+  "audit-resource-types": `must be one or more of ${AUDIT_RESOURCE_TYPES.join(", ")}`,
   actors: "must be one or more ids of keys, operator or system",
   "job-states": `must be one or more of ${JOB_STATES.join(", ")}`,
 };

@@ -10,8 +10,9 @@ function asProblem(error: unknown, request: FastifyRequest): ProblemError | null
   if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body did.");
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return problem("PAYLOAD_TOO_LARGE", { limit_bytes: request.routeOptions.bodyLimit });
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return invalid("content-type", "must be application/json");
-  // Its other refusals: a path that cannot be decoded, a Content-Length that does not fit.
-  if (code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode < 500) return problem("VALIDATION_ERROR", { issues: [] });
+  if (code === "FST_ERR_BAD_URL" || code === "FST_ERR_MAX_PARAM_LENGTH") return invalid("path", "cannot be decoded, or is too long");
+  // Its other refusals: a Content-Length that does not fit, say.
+  if (code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode < 500) return invalid("", (error as Error).message);
   return null;
 }
 

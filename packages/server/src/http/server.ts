@@ -3,7 +3,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
 import { type EmitEvent, invalid, problem, type Random, unavailable } from "#kernel";
-import { type Authenticator, authenticate, checkRole } from "./authenticate.ts";
+import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { replyProblem } from "./problem-reply.ts";
@@ -90,6 +90,7 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
     if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
     await authenticate(authenticator, request);
+    if (rateLimiter && request.is404 && request.url.startsWith("/v1/")) await recognise(authenticator, request);
     if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);
     checkRole(request);
     const { allow } = request.routeOptions.config;

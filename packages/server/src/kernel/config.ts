@@ -48,7 +48,7 @@ const workspaceKey: Read<string | null> = (text) => {
   return text;
 };
 const token: Read<string | null> = (text) => {
-  if (text.length < 16) throw new Error("must have at least 16 characters");
+  if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Error("must have at least 16 characters, all of ASCII and none a space");
   return text;
 };
 const addresses: Read<readonly string[]> = (text) => {

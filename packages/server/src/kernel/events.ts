@@ -13,6 +13,7 @@ const SEVERITIES: Record<string, Severity> = {
   postgres_started: "info",
   postgres_adopted: "info",
   postgres_stopped: "info",
+  bootstrap_key_refused: "warn",
   jobs_rescued: "warn",
   node_lease_lost: "warn",
   postgres_died: "warn",

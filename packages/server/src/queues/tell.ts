@@ -1,4 +1,4 @@
-import type { CreateQueue, PatchQueue } from "@tidemill/contract";
+import type { AuditEventType, CreateQueue, PatchQueue } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import type { Db } from "#kernel";
 import { type Caller, type Queue, showQueue } from "./queue.ts";
@@ -7,7 +7,7 @@ import { type Caller, type Queue, showQueue } from "./queue.ts";
 export const tellCreated = (tx: Db, audit: AuditLog, caller: Caller, queue: Queue, request: CreateQueue): Promise<void> =>
   audit.record(tx, {
     ...of(caller, "queue.created", queue.name),
-    input: withoutHeaderValues(request),
+    input: withoutCredentials(request),
     output: { secret_made: queue.callback_secret !== null },
   });
 
@@ -21,7 +21,7 @@ export const tellUpdated = (
 ): Promise<void> =>
   audit.record(tx, {
     ...of(caller, "queue.updated", queue.name),
-    input: withoutHeaderValues(request),
+    input: withoutCredentials(request),
     output: {
       changed: differences(before, queue, caller),
       secret_made: before.callback_secret === null && queue.callback_secret !== null,
@@ -33,17 +33,18 @@ export const tellUpdated = (
 export const tellDeleted = (tx: Db, audit: AuditLog, caller: Omit<Caller, "plan">, name: string): Promise<void> =>
   audit.record(tx, { ...of(caller, "queue.deleted", name), input: null, output: null });
 
-const of = ({ workspaceId, actorId }: Omit<Caller, "plan">, eventType: string, resourceId: string) => ({
+const of = ({ workspaceId, actorId }: Omit<Caller, "plan">, eventType: AuditEventType, resourceId: string) => ({
   workspaceId,
   eventType,
   actorId,
-  resourceType: "queue",
+  resourceType: "queue" as const,
   resourceId,
 });
 
-/** The request with its headers by name alone: what stands in them is often a credential. */
-const withoutHeaderValues = ({ callback_headers, ...rest }: CreateQueue | PatchQueue): object => ({
+/** The request without what is often a credential: its headers by name alone, its address without a query. */
+const withoutCredentials = ({ callback_headers, callback_url, ...rest }: CreateQueue | PatchQueue): object => ({
   ...rest,
+  ...(callback_url !== undefined && { callback_url: callback_url?.replace(/\?.*$/s, "?…") ?? null }),
   ...(callback_headers && { callback_headers: Object.keys(callback_headers) }),
 });
 

@@ -32,11 +32,10 @@ const deleteLive = async (db: Db, workspaceId: WorkspaceId, laneId: LaneId): Pro
     await row<{ jobs: number }>(
       db,
       sql`
-        with picked as (
-          select workspace_id, lane_id, id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${CHUNK} for update
-        ), gone as (
-          delete from job j using picked
-          where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id returning j.id
+        with gone as (
+          delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
+            select id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${CHUNK} for update))
+          returning id
         )
         select count(*) as jobs from gone`,
     )
@@ -47,13 +46,10 @@ const deleteHistory = async (db: Db, workspaceId: WorkspaceId, laneId: LaneId): 
     await row<{ jobs: number }>(
       db,
       sql`
-        with picked as (
-          select workspace_id, lane_id, id, expires_at from job_history
-          where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${CHUNK}
-        ), gone as (
-          delete from job_history j using picked
-          where j.workspace_id = picked.workspace_id and j.lane_id = picked.lane_id and j.id = picked.id and j.expires_at = picked.expires_at
-          returning j.id
+        with gone as (
+          delete from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
+            select id from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${CHUNK}))
+          returning id
         )
         select count(*) as jobs from gone`,
     )

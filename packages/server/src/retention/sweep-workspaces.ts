@@ -23,13 +23,19 @@ const deleteEmptied = (db: Db): Promise<unknown> =>
   rows(
     db,
     sql`
-      delete from workspace w
-      where w.deleted_at < moment() - interval '1 minute'
-        and not exists (select from queue where workspace_id = w.id)
-        and not exists (select from job where workspace_id = w.id)
-        and not exists (select from job_history where workspace_id = w.id)
-        and not exists (select from tally where workspace_id = w.id)
-        and not exists (select from audit_event where workspace_id = w.id)
-        and not exists (select from usage_delta where workspace_id = w.id)
-        and not exists (select from usage_day where workspace_id = w.id)`,
+      with gone as (
+        delete from workspace w
+        where w.deleted_at < moment() - interval '1 minute'
+          and not exists (select from queue where workspace_id = w.id)
+          and not exists (select from job where workspace_id = w.id)
+          and not exists (select from job_history where workspace_id = w.id)
+          and not exists (select from tally where workspace_id = w.id)
+          and not exists (select from audit_event where workspace_id = w.id)
+          and not exists (select from usage_delta where workspace_id = w.id)
+          and not exists (select from usage_day where workspace_id = w.id)
+        returning id
+      ), chains as (
+        delete from audit_chain c using gone where c.workspace_id = gone.id
+      )
+      delete from audit_dropped d using gone where d.workspace_id = gone.id`,
   );

@@ -39,10 +39,10 @@ const QUERIES: Record<string, readonly string[]> = {
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
   queue: TEXTS,
-  event_type: ["", "queue", "Queue.created", "queue.", ".created", "queue.created,", "queue%20created", "queue.created;x", ...TEXTS],
-  resource_type: ["", "Queue", "queue,", "queue.created", "1", "queue%20", ...TEXTS],
+  event_type: ["", "queue", "queue.read", "Queue.created", "queue.", ".created", "queue.created,", "queue%20created", "queue.created;x", ...TEXTS],
+  resource_type: ["", "thing", "Queue", "queue,", "queue.created", "1", "queue%20", ...TEXTS],
   actor_id: ["", "key_", "nobody", "operator,", "KEY_01kajv3k4ve6nsd9z5kgtzx0rw", "job_01kajv3k4ve6nsd9z5kgtzx0rw", ...TEXTS],
-  period: ["", "2026", "2026-13", "2026-00", "2026-1", "26-01", "2026-11-01", "2026-11,2026-12", "now", ...TEXTS],
+  period: ["", "2026", "2026-13", "2026-00", "2026-1", "26-01", "2026-11-01", "2026-11,2026-12", "now", "0000-01", "1999-12", "9999-12", ...TEXTS],
   from: NO_MOMENT,
   to: NO_MOMENT,
 };

@@ -75,7 +75,7 @@ describe("queues", () => {
         ...same,
         event_type: "queue.updated",
         resource_id: "plain",
-        input: { callback_url: "https://example.com/hook" },
+        input: { callback_url: "https://example.com/hook?…" },
         output: { changed: ["callback_url", "has_callback_secret"], secret_made: true, secret_rotated: false },
       },
     ]);

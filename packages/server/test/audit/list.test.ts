@@ -10,7 +10,7 @@ const uuidOfWorkspace = (service: Service) => uuidOf("ws", service.workspaceId) 
 
 /** The resource ids of a list's records of things, in its order. */
 const found = async (service: Service, query = ""): Promise<string[]> =>
-  (await service.ok("GET", `/v1/audit-events?resource_type=thing,place${query}`)).data.map(
+  (await service.ok("GET", `/v1/audit-events?resource_type=job,dlq${query}`)).data.map(
     (event: { resource_id: string }) => event.resource_id,
   );
 
@@ -20,10 +20,10 @@ describe("GET /v1/audit-events", () => {
     const { data, next_cursor } = await service.ok("GET", "/v1/audit-events?limit=2");
     expect(data[0]).toEqual({
       id: expect.stringMatching(/^aud_\w{26}$/),
-      event_type: "thing.done",
+      event_type: "dlq.purged",
       occurred_at: "2026-11-21T12:00:00.000Z",
       actor_id: "system",
-      resource_type: "thing",
+      resource_type: "job",
       resource_id: "5",
       input: { asked: "ünïcode" },
       output: null,
@@ -40,40 +40,36 @@ describe("GET /v1/audit-events", () => {
     clock,
   }) => {
     for (const [resourceId, eventType, actorId, resourceType] of [
-      ["1", "thing.made", KEY, "thing"],
-      ["2", "thing.done", "system", "thing"],
-      ["3", "thing.done", KEY, "place"],
-      ["4", "thing.gone", "operator", "thing"],
-      ["5", "thing.made", "system", "place"],
+      ["1", "dlq.retried", KEY, "job"],
+      ["2", "dlq.purged", "system", "job"],
+      ["3", "dlq.purged", KEY, "dlq"],
+      ["4", "queue.deleted", "operator", "job"],
+      ["5", "dlq.retried", "system", "dlq"],
     ] as const) {
       await record(engine, uuidOfWorkspace(service), { resourceId, eventType, actorId, resourceType });
       await clock.advance(1);
     }
-    expect(await found(service, "&event_type=thing.made")).toEqual(["5", "1"]);
-    expect(await found(service, "&event_type=thing.made,thing.gone")).toEqual(["5", "4", "1"]);
-    expect(await found(service, "&event_type=thing.made&event_type=thing.gone,thing.made")).toEqual(["5", "4", "1"]);
-    expect(await found(service, "&event_type=thing.unheard_of")).toEqual([]);
+    expect(await found(service, "&event_type=dlq.retried")).toEqual(["5", "1"]);
+    expect(await found(service, "&event_type=dlq.retried,queue.deleted")).toEqual(["5", "4", "1"]);
+    expect(await found(service, "&event_type=dlq.retried&event_type=queue.deleted,dlq.retried")).toEqual(["5", "4", "1"]);
     expect(await found(service, `&actor_id=${KEY}`)).toEqual(["3", "1"]);
     expect(await found(service, `&actor_id=${KEY},operator`)).toEqual(["4", "3", "1"]);
-    expect(await found(service, `&actor_id=system,operator&event_type=thing.made,thing.gone`)).toEqual(["5", "4"]);
+    expect(await found(service, `&actor_id=system,operator&event_type=dlq.retried,queue.deleted`)).toEqual(["5", "4"]);
     const of = async (query: string) =>
       (await service.ok("GET", `/v1/audit-events?${query}`)).data.map((event: { resource_id: string }) => event.resource_id);
-    expect(await of("resource_type=place")).toEqual(["5", "3"]);
-    expect(await of(`resource_type=place&actor_id=${KEY}`)).toEqual(["3"]);
-    expect(await of("resource_type=place&event_type=thing.made")).toEqual(["5"]);
-    expect(await of("resource_type=nowhere")).toEqual([]);
+    expect(await of("resource_type=dlq")).toEqual(["5", "3"]);
+    expect(await of(`resource_type=dlq&actor_id=${KEY}`)).toEqual(["3"]);
+    expect(await of("resource_type=dlq&event_type=dlq.retried")).toEqual(["5"]);
+    expect(await of("resource_type=workspace&event_type=dlq.retried")).toEqual([]);
     const [at2, at4] = [2, 4].map((nth) => encodeURIComponent(new Date(clock.nowMs() - (6 - nth) * 1000).toISOString()));
-    for (const narrowed of ["", "&event_type=thing.made,thing.done,thing.gone", `&actor_id=${KEY},system,operator`]) {
+    for (const narrowed of ["", "&event_type=dlq.retried,dlq.purged,queue.deleted", `&actor_id=${KEY},system,operator`]) {
       expect(await found(service, `&from=${at2}${narrowed}`)).toEqual(["5", "4", "3", "2"]);
       expect(await found(service, `&to=${at4}${narrowed}`)).toEqual(["3", "2", "1"]);
       expect(await found(service, `&from=${at2}&to=${at4}${narrowed}`)).toEqual(["3", "2"]);
       expect(await found(service, `&from=${at4}&to=${at2}${narrowed}`)).toEqual([]);
       const pages: string[][] = [];
       for (let cursor = ""; cursor !== null; ) {
-        const page = await service.ok(
-          "GET",
-          `/v1/audit-events?resource_type=thing,place&limit=2${narrowed}${cursor && `&cursor=${cursor}`}`,
-        );
+        const page = await service.ok("GET", `/v1/audit-events?resource_type=job,dlq&limit=2${narrowed}${cursor && `&cursor=${cursor}`}`);
         pages.push(page.data.map((event: { resource_id: string }) => event.resource_id));
         cursor = page.next_cursor;
       }
@@ -100,11 +96,11 @@ describe("GET /v1/audit-events", () => {
   test("shows nothing past its retention, before anything is dropped", async ({ node, database, clock, engine }) => {
     const service = new Service(node, database, clock, await newWorkspace(database, "free"));
     await record(engine, uuidOfWorkspace(service), { actorId: KEY });
-    for (const path of ["", "&event_type=thing.done", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual(["1"]);
+    for (const path of ["", "&event_type=dlq.purged", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual(["1"]);
     await clock.advance(7 * 86_400 - 0.001);
-    for (const path of ["", "&event_type=thing.done", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual(["1"]);
+    for (const path of ["", "&event_type=dlq.purged", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual(["1"]);
     await clock.advance(0.001);
-    for (const path of ["", "&event_type=thing.done", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual([]);
+    for (const path of ["", "&event_type=dlq.purged", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual([]);
     expect(
       await database.query("select seq from audit_event where workspace_id = $1 and actor_id = $2", [uuidOfWorkspace(service), KEY]),
     ).toHaveLength(1);

@@ -165,7 +165,29 @@ test("a head that does not fit the last event is found there", async ({ database
   expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 10, problem: "altered" });
 });
 
+test("a chain outlives a workspace that was deleted behind the service's back", async ({ database, engine }) => {
+  const { workspaceId, at } = await tenEvents(database, engine);
+  await database.query("delete from workspace where id = $1", [workspaceId]);
+  expect(await verified(engine, workspaceId)).toMatchObject({ events: 10, broken: null });
+  await tamper(database, `delete from audit_event where ${at(10)}`);
+  expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 10, problem: "missing" });
+});
+
 describe("a head that was noted elsewhere", () => {
+  test("finds that nothing is left of its chain", async ({ database, engine }) => {
+    const { workspaceId } = await tenEvents(database, engine);
+    const noted = await verified(engine, workspaceId);
+    await tamper(
+      database,
+      `delete from audit_event where workspace_id = '${workspaceId}'; delete from audit_chain where workspace_id = '${workspaceId}';
+       delete from workspace where id = '${workspaceId}'`,
+    );
+    const gone = { ...noted, events: 0, broken: { seq: 10, id: null, problem: "missing" } };
+    expect(await verifyAuditAcrossWorkspaces(engine, workspaceId, [noted])).toEqual([gone]);
+    expect(await verifyAuditAcrossWorkspaces(engine, null, [noted])).toContainEqual(gone);
+    expect(await verifyAuditAcrossWorkspaces(engine, "00000000-0000-4000-8000-000000000000" as WorkspaceId, [noted])).toEqual([]);
+  });
+
   test("is passed by a chain that went on, and was dropped in part", async ({ database, engine }) => {
     const { workspaceId } = await tenEvents(database, engine);
     const noted = await verified(engine, workspaceId);

@@ -10,9 +10,9 @@ export const auditLog = new AuditLog(
 /** An event of that workspace; what is given makes it another. */
 export const fact = (workspaceId: WorkspaceId, event: Partial<NewAuditEvent> = {}): NewAuditEvent => ({
   workspaceId,
-  eventType: "thing.done",
+  eventType: "dlq.purged",
   actorId: "system",
-  resourceType: "thing",
+  resourceType: "job",
   resourceId: "1",
   input: { asked: "ünïcode" },
   output: null,
@@ -31,7 +31,7 @@ export async function recordMany(database: Transactional, workspaceId: Workspace
 /** Has the database append that many, in one statement. */
 export const appendMany = (database: TestDatabase, workspaceId: WorkspaceId, count: number): Promise<unknown> =>
   database.query(
-    "select append_audit_event($1, gen_random_uuid(), 'thing.done', 'system', 'thing', n::text, null, null) from generate_series(1, $2) n",
+    "select append_audit_event($1, gen_random_uuid(), 'dlq.purged', 'system', 'job', n::text, null, null) from generate_series(1, $2) n",
     [workspaceId, count],
   );
 

@@ -144,6 +144,7 @@ test("a verification that meets a drop half done waits for it, and sees all or n
   await keep(engine);
   const { workspaceId } = await putLane(database, { retentionDays: 7 });
   await recordMany(engine, workspaceId, 3);
+  await clock.set(Date.UTC(2026, 11, 1));
   const waiting = async () =>
     (
       await database.query(
@@ -157,6 +158,17 @@ test("a verification that meets a drop half done waits for it, and sees all or n
     await until(waiting, "the verification to wait");
   });
   expect(await verifying).toMatchObject({ events: 0, head: { seq: 3 }, broken: null });
+});
+
+test("a month that is not over is not dropped", async ({ database, engine, clock }) => {
+  await clock.set(Date.UTC(2026, 10, 21, 12));
+  await keep(engine);
+  const { workspaceId } = await putLane(database, { retentionDays: 7 });
+  await recordMany(engine, workspaceId, 2);
+  for (const parent of ["audit_event", "job_history"]) {
+    await expect(database.query("select drop_partitions($1, '2026-12-01')", [parent])).rejects.toThrow("has not all expired");
+  }
+  expect(await verified(engine, workspaceId)).toMatchObject({ events: 2, broken: null });
 });
 
 test("several nodes that look at once drop a month once, and tell of it once", async ({ database, engine, clock }) => {

@@ -53,7 +53,7 @@ describe("a workspace's status", () => {
     const { status, checks } = await service.ok("GET", "/v1/status");
     expect([status, checks.find(({ name }: { name: string }) => name === "dead_letters")]).toEqual([
       "degraded",
-      { name: "dead_letters", status: "degraded", message: "1 jobs failed for good in the last minute." },
+      { name: "dead_letters", status: "degraded", message: "Jobs that failed for good in the last minute: 1." },
     ]);
     await service.advance(61);
     expect(await service.ok("GET", "/v1/status")).toMatchObject({ status: "ok", jobs: { failed: 1 } });

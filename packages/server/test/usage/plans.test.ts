@@ -83,7 +83,7 @@ describe("a workspace that is moved down to Free", () => {
     const status = await customer.ok("GET", "/v1/status");
     expect([status.status, status.checks[1]]).toEqual([
       "degraded",
-      { name: "callbacks", status: "degraded", message: "The plan has no callbacks, and 1 queues wait for them." },
+      { name: "callbacks", status: "degraded", message: "The plan has no callbacks. Queues that wait for them: 1." },
     ]);
     expect([(await customer.job(job)).state, handler.received.length]).toEqual(["waiting", 1]);
 

@@ -24,6 +24,7 @@ test("every reply to a valid key says what is left, whatever else it says", asyn
     [405, await service.api("PUT", "/v1/queues")],
     [413, await service.api("POST", "/v1/queues", " ".repeat(2 * 1024 * 1024 + 1))],
     [204, await service.api("DELETE", "/v1/queues/emails")],
+    [404, await service.api("GET", "/v1/nowhere")],
   ];
   for (const [index, [status, reply]] of replies.entries()) {
     const left = 59 - index;
