@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { type ChainReport, type NotedHead, readWorkspaceId, verifyAuditAcrossWorkspaces } from "@tidemill/server";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
+import { printJson } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 
 /** What an earlier verification printed with `--json`, as far as it is asked. */
@@ -24,7 +25,7 @@ export async function verifyAuditCommand(
     const chains = await verifyAuditAcrossWorkspaces(api, only, heads);
     if (only && chains.length === 0) throw new Error(`There is no workspace ${workspace}.`);
     const verified = { workspaces: chains.length, events: chains.reduce((sum, { events }) => sum + events, 0) };
-    if (json) process.stdout.write(`${JSON.stringify({ ...verified, chains }, null, 2)}\n`);
+    if (json) printJson({ ...verified, chains });
     else process.stdout.write(`Read ${verified.events} audit events in ${verified.workspaces} workspaces.\n`);
     for (const chain of chains) {
       if (!chain.broken) continue;

@@ -1,12 +1,12 @@
 import { describeConfig, readConfig } from "@tidemill/server";
 import { fail } from "./fail.ts";
-import { printTable } from "./table.ts";
+import { printJson, printTable } from "./table.ts";
 
 /** Prints every setting with its value, its default and what it is for. */
 export function showConfig({ json }: { json?: boolean }): void {
   try {
     const settings = describeConfig(readConfig(process.env));
-    if (json) process.stdout.write(`${JSON.stringify(settings, null, 2)}\n`);
+    if (json) printJson(settings);
     else printTable(settings.map(({ name, value, about }) => ({ setting: name, value, about })));
   } catch (error) {
     fail(error);

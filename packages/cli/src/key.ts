@@ -13,7 +13,7 @@ import {
 } from "@tidemill/server";
 import { Value } from "typebox/value";
 import { unlessAbsent } from "./fail.ts";
-import { printRecord, printTable } from "./table.ts";
+import { printJson, printRecord, printTable } from "./table.ts";
 import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
 import { idOf } from "./workspace.ts";
@@ -26,7 +26,7 @@ export async function listKeysCommand(workspace: string, { json }: { json?: bool
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw new Error(`There is no workspace ${workspace}.`);
     const keys = await listAll(api, workspaceId);
-    if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
+    if (json) printJson(keys);
     else printTable(keys, COLUMNS);
   });
 }

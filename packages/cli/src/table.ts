@@ -13,8 +13,12 @@ export function printTable(rows: readonly Cells[], columns: readonly string[] = 
 
 /** Prints one record: a table of one row, or JSON. */
 export function printRecord(record: Cells, json: boolean | undefined): void {
-  if (json) process.stdout.write(`${JSON.stringify(record, null, 2)}\n`);
+  if (json) printJson(record);
   else printTable([record]);
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2).split("\n").map(printable).join("\n")}\n`);
 }
 
 /** Names are customers' words: one must not move the cursor of the operator's terminal, end its line, or turn its direction. */

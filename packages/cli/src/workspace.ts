@@ -14,7 +14,7 @@ import {
 import { Value } from "typebox/value";
 import { confirm } from "./confirm.ts";
 import { unlessAbsent } from "./fail.ts";
-import { printRecord, printTable } from "./table.ts";
+import { printJson, printRecord, printTable } from "./table.ts";
 import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
 
@@ -36,7 +36,7 @@ requests per minute from 1, retention of 1 to 36500 days) or "none"`;
 export const listWorkspacesCommand = ({ json }: { json?: boolean }): Promise<void> =>
   withDatabase(async ({ api }) => {
     const workspaces = await listAll(api);
-    if (json) process.stdout.write(`${JSON.stringify(workspaces, null, 2)}\n`);
+    if (json) printJson(workspaces);
     else printTable(workspaces.map(flat), COLUMNS);
   });
 

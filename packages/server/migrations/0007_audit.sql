@@ -28,6 +28,13 @@ create table audit_event (
 create index audit_event_type on audit_event (workspace_id, event_type, seq, expires_at);
 create index audit_event_actor on audit_event (workspace_id, actor_id, seq, expires_at);
 create table audit_event_later partition of audit_event default;
+-- What never expires is kept apart: it would be looked through whenever a month is made.
+create table audit_event_forever partition of audit_event for values from ('infinity') to (maxvalue);
+
+create table job_history_forever (like job_history including all);
+with forever as (delete from job_history_later where expires_at = 'infinity' returning *)
+insert into job_history_forever select * from forever;
+alter table job_history attach partition job_history_forever for values from ('infinity') to (maxvalue);
 
 -- Stretches of a chain that retention dropped: each goes on from `previous` at `from_seq` and ends in `hash` at `to_seq`.
 create table audit_dropped (
@@ -49,6 +56,7 @@ end $$;
 create trigger append_only before update or delete on audit_event for each row execute function refuse_change('audit_event');
 create trigger never_emptied before truncate on audit_event for each statement execute function refuse_change('audit_event');
 create trigger never_emptied before truncate on audit_event_later for each statement execute function refuse_change('audit_event');
+create trigger never_emptied before truncate on audit_event_forever for each statement execute function refuse_change('audit_event');
 
 -- A field as the hash takes it: its length in bytes of UTF-8, a colon, its text; null is a dash. So no two lists of fields read the same.
 create function audit_field(value text) returns text language sql immutable parallel safe as

@@ -22,4 +22,5 @@ export * from "./loop.ts";
 export * from "./metrics.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
+export * from "./shared-reads.ts";
 export * from "./tolerate.ts";

@@ -12,7 +12,7 @@ import {
 import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
 import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readPage, replies } from "#http";
-import { type Db, problem, type Tenants } from "#kernel";
+import { type Db, problem, SharedReads, type Tenants } from "#kernel";
 import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
 import { patchQueue } from "./patch.ts";
@@ -32,6 +32,8 @@ const security = [{ workspaceKey: [] }];
 
 /** The queue endpoints of the specification. */
 export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onChanged, onDeleted }: QueueRoutes): void {
+  /** Counting a million jobs takes a while: who asks often must not take the connections of the others. */
+  const metrics = new SharedReads<Static<typeof QueueMetrics>>();
   const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, { plan }: Principal) => ({
     ...showQueue(queue, plan),
     ...(secret !== null && { callback_secret: secret }),
@@ -97,7 +99,7 @@ export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onCha
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
       if (!queue) throw problem("NOT_FOUND");
-      return { ...showQueue(queue, plan), metrics: await metricsOf(db, queue) };
+      return { ...showQueue(queue, plan), metrics: await metrics.read(String(queue.id), () => metricsOf(db, queue)) };
     },
   );
 

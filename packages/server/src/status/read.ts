@@ -1,17 +1,36 @@
 import { type Check, JOB_STATES, planHas, RUN_STATUSES, type Status } from "@tidemill/contract";
 import type { Principal } from "#http";
-import type { Db } from "#kernel";
+import { type Db, SharedReads } from "#kernel";
 import { readQuota } from "#usage";
 import { showWorkspaceId } from "#workspaces";
-import { readStanding } from "./store.ts";
+import { readStanding, type Standing } from "./store.ts";
 
 /** Where a workspace stands with its requests per minute; null when it has no limit. */
 export type LookAtRate = (principal: Principal) => Promise<Status["rate_limit"]>;
 
-/** A workspace's health, its jobs, and what it has left of its quota. */
-export async function readStatus(db: Db, principal: Principal, lookAtRate: LookAtRate): Promise<Status> {
-  const { workspaceId } = principal;
-  const [standing, quota, rate] = [await readStanding(db, workspaceId), await readQuota(db, workspaceId), await lookAtRate(principal)];
+/** Reads a workspace's health, its jobs, and what it has left of its quota. */
+export class StatusReader {
+  readonly #lookAtRate: LookAtRate;
+  /** Counting a million jobs takes a while: who asks often must not take the connections of the others. */
+  readonly #standings = new SharedReads<Standing>();
+
+  constructor(lookAtRate: LookAtRate) {
+    this.#lookAtRate = lookAtRate;
+  }
+
+  async read(db: Db, principal: Principal): Promise<Status> {
+    const { workspaceId } = principal;
+    const standing = await this.#standings.read(workspaceId, () => readStanding(db, workspaceId));
+    return statusOf(principal, standing, await readQuota(db, workspaceId), await this.#lookAtRate(principal));
+  }
+}
+
+function statusOf(
+  { workspaceId }: Principal,
+  standing: Standing,
+  quota: Awaited<ReturnType<typeof readQuota>>,
+  rate: Status["rate_limit"],
+): Status {
   const { name, plan, queues, with_callback, failed_last_minute } = standing;
   const stopped = planHas(plan, "callback_url") ? 0 : with_callback;
   const checks: Check[] = [

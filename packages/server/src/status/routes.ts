@@ -1,7 +1,7 @@
 import { Status, StatusQuery } from "@tidemill/contract";
 import { type Api, principalOf, replies } from "#http";
 import type { Tenants } from "#kernel";
-import { type LookAtRate, readStatus } from "./read.ts";
+import { type LookAtRate, StatusReader } from "./read.ts";
 
 export interface StatusRoutes {
   readonly tenants: Tenants;
@@ -10,6 +10,7 @@ export interface StatusRoutes {
 
 /** `GET /v1/status`. Source: specification, Status and usage; contract §10. */
 export function mountStatus(api: Api, { tenants, lookAtRate }: StatusRoutes): void {
+  const statuses = new StatusReader(lookAtRate);
   api.get(
     "/v1/status",
     {
@@ -25,7 +26,7 @@ export function mountStatus(api: Api, { tenants, lookAtRate }: StatusRoutes): vo
     },
     (request) => {
       const principal = principalOf(request);
-      return readStatus(tenants.of(principal.workspaceId), principal, lookAtRate);
+      return statuses.read(tenants.of(principal.workspaceId), principal);
     },
   );
 }

@@ -1,7 +1,7 @@
 import type { JobState, Plan } from "@tidemill/contract";
 import { type Db, row, sql, type WorkspaceId } from "#kernel";
 
-interface Standing extends Record<JobState, number> {
+export interface Standing extends Record<JobState, number> {
   name: string;
   plan: Plan;
   queues: number;
@@ -10,8 +10,8 @@ interface Standing extends Record<JobState, number> {
 }
 
 /**
- * What a workspace has at this moment. Live states are counted from an index each, finished ones are added up from the tally. Leans on
- * job_claimable, job_active, job_parked and tally_lane.
+ * What a workspace has at this moment. Live jobs are counted, finished ones are added up from the tally. Leans on indexes that begin
+ * with the workspace: job_claimable or the primary key, as the planner sees fit, job_parked, tally_lane; and on job_active.
  */
 export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<Standing> {
   const standing = await row<Standing>(

@@ -31,6 +31,8 @@ export async function lockQuotasAcrossWorkspaces(tx: Db, workspaceIds: readonly 
           select q.workspace_id, q.used, l.executions_per_month, l.plan,
             coalesce(q.counted_at < l.limits_changed_at + interval '1 minute', true) as stale
           from limited l join quota_month q on q.workspace_id = l.id and q.month = date_trunc('month', moment())::date
+            and not exists (select from limited l where not exists (
+              select from quota_month q where q.workspace_id = l.id and q.month = date_trunc('month', moment())::date))
           order by q.workspace_id for update of q
         )
         select workspace_id as "workspaceId", used, executions_per_month as "limit", plan, stale, (select count(*) from limited) as limited
@@ -39,7 +41,7 @@ export async function lockQuotasAcrossWorkspaces(tx: Db, workspaceIds: readonly 
         select null, 0, 0, null, false, (select count(*) from limited) where not exists (select from locked)`,
     );
     const quotas = found.flatMap(({ workspaceId, limited: _, ...quota }) => (workspaceId ? [{ workspaceId, ...quota }] : []));
-    // A row that was made just now is seen, and locked, by the next look.
+    // What was made just now is seen by the next look. Until all are there none is locked: rows are locked in one order.
     if (quotas.length === (found[0]?.limited ?? 0)) return quotas;
   }
 }

@@ -23,7 +23,7 @@ export async function addKey(
   tx: Db,
   { clock, random, ids, audit }: Registrar,
   { workspaceId, actorId }: Act,
-  { name, role = "admin", expires_at = null }: CreateKey,
+  { name, role = "write", expires_at = null }: CreateKey,
   key: string = makeKey(random),
 ): Promise<CreatedKey> {
   if (expires_at !== null && momentMs(expires_at) <= clock.nowMs()) throw invalid("expires_at", "must be later than now");

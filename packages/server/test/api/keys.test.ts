@@ -19,7 +19,7 @@ describe("a workspace's keys", () => {
   test("are made with a name, a role and an expiry, each shown once", async ({ service, clock }) => {
     const soon = new Date(clock.nowMs() + 1).toISOString();
     for (const [sent, role, expires_at] of [
-      [{}, "admin", null],
+      [{}, "write", null],
       [{ role: "write", expires_at: null }, "write", null],
       [{ role: "read", expires_at: "2030-01-01T01:00:00+01:00" }, "read", "2030-01-01T00:00:00.000Z"],
       [{ role: "admin", expires_at: soon }, "admin", soon],

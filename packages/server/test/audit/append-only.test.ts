@@ -16,14 +16,18 @@ test.for([
   "truncate audit_event",
   "truncate audit_event_2027_11",
   "truncate audit_event_later",
+  "update audit_event_forever set hash = previous",
+  "delete from only audit_event_forever",
+  "truncate audit_event_forever",
   "truncate audit_event_2028_01 cascade",
 ])("a superuser's %s is refused", async (statement, { database, engine, node }) => {
   expect(node.url).toMatch(/^http/);
   await record(engine, (await putLane(database)).workspaceId);
+  await record(engine, (await putLane(database, { retentionDays: 3_650 })).workspaceId);
   await record(engine, (await putLane(database, { retentionDays: null })).workspaceId);
   const before = await database.query("select * from audit_event order by workspace_id, seq");
   expect(new Set((await database.query("select tableoid::regclass::text as name from audit_event")).map(({ name }) => name))).toEqual(
-    new Set(["audit_event_2027_11", "audit_event_later"]),
+    new Set(["audit_event_2027_11", "audit_event_later", "audit_event_forever"]),
   );
   await expect(database.query(statement)).rejects.toThrow(REFUSED);
   expect(await database.query("select * from audit_event order by workspace_id, seq")).toEqual(before);
@@ -35,7 +39,7 @@ test("no partition can be emptied, whenever it was made", async ({ database, eng
   const names = await database.query<{ name: string }>(
     "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'audit_event'::regclass",
   );
-  expect(names).toHaveLength(16);
+  expect(names).toHaveLength(17);
   for (const { name } of names) await expect(database.query(`truncate ${name}`)).rejects.toThrow(REFUSED);
 });
 

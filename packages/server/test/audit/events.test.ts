@@ -44,7 +44,7 @@ describe("queues", () => {
     });
     await service.ok("DELETE", "/v1/queues/emails");
     await service.ok("POST", "/v1/queues", { name: "plain" });
-    await service.ok("PATCH", "/v1/queues/plain", { callback_url: "https://example.com/hook" });
+    await service.ok("PATCH", "/v1/queues/plain", { callback_url: "https://example.com/hook?token=unguessable" });
     const events = await told(service);
     const same = { id: expect.any(String), occurred_at: expect.any(String), actor_id: await actorOf(service), resource_type: "queue" };
     expect(events).toEqual([

@@ -32,13 +32,15 @@ describe("audit events stand in the partition of the month in which they expire"
     await recordMany(engine, workspaceId, 2);
     await keepDays(database, workspaceId, null);
     await record(engine, workspaceId);
-    expect(await seqsOf(database, workspaceId)).toEqual({ "2026_12": [1, 2], later: [3, 4, 5] });
+    expect(await seqsOf(database, workspaceId)).toEqual({ "2026_12": [1, 2], later: [3, 4], forever: [5] });
     const before = await database.query("select * from audit_event where workspace_id = $1 order by seq", [workspaceId]);
     await clock.set(Date.UTC(2027, 1, 1));
     expect(await verified(engine, workspaceId)).toMatchObject({ events: 5, broken: null });
     await keep(engine);
-    expect(await seqsOf(database, workspaceId)).toEqual({ "2028_04": [3, 4], later: [5] });
+    expect(await seqsOf(database, workspaceId)).toEqual({ "2028_04": [3, 4], forever: [5] });
     expect(await database.query("select * from audit_event where workspace_id = $1 order by seq", [workspaceId])).toEqual(before.slice(2));
+    await keepDays(database, workspaceId, 3_650);
+    await record(engine, workspaceId);
     await expect(database.query("delete from audit_event_later")).rejects.toThrow("append-only");
     await expect(database.query("delete from audit_event_2028_04")).rejects.toThrow("append-only");
   });
@@ -103,9 +105,11 @@ describe("a chain holds though retention drops parts of it", () => {
     await record(engine, workspaceId);
     await clock.set(Date.UTC(2031, 0, 1));
     await keep(engine);
-    expect(await seqsOf(database, workspaceId)).toEqual({ later: [4] });
+    expect(await seqsOf(database, workspaceId)).toEqual({ forever: [4] });
     expect(await droppedOf(database, workspaceId)).toEqual([{ from: 1, to: 3 }]);
     expect(await verified(engine, workspaceId)).toMatchObject({ events: 1, head: { seq: 4 }, broken: null });
+    await keepDays(database, workspaceId, 900);
+    await record(engine, workspaceId);
     await expect(database.query("update audit_event_later set output = null")).rejects.toThrow("append-only");
   });
 

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { describe, expect } from "vitest";
 import { limitedTo, setLimits } from "../harness/limits.ts";
 import { joinedBy } from "../harness/nodes.ts";
@@ -121,6 +122,43 @@ describe("a month's executions", () => {
       await clock.set(now);
     }
   });
+});
+
+test("executions of a queue that is deleted while they are taken are given back", async ({ service, database }) => {
+  const limited = await limitedTo(service, { executions_per_month: 2 });
+  const [queue, kept] = [await limited.queue(), await limited.queue()];
+  await limited.enqueue({ queue: kept });
+  const holder = new pg.Client({ connectionString: database.url, options: "-c search_path=tidemill" });
+  await holder.connect();
+  await holder.query("begin");
+  // Whoever takes executions has seen the queue by now, and waits for this.
+  await holder.query(
+    "select from quota_month where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) for update",
+    [limited.key],
+  );
+  const enqueued = single(limited, queue);
+  await until(async () => (await database.query("select from pg_locks where not granted")).length > 0, "the enqueue to wait");
+  await limited.ok("DELETE", `/v1/queues/${queue}`);
+  await holder.query("commit");
+  await holder.end();
+  expect((await enqueued).status).toBe(404);
+  expect([(await single(limited, kept)).status, (await single(limited, kept)).status]).toEqual([201, 402]);
+  expect(await quotaOf(limited)).toMatchObject({ used: 2 });
+});
+
+test("what was accepted without a limit, and is seen only after one was set, is counted", async ({ service, database, clock }) => {
+  const now = clock.nowMs();
+  const limited = await limitedTo(service, { executions_per_month: 5 });
+  const queue = await limited.queue();
+  expect((await single(limited, queue)).status).toBe(201);
+  // As an enqueue leaves it that began before the limit was set and ended after the first one within it.
+  await database.query(
+    "insert into usage_delta (workspace_id, lane_id, at, jobs) select workspace_id, id, moment(), 3 from queue where name = $1 and workspace_id = (select workspace_id from api_key where hash = sha256($2::text::bytea))",
+    [queue, limited.key],
+  );
+  await clock.set(now + 59_000);
+  expect([(await single(limited, queue)).status, (await single(limited, queue)).status]).toEqual([201, 402]);
+  await clock.set(now);
 });
 
 describe("a limit that is new", () => {
