@@ -253,7 +253,7 @@ export async function startNode(
 
     // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
     const first = await createFirstWorkspace(apiDatabase, registrar, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
-    if (config.bootstrapKey !== null && !(await principals.find(config.bootstrapKey))) emit("bootstrap_key_refused");
+    if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused");
     await lease.start();
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();

@@ -55,6 +55,11 @@ export class PrincipalFinder {
     return found.principal;
   }
 
+  /** Whether `key` stands for anybody. A look, and no use of it. */
+  async knows(key: string): Promise<boolean> {
+    return (await findPrincipalAcrossWorkspaces(this.#db, hashKey(key))) !== null;
+  }
+
   /** Forgets the keys of a workspace that has changed, and those being looked up, whose answer may be of before. */
   forget(workspaceId: WorkspaceId): void {
     for (const [key, { holder }] of this.#remembered) {

@@ -56,6 +56,14 @@ describe("a start with a wrong setting says so in one line", () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
+  test("a bootstrap key that comes too late is told, and does not hinder the start", async ({ stage }) => {
+    const { url } = await stage.database();
+    const first = await stage.node({ DATABASE_URL: url });
+    expect(first.logged("bootstrap_key_refused")).toBe(0);
+    const late = await stage.node({ DATABASE_URL: url, TIDEMILL_BOOTSTRAP_KEY: "svc_ws_TheKeyThatComesTooLate" });
+    expect(late.logged("bootstrap_key_refused")).toBe(1);
+  });
+
   test("an unknown one is told, and does not hinder the start", async ({ stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECOND: "5" });
