@@ -76,6 +76,33 @@ describe("usage", () => {
     expect((await service.ok("GET", "/v1/usage")).by_queue).toEqual([{ ...once[0], executions: 2 }]);
   });
 
+  test("is the same at every moment, though several nodes fold it while more is accepted", async ({ service, engine }) => {
+    const queue = await service.queue();
+    let accepted = 0;
+    const totals: [number, number][] = [];
+    await Promise.all([
+      ...Array.from({ length: 4 }, async () => {
+        for (let round = 0; round < 25; round += 1) await foldUsageAcrossWorkspaces(engine);
+      }),
+      ...Array.from({ length: 8 }, async () => {
+        for (let round = 0; round < 12; round += 1) {
+          await service.enqueue({ queue });
+          accepted += 1;
+          const before = accepted;
+          totals.push([before, (await service.ok("GET", "/v1/usage")).executions.total]);
+        }
+      }),
+    ]);
+    for (const [before, total] of totals) expect(total).toBeGreaterThanOrEqual(before);
+    await foldUsageAcrossWorkspaces(engine);
+    expect([(await service.ok("GET", "/v1/usage")).executions.total, await deltas(service)]).toEqual([96, 0]);
+    const days = await service.database.query(
+      "select from usage_day d join queue q on q.workspace_id = d.workspace_id and q.id = d.lane_id where q.name = $1 and d.jobs = 96",
+      [queue],
+    );
+    expect(days).toHaveLength(1);
+  });
+
   test("of another month is asked for by its name", async ({ service, clock }) => {
     const now = clock.nowMs();
     await service.enqueue({ queue: await service.queue() });
