@@ -31,7 +31,8 @@ export async function takeExecutions(tx: Db, demands: readonly Demand[]): Promis
     if (!quota) return null;
     const { used, limit, plan } = quota;
     if (executions > 0 && used + executions > limit) return problem("QUOTA_EXCEEDED", { used, limit, plan });
-    quota.used += executions;
+    // What is given back was never stored, so that a count made just now does not hold it.
+    if (executions > 0 || !quota.counted) quota.used += executions;
     return null;
   });
   const changed = [...quotas].filter(([, { used, usedBefore, counted }]) => counted || used !== usedBefore);

@@ -124,27 +124,34 @@ describe("a month's executions", () => {
   });
 });
 
-test("executions of a queue that is deleted while they are taken are given back", async ({ service, database }) => {
-  const limited = await limitedTo(service, { executions_per_month: 2 });
-  const [queue, kept] = [await limited.queue(), await limited.queue()];
-  await limited.enqueue({ queue: kept });
-  const holder = new pg.Client({ connectionString: database.url, options: "-c search_path=tidemill" });
-  await holder.connect();
-  await holder.query("begin");
-  // Whoever takes executions has seen the queue by now, and waits for this.
-  await holder.query(
-    "select from quota_month where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) for update",
-    [limited.key],
-  );
-  const enqueued = single(limited, queue);
-  await until(async () => (await database.query("select from pg_locks where not granted")).length > 0, "the enqueue to wait");
-  await limited.ok("DELETE", `/v1/queues/${queue}`);
-  await holder.query("commit");
-  await holder.end();
-  expect((await enqueued).status).toBe(404);
-  expect([(await single(limited, kept)).status, (await single(limited, kept)).status]).toEqual([201, 402]);
-  expect(await quotaOf(limited)).toMatchObject({ used: 2 });
-});
+test.for([
+  ["soon after a change of limits", 0],
+  ["at any other time", 61],
+] as const)(
+  "executions of a queue that is deleted while they are taken are given back, %s",
+  async ([, seconds], { service, database, clock }) => {
+    const limited = await limitedTo(service, { executions_per_month: 2 });
+    const [queue, kept] = [await limited.queue(), await limited.queue()];
+    await clock.advance(seconds);
+    await limited.enqueue({ queue: kept });
+    const holder = new pg.Client({ connectionString: database.url, options: "-c search_path=tidemill" });
+    await holder.connect();
+    await holder.query("begin");
+    // Whoever takes executions has seen the queue by now, and waits for this.
+    await holder.query(
+      "select from quota_month where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) for update",
+      [limited.key],
+    );
+    const enqueued = single(limited, queue);
+    await until(async () => (await database.query("select from pg_locks where not granted")).length > 0, "the enqueue to wait");
+    await limited.ok("DELETE", `/v1/queues/${queue}`);
+    await holder.query("commit");
+    await holder.end();
+    expect((await enqueued).status).toBe(404);
+    expect([(await single(limited, kept)).status, (await single(limited, kept)).status]).toEqual([201, 402]);
+    expect(await quotaOf(limited)).toMatchObject({ used: 2 });
+  },
+);
 
 test("what was accepted without a limit, and is seen only after one was set, is counted", async ({ service, database, clock }) => {
   const now = clock.nowMs();
