@@ -1,17 +1,7 @@
-import { CreateKey, type Key } from "@tidemill/contract";
-import {
-  createKey,
-  type Database,
-  findWorkspace,
-  listKeys,
-  OPERATOR,
-  readKeyId,
-  revokeKey,
-  showKey,
-  type Uuid,
-  type WorkspaceId,
-} from "@tidemill/server";
+import { CreateKey } from "@tidemill/contract";
+import { createKey, findWorkspace, listKeys, OPERATOR, readKeyId, revokeKey, showKey, type Uuid } from "@tidemill/server";
 import { Value } from "typebox/value";
+import { allPages } from "./all-pages.ts";
 import { unlessAbsent } from "./fail.ts";
 import { printJson, printRecord, printTable } from "./table.ts";
 import { tellNodes } from "./tell-nodes.ts";
@@ -25,22 +15,10 @@ export async function listKeysCommand(workspace: string, { json }: { json?: bool
   const workspaceId = idOf(workspace);
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw new Error(`There is no workspace ${workspace}.`);
-    const keys = await listAll(api, workspaceId);
+    const keys = (await allPages((before: Uuid | null, most) => listKeys(api, workspaceId, before, most))).map(showKey);
     if (json) printJson(keys);
     else printTable(keys, COLUMNS);
   });
-}
-
-const PAGE = 100;
-
-async function listAll(api: Database, workspaceId: WorkspaceId): Promise<Key[]> {
-  const all: Key[] = [];
-  for (let before: Uuid | null = null; ; ) {
-    const page = await listKeys(api, workspaceId, before, PAGE);
-    all.push(...page.map(showKey));
-    if (page.length < PAGE) return all;
-    before = page.at(-1)?.id ?? null;
-  }
 }
 
 /** `tidemill key create`: makes a key of a workspace. */

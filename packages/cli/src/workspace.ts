@@ -1,7 +1,6 @@
 import { CreateWorkspace, type OwnLimits, PatchWorkspace, type Workspace } from "@tidemill/contract";
 import {
   createWorkspace,
-  type Database,
   deleteWorkspace,
   findWorkspace,
   listAcrossWorkspaces,
@@ -12,6 +11,7 @@ import {
   type WorkspaceId,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
+import { allPages } from "./all-pages.ts";
 import { confirm } from "./confirm.ts";
 import { unlessAbsent } from "./fail.ts";
 import { printJson, printRecord, printTable } from "./table.ts";
@@ -35,22 +35,10 @@ requests per minute from 1, retention of 1 to 36500 days) or "none"`;
 /** `tidemill workspace list`: all of them, newest first. */
 export const listWorkspacesCommand = ({ json }: { json?: boolean }): Promise<void> =>
   withDatabase(async ({ api }) => {
-    const workspaces = await listAll(api);
+    const workspaces = (await allPages((before: WorkspaceId | null, most) => listAcrossWorkspaces(api, before, most))).map(showWorkspace);
     if (json) printJson(workspaces);
     else printTable(workspaces.map(flat), COLUMNS);
   });
-
-const PAGE = 100;
-
-async function listAll(api: Database): Promise<Workspace[]> {
-  const all: Workspace[] = [];
-  for (let before: WorkspaceId | null = null; ; ) {
-    const page = await listAcrossWorkspaces(api, before, PAGE);
-    all.push(...page.map(showWorkspace));
-    if (page.length < PAGE) return all;
-    before = page.at(-1)?.id ?? null;
-  }
-}
 
 /** `tidemill workspace create`: makes a workspace with its first key, in the database of the configuration. */
 export async function createWorkspaceCommand(name: string, { plan, json, ...options }: TermOptions): Promise<void> {

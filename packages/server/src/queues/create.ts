@@ -1,6 +1,6 @@
 import type { CreateQueue } from "@tidemill/contract";
 import { problem, type Transactional } from "#kernel";
-import { missingFeature } from "#workspaces";
+import { requireFeature } from "#workspaces";
 import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { insertQueue } from "./store.ts";
@@ -17,8 +17,7 @@ export async function createQueue(
   caller: Caller,
   request: CreateQueue,
 ): Promise<{ queue: Queue; secret: string | null }> {
-  const missing = request.callback_url ? missingFeature(caller.plan, "callback_url") : null;
-  if (missing) throw missing;
+  if (request.callback_url) requireFeature(caller.plan, "callback_url");
   const secret = request.callback_url ? makeCallbackSecret(random) : null;
   return database.transaction(async (tx) => {
     const queue = await insertQueue(tx, caller.workspaceId, request.name, request.type ?? "standard", settingsOf(request, secret));

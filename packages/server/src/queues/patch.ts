@@ -1,6 +1,6 @@
 import type { PatchQueue } from "@tidemill/contract";
 import { problem, type Transactional } from "#kernel";
-import { missingFeature } from "#workspaces";
+import { requireFeature } from "#workspaces";
 import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { lockQueue, updateQueue } from "./store.ts";
@@ -22,8 +22,7 @@ export const patchQueue = (
   database.transaction(async (tx) => {
     const before = await lockQueue(tx, caller.workspaceId, name);
     if (!before) throw problem("NOT_FOUND");
-    const missing = request.callback_url ? missingFeature(caller.plan, "callback_url") : null;
-    if (missing) throw missing;
+    if (request.callback_url) requireFeature(caller.plan, "callback_url");
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
     const secret = firstUrl || request.rotate_callback_secret ? makeCallbackSecret(random) : null;
     const queue = await updateQueue(tx, before, settingsOf(request, secret));

@@ -54,7 +54,7 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
     executions: {
       total: executions,
       limit: terms.limit,
-      remaining: terms.limit === null ? null : Math.max(0, terms.limit - executions),
+      remaining: remainingOf(terms.limit, executions),
       jobs,
       schedules,
       workflows,
@@ -89,5 +89,8 @@ export async function readQuota(
   );
   if (!quota) throw new Error("A workspace whose key is valid is not there.");
   const { used, limit, resets_at } = quota;
-  return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used), resets_at };
+  return { used, limit, remaining: remainingOf(limit, used), resets_at };
 }
+
+/** A limit that was lowered may be below what is used. */
+const remainingOf = (limit: number | null, used: number): number | null => (limit === null ? null : Math.max(0, limit - used));

@@ -1,6 +1,11 @@
 import { type Feature, type Plan, planHas, plansWith } from "@tidemill/contract";
-import { type ProblemError, problem } from "#kernel";
+import { problem } from "#kernel";
 
-/** What is wrong when a plan has not got a feature; null when it has. Source: specification, Plans; contract §1. */
-export const missingFeature = (plan: Plan, feature: Feature): ProblemError | null =>
-  planHas(plan, feature) ? null : problem("PLAN_REQUIRED", { feature, plan, required_plans: plansWith(feature) });
+/**
+ * Lets a workspace on that plan go on with what needs the feature. Source: specification, Plans; contract §1.
+ *
+ * @throws PLAN_REQUIRED
+ */
+export function requireFeature(plan: Plan, feature: Feature): void {
+  if (!planHas(plan, feature)) throw problem("PLAN_REQUIRED", { feature, plan, required_plans: plansWith(feature) });
+}
