@@ -11,13 +11,20 @@ export const AUDIT_EVENT_TYPES = [
   "queue.created",
   "queue.updated",
   "queue.deleted",
+  "secret.created",
+  "secret.updated",
+  "secret.rotated",
+  "secret.deleted",
+  "secret.accessed",
+  "secret.refused",
+  "secret.unreadable",
   "dlq.retried",
   "dlq.purged",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
 /** What audit events are about. */
-export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "queue", "job", "dlq"] as const;
+export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "secret", "queue", "job", "dlq"] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 
 /** A fact of the audit log. Its types are those above, and what later releases add. Source: specification, Audit event; contract §10. */

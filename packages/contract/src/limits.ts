@@ -12,4 +12,8 @@ export const LIMITS = {
   callbackHeaders: 50,
   callbackHeaderLength: 4_096,
   callbackUrlLength: 2_048,
+  secretBytes: 64 * 1024,
+  secretNameLength: 128,
+  /** What secrets may add to one callback: its address, headers and body together. */
+  templateGrowthBytes: 128 * 1024,
 } as const;

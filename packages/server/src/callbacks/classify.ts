@@ -1,4 +1,4 @@
-import { type AttemptError, LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
+import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { Answer } from "#dispatch";
 import { parseHttpDate } from "#kernel";
 import type { Response } from "#outbound";
@@ -66,7 +66,7 @@ function retryAfter(value: string | undefined, nowMs: number): number | null {
   return atMs === null ? null : Math.max(0, (atMs - nowMs) / 1000);
 }
 
-const CODES: Record<string, Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT">> = {
+const CODES: Record<string, Extract<Answer, { kind: "unreachable" }>["code"]> = {
   CALLBACK_TIMEOUT: "TIMEOUT",
   UND_ERR_CONNECT_TIMEOUT: "TIMEOUT",
   ETIMEDOUT: "TIMEOUT",

@@ -1,6 +1,8 @@
 import { type AttemptError, type LastError, LIMITS } from "@tidemill/contract";
 import type { Claim } from "./claim.ts";
 
+type UnsendableCode = Extract<AttemptError, "SECRET_NOT_FOUND" | "SECRET_NOT_ALLOWED" | "SECRET_UNREADABLE" | "TEMPLATE_INVALID">;
+
 /** How somebody answered an attempt. */
 export type Answer =
   | { readonly kind: "accepted"; readonly status: number; readonly result: string | null }
@@ -13,7 +15,13 @@ export type Answer =
       /** No further attempt is wanted. */
       readonly forGood: boolean;
     }
-  | { readonly kind: "unreachable"; readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT">; readonly message: string }
+  | {
+      readonly kind: "unreachable";
+      readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | UnsendableCode>;
+      readonly message: string;
+    }
+  /** It could not be made up: nothing was sent, and nothing is known of the handler. */
+  | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string }
   /** Nobody's answer counts: the attempt was broken off, or the queue lost its handler's address after the claim. */
   | { readonly kind: "withdrawn" };
 

@@ -39,6 +39,7 @@ const oneOf =
     return value;
   };
 const directory: Read<string> = (text) => path.resolve(text);
+const file: Read<string | null> = (text) => path.resolve(text);
 const postgresUrl: Read<string | null> = (text) => {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be a postgres:// address");
   return text;
@@ -50,6 +51,13 @@ const workspaceKey: Read<string | null> = (text) => {
 const token: Read<string | null> = (text) => {
   if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Error("must have at least 16 characters, all of ASCII and none a space");
   return text;
+};
+const masterKeys: Read<readonly string[]> = (text) => {
+  const given = text.split(",").map((key) => key.trim());
+  if (!given.every((key) => /^([A-Za-z0-9+/_-]{43}=?|[0-9a-fA-F]{64})$/.test(key))) {
+    throw new Error("must be 32 bytes in base64 or hex, as `openssl rand -base64 32` makes them; several with commas");
+  }
+  return given;
 };
 const addresses: Read<readonly string[]> = (text) => {
   const entries = text.split(",").map((entry) => entry.trim());
@@ -68,6 +76,19 @@ export const SETTINGS = {
   databaseUrl: setting("DATABASE_URL", postgresUrl, null, "A PostgreSQL (15 or later) to use instead of the embedded one.", {
     secret: true,
   }),
+  masterKeys: setting(
+    "TIDEMILL_MASTER_KEY",
+    masterKeys,
+    [] as readonly string[],
+    "Key of the secrets vault, 32 bytes in base64 or hex. During a rotation the old and the new one, with a comma.",
+    { secret: true },
+  ),
+  masterKeyFile: setting(
+    "TIDEMILL_MASTER_KEY_FILE",
+    file,
+    null,
+    "File with the vault's key, made by the first start; not used when the key is given. `master.key` in the data directory when empty.",
+  ),
   databaseConnections: setting(
     "TIDEMILL_DATABASE_CONNECTIONS",
     integer({ min: 6, max: 500 }),
@@ -158,7 +179,7 @@ function readSetting({ names, read, fallback }: Setting<unknown>, env: Record<st
 }
 
 /** Variables that belong to the demo, to clients, or to parts of Tidemill that read them themselves. */
-const NOT_OF_A_NODE = new Set(["TIDEMILL_URL", "TIDEMILL_KEY", "TIDEMILL_MASTER_KEY"]);
+const NOT_OF_A_NODE = new Set(["TIDEMILL_URL", "TIDEMILL_KEY"]);
 
 /** Variables that look like settings and are none: a misspelt one would silently do nothing. */
 export function unknownSettings(env: Record<string, string | undefined>): string[] {
@@ -170,7 +191,7 @@ export function unknownSettings(env: Record<string, string | undefined>): string
 export function describeConfig(config: Config): { name: string; value: string; fallback: string; about: string }[] {
   return Object.entries(SETTINGS).map(([key, { names, fallback, about, secret }]) => {
     const value = config[key as keyof Config];
-    return { name: names.join(" or "), value: secret && value !== null ? "(set)" : show(value), fallback: show(fallback), about };
+    return { name: names.join(" or "), value: secret && show(value) !== "" ? "(set)" : show(value), fallback: show(fallback), about };
   });
 }
 

@@ -8,7 +8,7 @@ export type Uuid = string & { readonly __uuid: true };
 export type WorkspaceId = Uuid & { readonly __of: "workspace" };
 export type JobId = Uuid & { readonly __of: "job" };
 
-export type IdPrefix = "job" | "ws" | "key" | "aud";
+export type IdPrefix = "job" | "ws" | "key" | "aud" | "sec";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

@@ -152,6 +152,7 @@ export async function startTestNode(database: TestDatabase, clock: FrozenClock, 
     TIDEMILL_LOG_LEVEL: "error",
     TIDEMILL_DRAIN_SECONDS: "5",
     TIDEMILL_ADMIN_TOKEN: "the-operators-own-token",
+    TIDEMILL_MASTER_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
     ...settings,
   });
   return startNode(config, { clock });

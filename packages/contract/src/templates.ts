@@ -1,0 +1,50 @@
+import { LIMITS } from "./limits.ts";
+
+/** Source: specification, Secret. */
+export const SECRET_NAME = `^[A-Z][A-Z0-9_]{0,${LIMITS.secretNameLength - 1}}$`;
+
+/** A text in pieces: what stands as it is, and the secrets whose values go between. */
+export type TemplatePart = string | { readonly secret: string };
+
+/** A `${{` that begins no template. The message says what is wrong, as the end of a sentence whose subject is the field. */
+export class TemplateError extends Error {
+  override readonly name = "TemplateError";
+}
+
+const OPENING = "${{";
+const CLOSING = "}}";
+const NAME = new RegExp(SECRET_NAME);
+const LONGEST_SHOWN = 40;
+
+export const hasTemplate = (text: string): boolean => text.includes(OPENING);
+
+/**
+ * Takes a text apart at its templates: `${{ secrets.NAME }}`, white space inside the braces optional, no nesting.
+ * Source: specification, Secret templates at dispatch; contract §9.
+ *
+ * @throws {TemplateError} for a `${{` that is not closed, of another namespace than `secrets`, or without the name of a secret
+ */
+export function parseTemplates(text: string): TemplatePart[] {
+  const parts: TemplatePart[] = [];
+  let from = 0;
+  for (let opening = text.indexOf(OPENING); opening >= 0; opening = text.indexOf(OPENING, from)) {
+    const closing = text.indexOf(CLOSING, opening);
+    if (closing < 0) throw new TemplateError(`has a ${OPENING} without ${CLOSING}`);
+    if (opening > from) parts.push(text.slice(from, opening));
+    parts.push({ secret: secretIn(text.slice(opening + OPENING.length, closing)) });
+    from = closing + CLOSING.length;
+  }
+  if (from < text.length || parts.length === 0) parts.push(text.slice(from));
+  return parts;
+}
+
+function secretIn(inside: string): string {
+  const reference = inside.trim();
+  const [namespace = "", name = "", ...rest] = reference.split(".");
+  if (namespace === "secrets" && rest.length === 0 && NAME.test(name)) return name;
+  const shown = reference.length > LONGEST_SHOWN ? `${reference.slice(0, LONGEST_SHOWN)}…` : reference;
+  if (namespace !== "secrets" && /^\w+$/.test(namespace) && name !== "") {
+    throw new TemplateError(`has a template of the namespace "${namespace.slice(0, LONGEST_SHOWN)}"; there is only "secrets"`);
+  }
+  throw new TemplateError(`has a template that names no secret ("${shown}"); one reads ${OPENING} secrets.NAME ${CLOSING}`);
+}
