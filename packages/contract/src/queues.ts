@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { JOB_STATES } from "./jobs.ts";
+import { JOB_STATES, LastError } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
 import { Nullable, PageQuery, Timestamp } from "./paging.ts";
 
@@ -28,14 +28,15 @@ export const Backoff = Type.Object(
 const CallbackUrl = Type.String({
   format: "callback-url",
   maxLength: LIMITS.callbackUrlLength,
-  description: "Handler address: http or https, without user and password.",
+  description:
+    "Handler address: http or https, without user and password. Templates like `${{ secrets.NAME }}` may stand in its path and query.",
   examples: ["https://example.com/tidemill"],
 });
 
 const CallbackHeaders = Type.Record(Type.String(), Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }), {
   propertyNames: { format: "callback-header-name", maxLength: 256 },
   maxProperties: LIMITS.callbackHeaders,
-  description: "Headers sent with each callback.",
+  description: "Headers sent with each callback. Templates like `${{ secrets.NAME }}` may stand in their values.",
   examples: [{ "x-team": "billing" }],
 });
 
@@ -144,13 +145,35 @@ export const QueueMetrics = Type.Object({
   ),
 });
 
-/** A queue with its metrics: GET of one queue. */
+/** Whether callbacks go out, or the endpoint is taken for dead. Source: contract §4, Callback. */
+export const QueueCircuit = Type.Object(
+  {
+    state: Type.Enum(["closed", "open"], {
+      description:
+        "Open after 20 callbacks in a row that got no answer or a 5xx: jobs wait, without using attempts, but for one probe at a time.",
+    }),
+    host: Nullable(Type.String({ description: "The callback host that is taken for dead." })),
+    opened_at: Nullable(Timestamp),
+    next_probe_at: Nullable(Timestamp),
+    last_error: Nullable(LastError),
+  },
+  { description: "The circuit of the queue's callback host; all but `state` are null while it is closed." },
+);
+
+/** A queue with its circuit and metrics: GET of one queue. */
 export const QueueWithMetrics = Type.Object(
-  { ...queueFields, metrics: QueueMetrics },
+  { ...queueFields, circuit: QueueCircuit, metrics: QueueMetrics },
   {
     examples: [
       {
         ...queueExample,
+        circuit: {
+          state: "open",
+          host: "example.com",
+          opened_at: "2026-11-21T09:30:00.000Z",
+          next_probe_at: "2026-11-21T09:30:07.412Z",
+          last_error: { code: "TIMEOUT", message: "The handler did not answer in time.", status: null },
+        },
         metrics: {
           waiting: 12,
           delayed: 3,

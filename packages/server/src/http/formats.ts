@@ -1,5 +1,6 @@
-import { ATTEMPT_ERRORS, AUDIT_EVENT_TYPES, AUDIT_RESOURCE_TYPES, JOB_STATES } from "@tidemill/contract";
+import { ATTEMPT_ERRORS, AUDIT_EVENT_TYPES, AUDIT_RESOURCE_TYPES, hasTemplate, JOB_STATES } from "@tidemill/contract";
 import { parseMoment } from "#kernel";
+import { readHost } from "./host.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -27,11 +28,13 @@ const listOf = (words: readonly string[]) => (text: string) => text.split(",").e
 export const FORMATS: Record<string, (text: string) => boolean> = {
   /** PostgreSQL takes no offset of 16 hours or more; there is no such place. */
   "date-time": (text) => parseMoment(text) !== null && !/[+-](1[6-9]|2\d):\d\d$/.test(text),
-  "callback-url": isCallbackUrl,
+  /** Of one with templates in it, the queues' room knows more. */
+  "callback-url": (text) => (hasTemplate(text) ? isStorable(text) : isCallbackUrl(text)),
   "callback-header-name": (name) => TOKEN.test(name) && !TAKEN.has(name.toLowerCase()) && !/^(x-service-|proxy-)/i.test(name),
   "header-value": (value) => HEADER_VALUE.test(value),
+  host: (text) => readHost(text) !== null,
   /** PostgreSQL's text holds no NUL, and UTF-8 no lone surrogate. */
-  storable: (text) => !text.includes("\0") && text.isWellFormed(),
+  storable: isStorable,
   "job-states": listOf(JOB_STATES),
   "attempt-errors": listOf(ATTEMPT_ERRORS),
   "audit-event-types": listOf(AUDIT_EVENT_TYPES),
@@ -45,6 +48,7 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "callback-url": "must be an http or https address without user, password or fragment",
   "callback-header-name": "must be a header name that callbacks do not use themselves",
   "header-value": "must hold only characters that a header value may have",
+  host: "must be a host name or an address, without scheme, port or wildcard",
   storable: "must not hold NUL characters or lone surrogates",
   "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
   "audit-event-types": `must be one or more of ${AUDIT_EVENT_TYPES.join(", ")}`,
@@ -53,8 +57,12 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "job-states": `must be one or more of ${JOB_STATES.join(", ")}`,
 };
 
+function isStorable(text: string): boolean {
+  return !text.includes("\0") && text.isWellFormed();
+}
+
 function isCallbackUrl(text: string): boolean {
-  if (!/^https?:\/\//i.test(text) || !text.isWellFormed() || /\s/.test(text) || text.includes("\0")) return false;
+  if (!/^https?:\/\//i.test(text) || !isStorable(text) || /\s/.test(text)) return false;
   const url = URL.parse(text);
   return url !== null && url.hostname !== "" && url.username === "" && url.password === "" && url.hash === "";
 }

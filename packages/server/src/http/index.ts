@@ -1,5 +1,7 @@
 export * from "./authenticate.ts";
+export * from "./host.ts";
 export * from "./json-body.ts";
+export * from "./listen.ts";
 export * from "./method-not-allowed.ts";
 export * from "./openapi.ts";
 export * from "./paging.ts";

@@ -1,10 +1,17 @@
-import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
-import { BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
-import { readAddressRange } from "#kernel";
+import { lookup as dnsLookup } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import { addressSet } from "./address-set.ts";
+import { LOCALHOST, LOOPBACK, METADATA_HOST, METADATA_NAMES, REFUSED_V4, REFUSED_V6 } from "./refused.ts";
+import { type Resolve, shareLookups } from "./share-lookups.ts";
 
 export interface AddressGuard {
   allows(address: string): boolean;
-  /** For `connect: { lookup }`. Sockets do not ask it for hosts that are IP literals: see {@link literalAddress}. */
+  /**
+   * Whether a URL's hostname is refused as it stands: a literal of an address that may not be reached, or a name that never
+   * means anything else, `localhost` say. Other names are known when they are resolved.
+   */
+  refusesHost(hostname: string): boolean;
+  /** For `connect: { lookup }`. Sockets do not ask it for hosts that are IP literals: see {@link AddressGuard.refusesHost}. */
   lookup: LookupFunction;
 }
 
@@ -19,47 +26,8 @@ export class BlockedAddressError extends Error {
   }
 }
 
-/** Every IPv4 network that is not globally reachable, after IANA's special-purpose registry. */
-const REFUSED_V4 = [
-  "0.0.0.0/8", // this host
-  "10.0.0.0/8", // private
-  "100.64.0.0/10", // CGNAT; 100.100.100.200 is Alibaba's metadata host
-  "127.0.0.0/8", // loopback
-  "168.63.129.16/32", // Azure's metadata host, on a public address
-  "169.254.0.0/16", // link-local; 169.254.169.254 is everybody's metadata host
-  "172.16.0.0/12", // private
-  "192.0.0.0/24", // protocol assignments; 192.0.0.192 is Oracle's metadata host
-  "192.0.2.0/24", // documentation
-  "192.88.99.0/24", // 6to4 relays
-  "192.168.0.0/16", // private
-  "198.18.0.0/15", // benchmarks
-  "198.51.100.0/24", // documentation
-  "203.0.113.0/24", // documentation
-  "224.0.0.0/4", // multicast
-  "240.0.0.0/4", // reserved, and broadcast
-];
-
-/** Global unicast is 2000::/3: all else is refused, and of it what is no host or wraps an IPv4 address. */
-const REFUSED_V6 = [
-  "::/3", // ::, loopback, v4-compatible, v4-translated, NAT64 64:ff9b::/96 and 64:ff9b:1::/48, discard 100::/64
-  "4000::/2",
-  "8000::/1", // ULA fc00::/7 with fd00:ec2::254, link-local fe80::/10, site-local fec0::/10, multicast ff00::/8
-  "2001::/23", // protocol assignments: Teredo 2001::/32, benchmarks 2001:2::/48, ORCHID
-  "2001:db8::/32", // documentation
-  "2002::/16", // 6to4
-  "3fff::/20", // documentation
-];
-
-const LOOPBACK = ["127.0.0.0/8", "::1"];
-
-type Resolve = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 /**
- * Decides which addresses outgoing calls may reach, when they connect.
+ * Decides which hosts and addresses outgoing calls may reach. What counts is the address that is connected to.
  *
  * @param options.allowed addresses and CIDR ranges that are allowed whatever else holds
  * @param resolve how names are resolved
@@ -73,8 +41,14 @@ export function createAddressGuard(
 
   const allows = (address: string): boolean => isIP(address) !== 0 && (allowed(address) || !refused(address));
 
+  const refusesHost = (hostname: string): boolean => {
+    const meant = addressesMeantBy(hostname);
+    return meant.length > 0 && !meant.some(allows);
+  };
+
+  const resolveShared = shareLookups(resolve);
   const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
-    resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
+    resolveShared(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, []);
       const first = addresses[0]; // there is none for an empty hostname
       const blocked = addresses.find(({ address }) => !allows(address));
@@ -84,7 +58,7 @@ export function createAddressGuard(
     });
   };
 
-  return { allows, lookup };
+  return { allows, refusesHost, lookup };
 }
 
 /** The IP address that a URL's hostname spells, or null for a name: sockets connect to it without a look-up. */
@@ -93,24 +67,11 @@ export function literalAddress(hostname: string): string | null {
   return isIP(bare) === 0 ? null : bare;
 }
 
-const MAPPED = new BlockList();
-MAPPED.addSubnet("::ffff:0:0", 96, "ipv6");
-const isMapped = (address: string): boolean => MAPPED.check(address, "ipv6");
-
-/**
- * IPv4 has a list of its own, which judges mapped addresses too. In a shared one a BlockList would take every IPv4
- * address for a mapped one: `::/0` among the allowed would let all of IPv4 through.
- */
-function addressSet(entries: readonly string[]): (address: string) => boolean {
-  const v4 = new BlockList();
-  const v6 = new BlockList();
-  for (const { network, prefix, type } of entries.map(readAddressRange)) {
-    const embedded = type === "ipv6" && prefix >= 96 && isMapped(network);
-    (type === "ipv4" || embedded ? v4 : v6).addSubnet(network, prefix, type);
-  }
-  return (address) => {
-    if (isIPv4(address)) return v4.check(address, "ipv4");
-    const [bare = ""] = address.split("%"); // a zone id
-    return (isMapped(bare) ? v4 : v6).check(bare, "ipv6");
-  };
+/** The addresses that a URL's hostname cannot but mean: of a literal that one, of most names none. */
+function addressesMeantBy(hostname: string): readonly string[] {
+  const name = hostname.toLowerCase().replace(/\.+$/, "");
+  const literal = literalAddress(name);
+  if (literal !== null) return [literal];
+  if (name === "localhost" || name.endsWith(".localhost")) return LOCALHOST;
+  return METADATA_NAMES.has(name) ? [METADATA_HOST] : [];
 }

@@ -1,5 +1,7 @@
-import { Agent, type Dispatcher } from "undici";
-import type { AddressGuard } from "./address-guard.ts";
+import { Agent, buildConnector } from "undici";
+import { type AddressGuard, BlockedAddressError } from "./address-guard.ts";
+import { Exchange } from "./exchange.ts";
+import { type Meter, metered } from "./meter.ts";
 
 /** What came back of one request. */
 export type Response =
@@ -23,29 +25,33 @@ export type Abort = (reason: Error) => void;
 
 const KEEP_ALIVE_MS = 4_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-const MOST_HEADER_BYTES = 16 * 1024;
-/** Of an answer longer than what is kept, this much is read to save the connection; then it is closed. */
-const MOST_DRAINED_BYTES = 1024 * 1024;
+/** More than comes at once, so that it is the meter that decides: the parser makes an error for each header past its own limit. */
+const PARSED_HEADER_BYTES = 1024 * 1024;
 
 /** Sends POST requests over kept-alive connections whose addresses the guard has checked. Redirects are not followed. */
 export class Sender {
   readonly #agent: Agent;
+  #meter: Meter | null = null;
 
   constructor(guard: AddressGuard) {
+    const connect = metered(guardedConnector(guard), (meter) => {
+      this.#meter = meter;
+    });
     this.#agent = new Agent({
       pipelining: 1,
-      allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: MOST_HEADER_BYTES,
+      // Whatever the handler asks for: idle connections are ours to keep.
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: PARSED_HEADER_BYTES,
       // The caller's clock ends slow requests as a whole.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS },
+      connect,
     });
   }
 
   send(request: Request, onDone: (response: Response) => void): Abort {
-    const exchange = new Exchange(request.mostBodyBytes, onDone);
+    const exchange = new Exchange(request.mostBodyBytes, () => this.#meter, onDone);
     const { origin, path, headers, body } = request;
     try {
       this.#agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
@@ -60,70 +66,11 @@ export class Sender {
   }
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
-  readonly #mostBodyBytes: number;
-  readonly #onDone: (response: Response) => void;
-  #controller: Dispatcher.DispatchController | undefined;
-  #aborted: Error | undefined;
-  #status = 0;
-  #headers: Headers = {};
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-  #done = false;
-
-  constructor(mostBodyBytes: number, onDone: (response: Response) => void) {
-    this.#mostBodyBytes = mostBodyBytes;
-    this.#onDone = onDone;
-  }
-
-  abort(reason: Error): void {
-    if (this.#done) return;
-    this.#aborted = reason;
-    this.#controller?.abort(reason);
-    this.#fail(reason);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#aborted) controller.abort(this.#aborted);
-  }
-
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    this.#status = status;
-    this.#headers = headers;
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes <= this.#mostBodyBytes) this.#chunks.push(chunk);
-    else if (this.#bytes > MOST_DRAINED_BYTES) {
-      this.#answer();
-      controller.abort(new Error("The answer is too long."));
-    }
-  }
-
-  onResponseEnd(): void {
-    this.#answer();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#fail(error);
-  }
-
-  /** A refusal whose status has come is an answer, whatever becomes of its body; a success must come whole. */
-  #fail(error: Error): void {
-    if (this.#status >= 300) this.#finish({ kind: "answered", status: this.#status, headers: this.#headers, body: null });
-    else this.#finish({ kind: "failed", error });
-  }
-
-  #answer(): void {
-    const whole = this.#bytes <= this.#mostBodyBytes;
-    this.#finish({ kind: "answered", status: this.#status, headers: this.#headers, body: whole ? Buffer.concat(this.#chunks) : null });
-  }
-
-  #finish(response: Response): void {
-    if (this.#done) return;
-    this.#done = true;
-    this.#onDone(response);
-  }
+/** Sockets look names up, but not literals: those are checked before. */
+function guardedConnector(guard: AddressGuard): buildConnector.connector {
+  const connect = buildConnector({ allowH2: false, lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS });
+  return (options, callback) => {
+    if (!guard.refusesHost(options.hostname)) connect(options, callback);
+    else queueMicrotask(() => callback(new BlockedAddressError(options.hostname, null), null));
+  };
 }

@@ -1,3 +1,4 @@
+export * from "./callback-url.ts";
 export * from "./create.ts";
 export * from "./patch.ts";
 export * from "./queue.ts";

@@ -1,6 +1,7 @@
 import type { PatchQueue } from "@tidemill/contract";
 import { problem, type Transactional } from "#kernel";
 import { requireFeature } from "#workspaces";
+import { checkCallback } from "./check-callback.ts";
 import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { lockQueue, updateQueue } from "./store.ts";
@@ -8,18 +9,20 @@ import { tellUpdated } from "./tell.ts";
 
 /**
  * Changes what the request names and leaves the rest. A callback secret is made when `callback_url` is first set and when
- * `rotate_callback_secret` asks for it; the caller is shown it this once.
+ * `rotate_callback_secret` asks for it; the caller is shown it this once. What has to do with delivery closes an open circuit.
  *
- * @throws NOT_FOUND; PLAN_REQUIRED for a `callback_url` that the workspace's plan has not got
+ * @throws NOT_FOUND; VALIDATION_ERROR for a host that callbacks may not reach or a template that is none; PLAN_REQUIRED for a
+ *   `callback_url` that the workspace's plan has not got
  */
-export const patchQueue = (
+export async function patchQueue(
   database: Transactional,
-  { random, audit }: QueueMaker,
+  { random, audit, guard, forgetCircuit }: QueueMaker,
   caller: Caller,
   name: string,
   request: PatchQueue,
-): Promise<{ queue: Queue; secret: string | null }> =>
-  database.transaction(async (tx) => {
+): Promise<{ queue: Queue; secret: string | null }> {
+  checkCallback(guard, request);
+  return database.transaction(async (tx) => {
     const before = await lockQueue(tx, caller.workspaceId, name);
     if (!before) throw problem("NOT_FOUND");
     if (request.callback_url) requireFeature(caller.plan, "callback_url");
@@ -27,6 +30,12 @@ export const patchQueue = (
     const secret = firstUrl || request.rotate_callback_secret ? makeCallbackSecret(random) : null;
     const queue = await updateQueue(tx, before, settingsOf(request, secret));
     if (!queue) throw problem("NOT_FOUND");
+    if (changesDelivery(request)) await forgetCircuit(tx, queue.workspace_id, queue.id);
     await tellUpdated(tx, audit, caller, { before, queue }, request);
     return { queue, secret };
   });
+}
+
+/** Whether callbacks may fare otherwise from now on, or somebody wants them to be tried. */
+const changesDelivery = ({ callback_url, callback_headers, callback_timeout, paused, rotate_callback_secret }: PatchQueue): boolean =>
+  [callback_url, callback_headers, callback_timeout, paused, rotate_callback_secret].some((setting) => setting !== undefined);

@@ -1,6 +1,7 @@
 import { ERRORS, type Plan, planHas, plansWith, type Queue as QueueRecord } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Random, type Timestamp, textArray, type WorkspaceId } from "#kernel";
+import { type Db, type Random, type Timestamp, textArray, type WorkspaceId } from "#kernel";
+import type { AddressGuard } from "#outbound";
 
 /** What jobs wait in: a queue's id, unique over all workspaces. */
 export type LaneId = number & { readonly __of: "lane" };
@@ -34,6 +35,9 @@ export interface Caller {
 export interface QueueMaker {
   readonly random: Random;
   readonly audit: AuditLog;
+  readonly guard: Pick<AddressGuard, "refusesHost">;
+  /** Takes the queue's endpoint for alive again, in the transaction that changed how it is called. */
+  readonly forgetCircuit: (tx: Db, workspaceId: WorkspaceId, laneId: LaneId) => Promise<unknown>;
 }
 
 /** The plans on which jobs are delivered to a queue's `callback_url`, for statements. */

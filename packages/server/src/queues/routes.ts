@@ -3,6 +3,7 @@ import {
   ListQueues,
   Page,
   PatchQueue,
+  type QueueCircuit,
   type QueueMetrics,
   QueuePath,
   Queue as QueueRecord,
@@ -22,6 +23,7 @@ import { findQueue, listQueues } from "./store.ts";
 export interface QueueRoutes extends QueueMaker {
   readonly tenants: Tenants;
   readonly metricsOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueMetrics>>;
+  readonly circuitOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueCircuit>>;
   /** Told after a queue's settings changed: jobs may be free to go. */
   readonly onChanged: (queue: Pick<Queue, "workspace_id" | "id">) => void;
   readonly onDeleted: (queue: Pick<Queue, "id">) => void;
@@ -31,7 +33,7 @@ const tags = ["Queues"];
 const security = [{ workspaceKey: [] }];
 
 /** The queue endpoints of the specification. */
-export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onChanged, onDeleted }: QueueRoutes): void {
+export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged, onDeleted, ...maker }: QueueRoutes): void {
   /** Counting a million jobs takes a while: who asks often must not take the connections of the others. */
   const metrics = new SharedReads<Static<typeof QueueMetrics>>();
   const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, { plan }: Principal) => ({
@@ -76,7 +78,7 @@ export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onCha
     },
     async (request, reply) => {
       const principal = principalOf(request);
-      const created = await createQueue(tenants.of(principal.workspaceId), { random, audit }, callerOf(request), request.body);
+      const created = await createQueue(tenants.of(principal.workspaceId), maker, callerOf(request), request.body);
       return reply.code(201).send(withSecret(created, principal));
     },
   );
@@ -99,7 +101,8 @@ export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onCha
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
       if (!queue) throw problem("NOT_FOUND");
-      return { ...showQueue(queue, plan), metrics: await metrics.read(String(queue.id), () => metricsOf(db, queue)) };
+      const circuit = await circuitOf(db, queue);
+      return { ...showQueue(queue, plan), circuit, metrics: await metrics.read(String(queue.id), () => metricsOf(db, queue)) };
     },
   );
 
@@ -120,7 +123,7 @@ export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onCha
     async (request) => {
       const principal = principalOf(request);
       const db = tenants.of(principal.workspaceId);
-      const patched = await patchQueue(db, { random, audit }, callerOf(request), request.params.name, request.body);
+      const patched = await patchQueue(db, maker, callerOf(request), request.params.name, request.body);
       onChanged(patched.queue);
       return withSecret(patched, principal);
     },
@@ -141,7 +144,7 @@ export function mountQueues(api: Api, { tenants, random, audit, metricsOf, onCha
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      onDeleted(await deleteQueue(tenants.of(caller.workspaceId), audit, caller, request.params.name));
+      onDeleted(await deleteQueue(tenants.of(caller.workspaceId), maker.audit, caller, request.params.name));
       return reply.code(204).send();
     },
   );

@@ -39,7 +39,7 @@ describe("creating a queue", () => {
     const { callback_secret, ...created } = await service.ok("POST", "/v1/queues", sent);
     expect(callback_secret).toMatch(SECRET);
     expect(created).toMatchObject({ ...sent, has_callback_secret: true });
-    const { metrics, ...got } = await service.ok("GET", "/v1/queues/full");
+    const { metrics, circuit, ...got } = await service.ok("GET", "/v1/queues/full");
     expect(got).toEqual(created);
     expect((await service.ok("GET", "/v1/queues")).data).toEqual([created]);
   });
@@ -107,7 +107,7 @@ describe("changing a queue", () => {
       callback_headers: headers,
       defaultJobOptions: { attempts: 7, backoff: { delay: 5 } },
     });
-    const { metrics: _, ...before } = await service.ok("GET", "/v1/queues/q");
+    const { metrics: _, circuit: __, ...before } = await service.ok("GET", "/v1/queues/q");
     await clock.advance(1);
     const changes: [Record<string, unknown>, Record<string, unknown>][] = [
       [{ paused: true }, { paused: true }],
@@ -133,7 +133,7 @@ describe("changing a queue", () => {
       expected = { ...expected, ...changed };
       expect([sent, await service.ok("PATCH", "/v1/queues/q", sent)]).toEqual([sent, expected]);
     }
-    const { metrics, ...after } = await service.ok("GET", "/v1/queues/q");
+    const { metrics, circuit, ...after } = await service.ok("GET", "/v1/queues/q");
     expect(after).toEqual(expected);
     expect(Date.parse(after.updated_at) - Date.parse(before.updated_at)).toBe(1_000);
     expect(after.created_at).toBe(before.created_at);

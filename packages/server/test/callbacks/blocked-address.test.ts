@@ -1,14 +1,24 @@
 import { describe, expect } from "vitest";
+import { Canary } from "../harness/canary.ts";
 import { testWith } from "../harness/nodes.ts";
-import { RawServer } from "../harness/raw-server.ts";
 import type { Service } from "../harness/service.ts";
 
-const test = testWith({ TIDEMILL_ENV: "production", TIDEMILL_ALLOW_ADDRESSES: "127.0.0.2" });
+const OPEN = "127.0.0.2";
+const test = testWith({ TIDEMILL_ENV: "production", TIDEMILL_ALLOW_ADDRESSES: OPEN });
 
-async function recordAfter(service: Service, callback_url: string, state = "delayed") {
-  const queue = await service.queue({ callback_url });
+/** A job of a queue that was stored with that address while more addresses were open. */
+async function jobAt(service: Service, url: string): Promise<{ id: string; queue: string }> {
+  const queue = await service.queue({ callback_url: "http://127.0.0.2:9/", paused: true });
+  const where = "where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) and name = $2";
+  await service.database.query(`update queue set callback_url = $3, revision = revision + 1 ${where}`, [service.key, queue, url]);
   const job = await service.enqueue({ queue });
-  await service.untilState(job, state);
+  await service.ok("PATCH", `/v1/queues/${queue}`, { paused: false });
+  return job;
+}
+
+async function recordAfter(service: Service, url: string) {
+  const job = await jobAt(service, url);
+  await service.untilState(job, "delayed");
   return service.job(job);
 }
 
@@ -16,21 +26,23 @@ describe("in production", () => {
   test.for([
     "127.0.0.1",
     "localhost",
+    "x.localhost",
     "[::1]",
     "[::ffff:127.0.0.1]",
     "0.0.0.0",
     "10.0.0.1",
     "169.254.169.254",
+    "metadata.google.internal",
     "2130706433",
     "0x7f.1",
     "127.1",
   ])("a callback to %s does not leave: a failed attempt, BLOCKED_ADDRESS", async (host, { service, onTestFinished }) => {
-    const server = await RawServer.listen((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-    onTestFinished(() => server.close());
-    const record = await recordAfter(service, `http://${host}:${server.port}/hook`);
+    const canary = await Canary.listen();
+    onTestFinished(() => canary.close());
+    const record = await recordAfter(service, `http://${host}:${canary.port}/hook`);
     const error = { code: "BLOCKED_ADDRESS", message: expect.stringContaining("may not reach"), status: null };
     expect(record).toMatchObject({ attempt: 1, last_error: error, attempts_log: [{ attempt: 1, outcome: "failed", status: null, error }] });
-    expect(server.requests).toEqual([]);
+    expect(canary.reached).toEqual([]);
   });
 
   test("the reason does not tell what a name resolves to", async ({ service }) => {
@@ -39,9 +51,38 @@ describe("in production", () => {
   });
 
   test("it is tried again like any other failure", async ({ service }) => {
-    const queue = await service.queue({ callback_url: "http://127.0.0.1:9/" });
-    const job = await service.enqueue({ queue });
+    const job = await jobAt(service, "http://127.0.0.1:9/");
     await service.untilIdle();
     expect(await service.job(job)).toMatchObject({ state: "failed", attempt: 3, last_error: { code: "BLOCKED_ADDRESS" } });
   });
+
+  test("an address that the operator opened is called", async ({ service, onTestFinished }) => {
+    const canary = await Canary.listen();
+    onTestFinished(() => canary.close());
+    const queue = await service.queue({ callback_url: `http://${OPEN}:${canary.port}/` });
+    await service.untilState(await service.enqueue({ queue }), "completed");
+    expect(canary.reached).toEqual([OPEN]);
+  });
+
+  const locations = [
+    "http://127.0.0.1:PORT/",
+    "http://169.254.169.254/latest/meta-data/",
+    "//127.0.0.1:PORT/",
+    "http://127.0.0.2:PORT/again",
+  ];
+
+  test.for([301, 302, 303, 307, 308].flatMap((status) => locations.map((location) => [status, location] as const)))(
+    "a redirect, %i to %s, is not followed: a failed attempt, REDIRECT",
+    async ([status, location], { service, onTestFinished }) => {
+      const target = await Canary.listen();
+      const canary = await Canary.listen(
+        `HTTP/1.1 ${status} Moved\r\nLocation: ${location.replace("PORT", String(target.port))}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+      );
+      onTestFinished(async () => void (await Promise.all([target.close(), canary.close()])));
+      const job = await service.enqueue({ queue: await service.queue({ callback_url: `http://${OPEN}:${canary.port}/` }) });
+      await service.untilState(job, "delayed");
+      expect(await service.job(job)).toMatchObject({ attempt: 1, last_error: { code: "REDIRECT", status } });
+      expect([canary.reached, target.reached]).toEqual([[OPEN], []]);
+    },
+  );
 });

@@ -1,0 +1,39 @@
+import { parseTemplates, TemplateError, type TemplatePart } from "@tidemill/contract";
+
+/** A callback address whose secrets are not filled in yet. */
+export interface CallbackUrl {
+  readonly origin: string;
+  /** As the URL parser spells it: IPv6 addresses in brackets, names in ASCII. */
+  readonly hostname: string;
+  /** Path and query, percent-encoded but for the secrets. */
+  readonly path: readonly TemplatePart[];
+}
+
+const SHAPE = "must be an http or https address without user, password or fragment, with templates in its path and query alone";
+
+/**
+ * Takes a callback address apart. Where a template stands is the URL parser's word: each is replaced by a mark, and all marks
+ * must come back in the path and query, so that no value of a secret can have a say in where a callback goes.
+ *
+ * @throws {TemplateError} for anything else
+ */
+export function readCallbackUrl(text: string): CallbackUrl {
+  const parts = parseTemplates(text);
+  const literals = parts.filter((part) => typeof part === "string");
+  const secrets = parts.filter((part) => typeof part !== "string");
+  const mark = markFor(literals.join(""));
+  const marked = parts.map((part) => (typeof part === "string" ? part : mark)).join("");
+  const url = URL.parse(marked);
+  const pieces = url ? `${url.pathname}${url.search}`.split(mark) : [];
+  const odd = literals.some((literal) => /[\s\0]/.test(literal)) || !text.isWellFormed() || !/^https?:\/\//i.test(marked);
+  if (odd || !url?.hostname || url.username || url.password || url.hash || pieces.length !== secrets.length + 1) {
+    throw new TemplateError(SHAPE);
+  }
+  const path = pieces.flatMap((piece, at) => [piece, secrets[at] ?? ""]).filter((part) => part !== "");
+  return { origin: url.origin, hostname: url.hostname, path };
+}
+
+/** Not in the text, nor overlapping itself, nor changed by the URL parser: where it is found it was put. */
+function markFor(text: string): string {
+  for (let number = 0; ; number += 1) if (!text.includes(`t${number}p`)) return `t${number}p`;
+}

@@ -1,0 +1,32 @@
+import { type CreateQueue, type PatchQueue, parseTemplates, TemplateError } from "@tidemill/contract";
+import { invalid } from "#kernel";
+import type { AddressGuard } from "#outbound";
+import { readCallbackUrl } from "./callback-url.ts";
+
+/**
+ * Checks what a request says of callbacks beyond its shape. Names are not resolved: what they mean is only true when a callback
+ * connects, and is checked then.
+ *
+ * @throws VALIDATION_ERROR for a host that callbacks may not reach, and for a template that is malformed or in the wrong place
+ */
+export function checkCallback(
+  guard: Pick<AddressGuard, "refusesHost">,
+  { callback_url, callback_headers }: CreateQueue | PatchQueue,
+): void {
+  if (callback_url) {
+    const { hostname } = inField("callback_url", () => readCallbackUrl(callback_url));
+    if (guard.refusesHost(hostname)) throw invalid("callback_url", refusalOf(hostname));
+  }
+  for (const [name, value] of Object.entries(callback_headers ?? {})) inField(`callback_headers.${name}`, () => parseTemplates(value));
+}
+
+const refusalOf = (hostname: string): string =>
+  `names ${hostname}, where callbacks may not go: loopback, private and other special addresses are closed unless the operator opens them`;
+
+function inField<Read>(path: string, read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof TemplateError ? invalid(path, error.message) : error;
+  }
+}
