@@ -19,6 +19,14 @@ export interface Claim extends JobKey {
   readonly startedAt: Timestamp;
   /** Revision of the queue's configuration that the claim was made under. */
   readonly revision: number;
+  /** What a claim from a lane whose circuit is open tries out; null for all others. */
+  readonly probe: Probe | null;
+}
+
+/** The one attempt that an open circuit lets through: how many such have failed before, and for how long it has been open. */
+interface Probe {
+  readonly failed: number;
+  readonly openMs: number;
 }
 
 /** A lane in which jobs may wait. */

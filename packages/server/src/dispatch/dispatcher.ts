@@ -1,40 +1,22 @@
 import type { Outlet, StartedJob } from "#jobs";
-import type { Clock, Db, EmitEvent, JobId, Random, WorkspaceId } from "#kernel";
+import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
+import { type Attempt, type Carrier, carry } from "./carry.ts";
 import type { Claim, LaneKey } from "./claim.ts";
 import { Doubt } from "./doubt.ts";
+import { Landing, type LandingOptions } from "./land.ts";
 import { Lanes, MOST_LANES_A_CLAIM } from "./lanes.ts";
 import type { NodeLease } from "./node-lease.ts";
 import { Recalls } from "./recalls.ts";
-import { type Answer, judge, type Verdict } from "./retry.ts";
-import type { Settler } from "./settle.ts";
+import type { Answer } from "./retry.ts";
 import { claimAcrossWorkspaces, findHeldAcrossWorkspaces } from "./store.ts";
 
-/** An attempt under way. One that is aborted answers `withdrawn`. */
-export interface Attempt {
-  readonly answer: Promise<Answer>;
-  abort(): void;
-}
-
-/** Starts attempts. The dispatcher knows when; this knows how. */
-export interface Carrier {
-  start(claim: Claim): Attempt;
-  /** Ends attempts that take too long. Called every tenth of a second while there are any. */
-  sweep(): void;
-}
-
-export interface DispatcherOptions {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly emit: EmitEvent;
+export interface DispatcherOptions extends LandingOptions {
   readonly lease: Pick<NodeLease, "heldBy">;
-  readonly settler: Settler;
   readonly carrier: Carrier;
   readonly capacity: number;
   /** Jobs wait in these lanes: other nodes should know. */
   readonly onWaiting: (lanes: readonly LaneKey[]) => void;
-  readonly onDueAt: (ms: number) => void;
 }
 
 interface Flight {
@@ -52,6 +34,7 @@ const PAUSE_AFTER_FAILURE_MS = 250;
 export class Dispatcher implements Outlet {
   readonly #options: DispatcherOptions;
   readonly #lanes: Lanes;
+  readonly #landing: Landing;
   readonly #flights = new Map<JobId, Flight>();
   readonly #recalls = new Recalls();
   #claiming = false;
@@ -67,6 +50,7 @@ export class Dispatcher implements Outlet {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#lanes = new Lanes(options.capacity);
+    this.#landing = new Landing(options, (lanes) => this.wake(lanes));
   }
 
   get inFlight(): number {
@@ -98,6 +82,7 @@ export class Dispatcher implements Outlet {
         createdAt: inserted.createdAt,
         startedAt: inserted.createdAt,
         revision: inserted.revision,
+        probe: null,
       });
     }
   }
@@ -227,59 +212,37 @@ export class Dispatcher implements Outlet {
     const { db, settler } = this.#options;
     const held = await findHeldAcrossWorkspaces(db, nodeId);
     const unknown = held.filter(({ id }) => !this.#flights.has(id) && !settler.isSettling(id) && !this.#expected.has(id));
-    for (const claim of unknown) this.#settle(claim, { kind: "giveBack" }, 0);
+    for (const claim of unknown) this.#landing.giveBack(claim);
   }
 
   /** Much can happen while a claim is under way: a cancel (I4), a lost lease (I3). Then the job goes back unstarted. */
   #startIfStillHeld(sent: number, claim: Claim): void {
     const held = this.#options.lease.heldBy === claim.nodeId;
     if (held && !this.#recalls.holds(claim, sent)) this.#start(claim);
-    else this.#settle(claim, { kind: "giveBack" }, 0);
+    else this.#landing.giveBack(claim);
   }
 
   #start(claim: Claim): void {
-    const { clock, emit } = this.#options;
+    const { clock, carrier, emit } = this.#options;
     const startedMs = clock.elapsedMs();
-    const attempt = this.#carry(claim);
+    const attempt = carry(carrier, claim, emit);
     this.#flights.set(claim.id, { claim, attempt });
     this.#lanes.started(claim, startedMs, claim.payload.length);
+    this.#landing.started(claim);
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
-    void attempt.answer
-      .catch((error: unknown): Answer => {
-        emit("callback_broke", { jobId: claim.id, error });
-        return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };
-      })
-      .then((answer) => this.#land(claim, answer, startedMs));
-  }
-
-  /** One job that cannot be carried must not cost the others of its claim their start. */
-  #carry(claim: Claim): Attempt {
-    try {
-      return this.#options.carrier.start(claim);
-    } catch (error) {
-      return { answer: Promise.reject(error), abort: () => {} };
-    }
+    void attempt.answer.then((answer) => this.#land(claim, answer, startedMs));
   }
 
   #land(claim: Claim, answer: Answer, startedMs: number): void {
-    const { clock, random, emit } = this.#options;
+    const { clock, emit } = this.#options;
     const nowMs = clock.elapsedMs();
     const tookMs = nowMs - startedMs;
     this.#flights.delete(claim.id);
     this.#lanes.ended(claim, nowMs, claim.payload.length);
-    const verdict = judge(answer, claim, random.fraction());
-    emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome: verdict.kind, tookMs, inFlight: this.#flights.size });
-    this.#settle(claim, verdict, tookMs);
+    const outcome = this.#landing.land(claim, answer, tookMs);
+    emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome, tookMs, inFlight: this.#flights.size });
     this.#claimSoon();
     this.#tellLanded();
-  }
-
-  #settle(claim: Claim, verdict: Verdict, tookMs: number): void {
-    const { settler, clock } = this.#options;
-    void settler.add(claim, verdict, tookMs).then(() => {
-      if (verdict.kind === "retry") this.dueAt(clock.nowMs() + verdict.waitMs);
-      if (verdict.kind === "giveBack") this.wake([claim]);
-    });
   }
 
   #tick(): void {

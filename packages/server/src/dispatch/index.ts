@@ -1,10 +1,14 @@
+export * from "./carry.ts";
+export { forgetCircuit } from "./circuit-store.ts";
 export * from "./claim.ts";
 export * from "./come-due.ts";
+export * from "./count-nodes.ts";
 export * from "./dispatcher.ts";
 export * from "./node-lease.ts";
 export * from "./rescue.ts";
 export type { Answer } from "./retry.ts";
 export * from "./routes.ts";
 export * from "./settle.ts";
+export * from "./show-circuit.ts";
 export { findLanesWithWorkAcrossWorkspaces, forgetNodes } from "./store.ts";
 export * from "./wake.ts";

@@ -10,6 +10,8 @@ export interface LeaseOptions {
   readonly random: Random;
   readonly emit: EmitEvent;
   readonly leaseSeconds: number;
+  /** The master keys that this node has, which its row tells a rotation. */
+  readonly masterKeyIds: () => readonly string[];
   /** Told when this node was silent for too long: others take its jobs, so what it has under way must end. */
   readonly onLost: () => void;
   readonly onHeld: () => void;
@@ -69,16 +71,16 @@ export class NodeLease {
   }
 
   async #renew(): Promise<undefined> {
-    const { db, clock, leaseSeconds } = this.#options;
+    const { db, clock, leaseSeconds, masterKeyIds } = this.#options;
     const sentMs = clock.elapsedMs();
-    const renewed = this.#id === null ? null : await renewLease(db, this.#id, leaseSeconds);
+    const renewed = this.#id === null ? null : await renewLease(db, this.#id, leaseSeconds, masterKeyIds());
     if (renewed) {
       this.#hold(renewed, sentMs);
       return;
     }
     if (this.#id !== null) this.#lose();
     const registeringMs = clock.elapsedMs();
-    const registered = await registerNode(db, leaseSeconds);
+    const registered = await registerNode(db, leaseSeconds, masterKeyIds());
     if (registered) this.#hold(registered, registeringMs);
   }
 

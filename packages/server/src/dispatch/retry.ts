@@ -30,6 +30,8 @@ export type Verdict =
   | { readonly kind: "complete"; readonly status: number; readonly result: string | null }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError }
   | { readonly kind: "fail"; readonly error: LastError }
+  /** The attempt does not count: the circuit is open. With no wait the job just waits for its turn. */
+  | { readonly kind: "hold"; readonly waitMs: number; readonly error: LastError }
   | { readonly kind: "giveBack" };
 
 const MOST_WAIT_MS = 24 * 60 * 60 * 1000;
@@ -39,21 +41,24 @@ const JITTER = 0.2;
  * A failed callback is retried here: what an answer makes of its job. Source: contract §3 (backoff), §4 (Callback).
  *
  * @param fraction chance for the jitter, from 0 to 1
+ * @param heldForMs when the circuit is open: how long the job is held; 0 just puts it back, more is never less than its backoff
  */
-export function judge(answer: Answer, claim: Pick<Claim, "attempt" | "attempts" | "spared" | "backoffDelayMs">, fraction: number): Verdict {
+export function judge(
+  answer: Answer,
+  claim: Pick<Claim, "attempt" | "attempts" | "spared" | "backoffDelayMs">,
+  fraction: number,
+  heldForMs: number | null = null,
+): Verdict {
   if (answer.kind === "accepted") return { kind: "complete", status: answer.status, result: answer.result };
   if (answer.kind === "withdrawn") return { kind: "giveBack" };
   const error: LastError = { code: answer.code, message: answer.message, status: answer.kind === "refused" ? answer.status : null };
   const counted = claim.attempt - claim.spared;
-  const forGood = answer.kind === "refused" && answer.forGood;
-  if (forGood || counted >= claim.attempts) return { kind: "fail", error };
   const notBeforeSeconds = answer.kind === "refused" ? (answer.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
-  return {
-    kind: "retry",
-    waitMs: Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs),
-    error,
-  };
+  const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
+  if (heldForMs !== null) return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MOST_WAIT_MS), error };
+  const forGood = answer.kind === "refused" && answer.forGood;
+  return forGood || counted >= claim.attempts ? { kind: "fail", error } : { kind: "retry", waitMs, error };
 }
 
 /** The wait after the `counted`th attempt: `delayMs * 2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */

@@ -2,13 +2,15 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { AttemptEntry } from "@tidemill/contract";
 import { logEntry, MOST_WEIGHT, weightOf } from "#jobs";
 import { Batcher, type Db, type EmitEvent, isRefused, isTimeout } from "#kernel";
+import type { CircuitEffect } from "./circuit.ts";
 import type { Claim } from "./claim.ts";
 import type { Verdict } from "./retry.ts";
-import { completeAcrossWorkspaces, type NotCompleted, refuseAcrossWorkspaces } from "./store.ts";
+import { completeAcrossWorkspaces, type NotCompleted, type Opening, refuseAcrossWorkspaces, type SpentProbe } from "./settle-store.ts";
 
 interface Settlement {
   readonly claim: Claim;
   readonly verdict: Verdict;
+  readonly circuit: CircuitEffect;
   readonly entry: string;
   /** It was refused before, on its own. */
   readonly again?: boolean;
@@ -18,7 +20,9 @@ const WRITERS = 1;
 const FIRST_PAUSE_MS = 50;
 const MOST_PAUSE_MS = 2_000;
 
-/** Writes what became of claims, many in one statement. A database that is away is waited for: an answer is not forgotten. */
+const NO_EFFECT: CircuitEffect = { kind: "none" };
+
+/** Writes what became of claims, and so of circuits, many in one statement. A database that is away is waited for: an answer is not forgotten. */
 export class Settler {
   readonly #db: Db;
   readonly #emit: EmitEvent;
@@ -38,10 +42,10 @@ export class Settler {
   }
 
   /** Answers once it is written, or has become pointless because the claim is no longer true. */
-  add(claim: Claim, verdict: Verdict, tookMs: number): Promise<undefined> {
+  add(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect = NO_EFFECT): Promise<undefined> {
     this.#pending.add(claim.id);
     return this.#batcher
-      .add({ claim, verdict, entry: logEntry(entryOf(claim, verdict, tookMs)) })
+      .add({ claim, verdict, circuit, entry: logEntry(entryOf(claim, verdict, tookMs)) })
       .finally(() => this.#pending.delete(claim.id));
   }
 
@@ -89,7 +93,8 @@ export class Settler {
       await this.#write([{ ...first, again: true }]);
     } else if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
-      await this.#write([{ claim: first.claim, verdict: UNSTORABLE, entry: logEntry(entryOf(first.claim, UNSTORABLE, 0)) }]);
+      const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0));
+      await this.#write([{ claim: first.claim, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }]);
     }
     return settlements.map(() => undefined);
   }
@@ -98,15 +103,18 @@ export class Settler {
     const completed = settlements.flatMap(({ claim, verdict, entry }) =>
       verdict.kind === "complete" ? [{ ...keyOf(claim), logEntry: entry, result: verdict.result }] : [],
     );
-    const refused = settlements.flatMap(({ claim, verdict, entry }) =>
-      verdict.kind === "complete" ? [] : [refusalOf(claim, verdict, entry)],
-    );
-    const moved = await Promise.all([
+    const refused = settlements.flatMap((settlement) => (settlement.verdict.kind === "complete" ? [] : [settlement]));
+    const [done, { moved, opened }] = await Promise.all([
       completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed) : 0,
-      refused.length > 0 ? refuseAcrossWorkspaces(this.#db, refused) : 0,
+      refused.length > 0 ? this.#refuse(refused) : { moved: 0, opened: [] },
     ]);
-    const lost = settlements.length - moved[0] - moved[1];
+    for (const lane of opened) this.#emit("circuit_opened", { ...lane });
+    const lost = settlements.length - done - moved;
     if (lost > 0) this.#emit("settle_lost_race", { count: lost });
+  }
+
+  #refuse(settlements: readonly Settlement[]): ReturnType<typeof refuseAcrossWorkspaces> {
+    return refuseAcrossWorkspaces(this.#db, settlements.map(refusalOf), settlements.flatMap(openingOf), settlements.flatMap(spentProbeOf));
   }
 }
 
@@ -117,23 +125,36 @@ const UNSTORABLE: Verdict = {
 
 const keyOf = ({ workspaceId, laneId, id, nodeId, attempt }: Claim) => ({ workspaceId, laneId, id, nodeId, attempt });
 
-const STATE_AFTER = { retry: "delayed", fail: "failed", giveBack: "waiting" } as const;
-
-function refusalOf(claim: Claim, verdict: Exclude<Verdict, { kind: "complete" }>, entry: string): NotCompleted {
-  return {
-    ...keyOf(claim),
-    logEntry: entry,
-    to: STATE_AFTER[verdict.kind],
-    waitMs: verdict.kind === "retry" ? verdict.waitMs : 0,
-    error: verdict.kind === "giveBack" ? null : JSON.stringify(verdict.error),
-    errorCode: verdict.kind === "giveBack" ? null : verdict.error.code,
-  };
+function refusalOf({ claim, verdict, circuit, entry }: Settlement): NotCompleted {
+  const common = { ...keyOf(claim), logEntry: entry };
+  if (!("error" in verdict)) return { ...common, to: "waiting", waitMs: 0, error: null, errorCode: null, spared: true };
+  const told = { ...common, error: JSON.stringify(verdict.error), errorCode: verdict.error.code };
+  if (verdict.kind === "hold") return { ...told, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
+  const spared = circuit.kind === "fails" || circuit.kind === "opens" ? null : false;
+  return verdict.kind === "retry"
+    ? { ...told, to: "delayed", waitMs: verdict.waitMs, spared }
+    : { ...told, to: "failed", waitMs: 0, spared };
 }
 
-const OUTCOMES = { complete: "completed", retry: "failed", fail: "failed", giveBack: "released" } as const;
+function openingOf({ claim, verdict, circuit }: Settlement): Opening[] {
+  if (circuit.kind !== "opens" || !("error" in verdict)) return [];
+  const { workspaceId, laneId, revision } = claim;
+  return [{ workspaceId, laneId, revision, probeInMs: circuit.probeInMs, error: JSON.stringify(verdict.error) }];
+}
+
+/** A probe that told nothing of its endpoint makes way for another at once. */
+function spentProbeOf({ claim, verdict, circuit }: Settlement): SpentProbe[] {
+  const { workspaceId, laneId } = claim;
+  const failed = circuit.kind === "probeFails";
+  if (!failed && circuit.kind !== "releasesProbe") return [];
+  const error = failed && "error" in verdict ? JSON.stringify(verdict.error) : null;
+  return [{ workspaceId, laneId, failed, probeInMs: failed ? circuit.probeInMs : 0, error }];
+}
+
+const OUTCOMES = { complete: "completed", retry: "failed", fail: "failed", hold: "failed", giveBack: "released" } as const;
 
 function entryOf(claim: Claim, verdict: Verdict, tookMs: number): AttemptEntry {
-  const error = verdict.kind === "retry" || verdict.kind === "fail" ? verdict.error : null;
+  const error = "error" in verdict ? verdict.error : null;
   return {
     attempt: claim.attempt,
     started_at: claim.startedAt,

@@ -1,5 +1,4 @@
-import type { AttemptError, JobState } from "@tidemill/contract";
-import type { JobKey } from "#jobs";
+import type { JobState } from "@tidemill/contract";
 import { type Db, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import { DELIVERING_PLANS, type LaneId } from "#queues";
 import type { Claim, LaneKey } from "./claim.ts";
@@ -10,37 +9,57 @@ import type { Claim, LaneKey } from "./claim.ts";
  * its plan, that is the cheapest, and the plan is kept while the table fills.
  */
 
+/** What a probe may take beyond its queue's `callback_timeout` before another goes in its stead: its node is gone. */
+const PROBE_GRACE_SECONDS = 5;
+
 /**
  * Claims up to `take` due jobs of each lane for a node whose lease holds, highest priority first, oldest first. Rows that
- * another node is claiming are passed over. Leans on job_claimable.
+ * another node is claiming are passed over. A lane whose circuit is open gives one job when its next probe is due, to one node.
+ * Whether any circuit is open at all is looked up once, for mostly none is. Leans on job_claimable.
  */
 export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (LaneKey & { take: number })[]): Promise<Claim[]> =>
   rows(
     db,
     sql`
-      with picked as (
-        select j.*, q.revision
+      with due as (
+        select c.workspace_id, c.lane_id,
+          json_build_object('failed', c.probes, 'openMs', round(extract(epoch from moment() - c.opened_at) * 1000)) as probe
+        from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
+          l (workspace_id, lane_id)
+        join circuit c on c.workspace_id = l.workspace_id and c.lane_id = l.lane_id and c.probe_at <= moment()
+        where exists (select from circuit)
+        for update of c skip locked
+      ), picked as (
+        select j.*, q.revision, q.callback_timeout, q.probe
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[],
           ${plainArray(lanes.map((lane) => lane.take))}::int[]) l (workspace_id, lane_id, take)
         cross join lateral (
-          select revision from queue join workspace w on w.id = queue.workspace_id and w.plan = any(${DELIVERING_PLANS})
+          select revision, callback_timeout, due.probe
+          from queue join workspace w on w.id = queue.workspace_id and w.plan = any(${DELIVERING_PLANS})
+          left join due on due.workspace_id = queue.workspace_id and due.lane_id = queue.id
           where queue.workspace_id = l.workspace_id and queue.id = l.lane_id
             and queue.deleted_at is null and not paused and callback_url is not null
+            and (not exists (select from circuit) or due.lane_id is not null
+              or not exists (select from circuit c where c.workspace_id = l.workspace_id and c.lane_id = l.lane_id))
           offset 0
         ) q
         cross join lateral (
           select workspace_id, lane_id, id from job
           where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and state = 'waiting'
-          order by priority desc, run_at, id limit l.take
+          order by priority desc, run_at, id limit case when q.probe is null then l.take else 1 end
           for update skip locked
         ) j
         where exists (select from node where node.id = ${nodeId} and lease_until > now())
+      ), probed as (
+        update circuit c set probe_at = moment() + (picked.callback_timeout + ${PROBE_GRACE_SECONDS}::int) * interval '1 second'
+        from picked
+        where picked.probe is not null and c.workspace_id = any(array[picked.workspace_id]) and c.lane_id = picked.lane_id
       )
       update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = moment()
       from picked
       where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
       returning job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, node_id as "nodeId", attempt, attempts, spared,
-        backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt", revision`,
+        backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt", revision, probe`,
   );
 
 /** All that a node holds. Leans on job_active. */
@@ -49,11 +68,15 @@ export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[
     db,
     sql`
       select workspace_id as "workspaceId", lane_id as "laneId", id, node_id as "nodeId", attempt, attempts, spared,
-        backoff_delay_ms as "backoffDelayMs", '' as payload, tag, created_at as "createdAt", started_at as "startedAt", 0 as revision
+        backoff_delay_ms as "backoffDelayMs", '' as payload, tag, created_at as "createdAt", started_at as "startedAt", 0 as revision,
+        null::json as probe
       from job where state = 'active' and node_id = ${nodeId}`,
   );
 
-/** Lanes that have claimable jobs, found by one look per lane however many jobs wait in it. Leans on job_claimable. */
+/**
+ * Lanes that have claimable jobs, found by one look per lane however many jobs wait in it. One whose circuit is open is among
+ * them when its next probe is due. Leans on job_claimable.
+ */
 export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey[]> =>
   (
     await rows<{ workspace_id: WorkspaceId; lane_id: LaneId }>(
@@ -70,99 +93,11 @@ export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey
         select lane.workspace_id, lane.lane_id from lane
         join queue q on q.workspace_id = lane.workspace_id and q.id = lane.lane_id
           and q.deleted_at is null and not q.paused and q.callback_url is not null
-        join workspace w on w.id = q.workspace_id and w.plan = any(${DELIVERING_PLANS})`,
+        join workspace w on w.id = q.workspace_id and w.plan = any(${DELIVERING_PLANS})
+        where not exists (
+          select from circuit c where c.workspace_id = lane.workspace_id and c.lane_id = lane.lane_id and c.probe_at > moment())`,
     )
   ).map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id }));
-
-/**
- * A claim's identity, with the log entry of the attempt that ended. Statements compare `node_id` by `is not distinct from`, which
- * no index serves: offered the equality, the planner walks all that the node holds (job_active) for every row it settles.
- */
-interface Settled extends JobKey {
-  readonly nodeId: number;
-  readonly attempt: number;
-  readonly logEntry: string;
-}
-
-/**
- * Moves completed jobs to history, where they stay as long as their workspace's plan keeps them. Answers how many claims were
- * still true. Leans on the primary key.
- */
-export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settled & { result: string | null })[]): Promise<number> =>
-  (
-    await row<{ moved: number }>(
-      db,
-      sql`
-        with gone as (
-          delete from job j
-          using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
-            ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.nodeId))}::bigint[],
-            ${plainArray(settled.map((one) => one.attempt))}::int[],
-            ${textArray(settled.map((one) => one.result))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
-            as s (workspace_id, lane_id, id, node_id, attempt, result, log_entry)
-          where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
-            and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
-          returning j.*, s.result, s.log_entry
-        ), kept as (
-          insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
-            created_at, started_at, finished_at, tag, concurrency_key, payload, result, last_error, attempts_log, expires_at)
-          select g.workspace_id, lane_id, g.id, 'completed', priority, attempt, spared, attempts, backoff_delay_ms, run_at,
-            g.created_at, started_at, moment(), tag, concurrency_key, payload, result, last_error,
-            concat_ws(',', nullif(attempts_log, ''), log_entry),
-            coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
-          from gone g join workspace w on w.id = g.workspace_id
-        ), counted as (
-          select workspace_id, lane_id, count(*) as jobs from gone group by workspace_id, lane_id
-        ), tallied as (
-          insert into tally (workspace_id, lane_id, at, completed) select workspace_id, lane_id, moment(), jobs from counted
-        ), used as (
-          insert into usage_delta (workspace_id, lane_id, at, succeeded) select workspace_id, lane_id, moment(), jobs from counted
-        )
-        select count(*) as moved from gone`,
-    )
-  )?.moved ?? 0;
-
-/** Where a job goes that did not complete. */
-export interface NotCompleted extends Settled {
-  readonly to: Extract<JobState, "waiting" | "delayed" | "failed">;
-  readonly waitMs: number;
-  /** `last_error` as JSON text; null leaves it as it was. */
-  readonly error: string | null;
-  readonly errorCode: AttemptError | null;
-}
-
-/** Puts jobs back to wait, or into the dead-letter queue. An attempt after which a job just waits again is spared. Answers how many claims were still true. */
-export const refuseAcrossWorkspaces = async (db: Db, settled: readonly NotCompleted[]): Promise<number> =>
-  (
-    await row<{ moved: number }>(
-      db,
-      sql`
-        with moved as (
-          update job j set state = s.state, node_id = null, node_losses = 0, last_error = coalesce(s.error, last_error),
-            error_code = coalesce(s.error_code, j.error_code), spared = spared + (s.state = 'waiting')::int,
-            run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
-            finished_at = case when s.state = 'failed' then moment() end,
-            attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
-          from unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
-            ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.nodeId))}::bigint[],
-            ${plainArray(settled.map((one) => one.attempt))}::int[],
-            ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
-            ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
-            ${textArray(settled.map((one) => one.logEntry))}::text[])
-            as s (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, error, error_code, log_entry)
-          where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
-            and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
-          returning j.workspace_id, j.lane_id, j.state
-        ), tallied as (
-          insert into tally (workspace_id, lane_id, at, failed)
-          select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id
-        ), used as (
-          insert into usage_delta (workspace_id, lane_id, at, failed)
-          select workspace_id, lane_id, moment(), count(*) from moved where state <> 'waiting' group by workspace_id, lane_id
-        )
-        select count(*) as moved from moved`,
-    )
-  )?.moved ?? 0;
 
 /**
  * Takes back the claims of nodes: of one that gives them back, or of all whose lease has run out. The attempt is logged and
@@ -243,21 +178,21 @@ export interface LeaseRow {
   now_ms: number;
 }
 
-export const registerNode = (db: Db, leaseSeconds: number): Promise<LeaseRow | null> =>
+export const registerNode = (db: Db, leaseSeconds: number, masterKeyIds: readonly string[]): Promise<LeaseRow | null> =>
   row(
     db,
     sql`
-      insert into node (lease_until) values (now() + ${leaseSeconds} * interval '1 second')
+      insert into node (lease_until, master_key_ids) values (now() + ${leaseSeconds} * interval '1 second', ${textArray(masterKeyIds)})
       returning id, (select count(*) from node where lease_until > now()) as peers,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
   );
 
 /** Nothing when the lease has run out: it is never taken up again, for others may be at its jobs. */
-export const renewLease = (db: Db, nodeId: number, leaseSeconds: number): Promise<LeaseRow | null> =>
+export const renewLease = (db: Db, nodeId: number, leaseSeconds: number, masterKeyIds: readonly string[]): Promise<LeaseRow | null> =>
   row(
     db,
     sql`
-      update node set lease_until = now() + ${leaseSeconds} * interval '1 second'
+      update node set lease_until = now() + ${leaseSeconds} * interval '1 second', master_key_ids = ${textArray(masterKeyIds)}
       where id = ${nodeId} and lease_until > now()
       returning id, (select count(*) from node where lease_until > now()) - 1 as peers,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,

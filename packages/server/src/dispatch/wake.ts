@@ -19,6 +19,8 @@ export type Message =
   /** A workspace was deleted. */
   | { readonly kind: "closed"; readonly workspaceId: WorkspaceId }
   | { readonly kind: "node" }
+  /** The master key of the vault is being rotated. */
+  | { readonly kind: "vault" }
   /** More than one message holds: look everywhere. */
   | { readonly kind: "all" };
 
@@ -90,6 +92,7 @@ export function readMessages(payload: string): Message[] {
       case "closed":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];
       case "node":
+      case "vault":
       case "all":
         return [{ kind }];
       default:

@@ -42,7 +42,7 @@ interface InsertRow {
  * Writes the jobs of many requests in one statement; of a request whose queue is not there, null. What the jobs of a lane share
  * is looked up once per lane and handed to its rows by array subscript, and only what is not the rule is answered row by row:
  * with a join and a returned row per job the same insert took 19 µs a job, so it takes 8. A job goes straight through, written
- * as claimed, only when nothing of its lane waits before it. Leans on queue_name and job_claimable.
+ * as claimed, only when nothing of its lane waits before it and the lane's circuit is closed. Leans on queue_name and job_claimable.
  */
 export async function insertJobsAcrossWorkspaces(
   db: Db,
@@ -73,6 +73,7 @@ export async function insertJobsAcrossWorkspaces(
           array_agg(coalesce(${nodeId}::bigint is not null and q.callback_url is not null and not q.paused
             and exists (select from workspace w where w.id = r.workspace_id and w.plan = any(${DELIVERING_PLANS}))
             and exists (select from node where node.id = ${nodeId} and node.lease_until > now())
+            and not exists (select from circuit c where c.workspace_id = r.workspace_id and c.lane_id = q.id)
             and not exists (select from job w where w.workspace_id = r.workspace_id and w.lane_id = q.id and w.state = 'waiting'),
             false) order by r.at) as open
         from unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(firsts.map(({ queue }) => queue))}::text[])

@@ -15,6 +15,7 @@ import type { AuditLog } from "#audit";
 import { type Api, actorOf, compileArrayOr, nextPage, noContent, principalOf, type RawJson, readPage, replies, workspaceOf } from "#http";
 import { type Clock, type Db, invalid, parseMoment, problem, type Tenants, type WorkspaceId } from "#kernel";
 import { findQueue } from "#queues";
+import { checkPayloadTemplates } from "#secrets";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer, NewJob } from "./enqueue.ts";
 import { type JobKey, readJobId, showJob, showJobId } from "./job.ts";
@@ -190,6 +191,7 @@ function newJob(body: EnqueueJob, at: string, clock: Clock): NewJob {
   if (Buffer.byteLength(payload) > LIMITS.payloadBytes) {
     throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: `${at}payload` });
   }
+  checkPayloadTemplates(payload, `${at}payload`);
   if (body.delay !== undefined && body.run_at !== undefined) throw invalid(`${at}run_at`, "cannot be given together with delay");
   const runAtMs = body.run_at === undefined ? null : parseMoment(body.run_at);
   if (runAtMs !== null && runAtMs > clock.nowMs() + LIMITS.delaySeconds * 1000) {

@@ -17,6 +17,7 @@ export function createMetrics(events: Events): Registry {
   });
   const rescued = new Counter({ name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", registers });
   const lostRaces = new Counter({ name: "tidemill_settles_lost_total", help: "Settles that came after a cancel or a rescue.", registers });
+  const circuits = new Counter({ name: "tidemill_circuits_opened_total", help: "Endpoints that were taken for dead.", registers });
   const failures = new Counter({
     name: "tidemill_loop_failures_total",
     help: "Passes of background loops that failed.",
@@ -36,6 +37,7 @@ export function createMetrics(events: Events): Registry {
     request_rate_limited: () => limited.inc(),
     jobs_rescued: ({ count }) => rescued.inc(Number(count)),
     settle_lost_race: ({ count }) => lostRaces.inc(Number(count)),
+    circuit_opened: () => circuits.inc(),
     loop_failed: ({ loop }) => failures.inc({ loop: String(loop) }),
   };
   events.subscribe((event, fields) => count[event]?.(fields));

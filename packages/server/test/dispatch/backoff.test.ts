@@ -113,6 +113,21 @@ describe("what an answer makes of its job", () => {
   });
 });
 
+describe("what an answer makes of a job that is held, for its queue's circuit is open", () => {
+  const claim = { attempt: 3, attempts: 3, spared: 0, backoffDelayMs: 1_000 };
+  const away: Answer = { kind: "unreachable", code: "TIMEOUT", message: "Too slow." };
+  const error = { code: "TIMEOUT", message: "Too slow.", status: null };
+
+  test.each<[string, number, number]>([
+    ["it just waits again, at its last attempt too", 0, 0],
+    ["after a probe it waits as long as it is held", 9_000, 9_000],
+    ["but never less than its backoff", 1, 4_000],
+    ["and never more than a day", 10 * DAY_MS, DAY_MS],
+  ])("%s", (_, heldForMs, waitMs) => {
+    expect(judge(away, claim, 0, heldForMs)).toEqual({ kind: "hold", waitMs, error });
+  });
+});
+
 describe("end to end", () => {
   /** Lets a job fail again and again; answers how long it was put off after each attempt. */
   async function waitsOf(service: Service, job: { id: string; queue: string }, failures: number): Promise<number[]> {

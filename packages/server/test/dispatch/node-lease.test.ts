@@ -39,6 +39,7 @@ beforeEach(async () => {
     random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
     emit: () => {},
     leaseSeconds: LEASE_SECONDS,
+    masterKeyIds: () => [],
     onLost: () => told.push("lost"),
     onHeld: () => told.push("held"),
   });

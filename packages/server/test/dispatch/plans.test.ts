@@ -3,13 +3,8 @@ import { describe, expect } from "vitest";
 import { type Db, type JobId, type Statement, toMoment } from "#kernel";
 import { sweepDeletedQueuesAcrossWorkspaces } from "#retention";
 import { purgeFailed, retryFailed } from "../../src/dispatch/dead-letter-store.ts";
-import {
-  claimAcrossWorkspaces,
-  completeAcrossWorkspaces,
-  moveDueAcrossWorkspaces,
-  refuseAcrossWorkspaces,
-  takeBackAcrossWorkspaces,
-} from "../../src/dispatch/store.ts";
+import { completeAcrossWorkspaces, refuseAcrossWorkspaces } from "../../src/dispatch/settle-store.ts";
+import { claimAcrossWorkspaces, moveDueAcrossWorkspaces, takeBackAcrossWorkspaces } from "../../src/dispatch/store.ts";
 import { putLane, test } from "../harness/engine.ts";
 
 const LANE = { workspaceId: "00000000-0000-7000-8000-000000000001" as never, laneId: 1 as never };
@@ -21,7 +16,7 @@ const UNTIL = toMoment(0);
 const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, 1, [{ ...LANE, take: 1 }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
-  refuse: (db) => refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, error: null, errorCode: null }]),
+  refuse: (db) => refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, error: null, errorCode: null, spared: null }]),
   "take back": (db) => takeBackAcrossWorkspaces(db, { nodeId: 1, outcome: "lost", error: null, mostLosses: 3, most: 1 }),
   "come due": (db) => moveDueAcrossWorkspaces(db, 1),
   "retry dead letters": (db) => retryFailed(db, DEAD, UNTIL, 1),

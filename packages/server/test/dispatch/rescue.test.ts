@@ -17,9 +17,9 @@ describe("a node whose lease has run out", () => {
   });
 
   test("never has it back", async ({ database, engine }) => {
-    expect(await renewLease(engine, await putNode(database, { alive: false }), 15)).toBeNull();
-    expect(await renewLease(engine, await putNode(database), 15)).not.toBeNull();
-    const [one, two] = [await registerNode(engine, 15), await registerNode(engine, 15)];
+    expect(await renewLease(engine, await putNode(database, { alive: false }), 15, [])).toBeNull();
+    expect(await renewLease(engine, await putNode(database), 15, [])).not.toBeNull();
+    const [one, two] = [await registerNode(engine, 15, []), await registerNode(engine, 15, [])];
     expect(two?.id).toBeGreaterThan(one?.id ?? Number.NaN);
   });
 

@@ -23,7 +23,7 @@ beforeEach(() => {
     const error = fault(jobs);
     if (error) throw error;
     written.push(jobs);
-    return { rows: [{ moved: jobs.length }], rowCount: 1 };
+    return { rows: [{ moved: jobs.length, opened: [] }], rowCount: 1 };
   };
   settler = new Settler({ query }, (event) => told.push(event));
 });

@@ -38,7 +38,7 @@ describe("a node that is told to end", () => {
     const settings = { DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" };
     const node = await stage.node(settings);
     // The first attempt hangs; of those that count the first fails.
-    const handler = await stage.handler(({ body: { attempt } }) => (attempt === 1 ? "hang" : attempt === 2 ? 500 : 200));
+    const handler = await stage.handler(({ body: { attempt } }) => (attempt === 1 ? "hang" : attempt === 2 ? 429 : 200));
     const quickly = { ...LONG, defaultJobOptions: { backoff: { type: "exponential", delay: 20 } } };
     const queue = await node.client.queue("mails", handler.url, quickly);
     const ids = [await node.client.enqueue(queue, { attempts: 2 }), ...(await node.client.enqueueMany(queue, 50, { attempts: 2 }))];
@@ -64,7 +64,7 @@ describe("a node that is told to end", () => {
         attempts: 3,
         attempts_log: [
           { attempt: 1, outcome: "released", status: null, error: null },
-          { attempt: 2, outcome: "failed", status: 500 },
+          { attempt: 2, outcome: "failed", status: 429 },
           { attempt: 3, outcome: "completed", status: 200 },
         ],
       });

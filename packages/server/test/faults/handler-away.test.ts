@@ -14,17 +14,20 @@ describe("a handler that is down", () => {
     const queue = await client.queue("mails", url, QUICKLY);
 
     const ids = [await client.enqueue(queue), ...(await client.enqueueMany(queue, 50))];
-    await until(async () => (await client.states(queue)).delayed === 51, "every job to have been refused");
+    await until(async () => (await client.ok("GET", `/v1/queues/${queue}`)).circuit.state === "open", "its circuit to open");
     const handler = await stage.handler(200, port);
     await until(async () => (await client.states(queue)).completed === 51, "every job to complete");
 
     expect(handler.received.map(({ body }) => body.id).toSorted()).toEqual(ids.toSorted());
+    let refused = 0;
     for (const id of ids) {
       const { attempt, attempts_log: log } = await client.job(queue, id);
+      refused += log.length - 1;
       expect(log.map((entry: { attempt: number }) => entry.attempt)).toEqual(Array.from({ length: attempt }, (_, n) => n + 1));
       expect(log.at(-1)).toMatchObject({ outcome: "completed", status: 200, error: null });
       for (const entry of log.slice(0, -1)) expect(entry).toMatchObject({ outcome: "failed", status: null, error: { code: "CONNECTION" } });
     }
+    expect(refused).toBeGreaterThanOrEqual(20);
   });
 });
 

@@ -22,6 +22,7 @@ export const claimed = (id: number, lane = 1): Claim => ({
   createdAt: "2026-11-21T12:00:00.000Z",
   startedAt: "2026-11-21T12:00:00.000Z",
   revision: 1,
+  probe: null,
 });
 
 interface AskedClaim {

@@ -60,3 +60,15 @@ export async function putNode(database: TestDatabase, { alive = true } = {}): Pr
   );
   return Number(node?.id);
 }
+
+/** A circuit that is open, with its next probe due. */
+export const putCircuit = (
+  database: TestDatabase,
+  { workspaceId, laneId }: LaneKey,
+  { revision = 1, inSeconds = 0 } = {},
+): Promise<unknown> =>
+  database.query(
+    `insert into circuit (workspace_id, lane_id, revision, probe_at, last_error)
+     values ($1, $2, $3, moment() + $4 * interval '1 second', '{"code":"TIMEOUT","message":"Too slow.","status":null}')`,
+    [workspaceId, laneId, revision, inSeconds],
+  );

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { until } from "./service.ts";
+import { MASTER_KEY, until } from "./service.ts";
 
 const COMMAND = fileURLToPath(new URL("../../../cli/src/tidemill.ts", import.meta.url));
 const REPOSITORY = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -93,7 +93,13 @@ export class Program {
 /** A node as a process of its own: `tidemill up`. */
 export class NodeProcess extends Program {
   constructor(settings: Settings, runAs?: RunAs) {
-    const defaults = { TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0", TIDEMILL_BOOTSTRAP_KEY: KEY, TIDEMILL_LOG_LEVEL: "info" };
+    const defaults = {
+      TIDEMILL_PORT: "0",
+      TIDEMILL_INTERNAL_PORT: "0",
+      TIDEMILL_BOOTSTRAP_KEY: KEY,
+      TIDEMILL_MASTER_KEY: MASTER_KEY,
+      TIDEMILL_LOG_LEVEL: "info",
+    };
     super(["up"], { ...defaults, ...settings }, runAs);
   }
 

@@ -15,6 +15,9 @@ import { FrozenClock } from "./clock.ts";
 import { TestDatabase } from "./database.ts";
 import { type Answers, Handler } from "./handler.ts";
 
+/** A master key that is given to every node, so that none makes a key file in the repository. */
+export const MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 const BOUND_MS = 20_000;
 
 /** Polls until `holds`, for at most 20 seconds; what it waits for is a condition, never a duration. */
@@ -152,7 +155,7 @@ export async function startTestNode(database: TestDatabase, clock: FrozenClock, 
     TIDEMILL_LOG_LEVEL: "error",
     TIDEMILL_DRAIN_SECONDS: "5",
     TIDEMILL_ADMIN_TOKEN: "the-operators-own-token",
-    TIDEMILL_MASTER_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+    TIDEMILL_MASTER_KEY: MASTER_KEY,
     ...settings,
   });
   return startNode(config, { clock });

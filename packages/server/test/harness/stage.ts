@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import pg from "pg";
 import { test as base, inject } from "vitest";
 import { Client } from "./client.ts";
 import { Cluster, isRunning, postmasterOf } from "./cluster.ts";
@@ -37,6 +38,15 @@ export class Stage {
     const database = await TestDatabase.create(server);
     this.#ends.push(() => database.drop(server));
     return database;
+  }
+
+  /** A session of one's own in a database, that can hold locks. */
+  async session(database: TestDatabase): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: database.url, options: "-c search_path=tidemill" });
+    client.on("error", () => {});
+    await client.connect();
+    this.#ends.push(() => client.end());
+    return client;
   }
 
   /** A PostgreSQL of the test's own. */

@@ -3,13 +3,8 @@ import { describe, expect } from "vitest";
 import type { LaneKey } from "#dispatch";
 import { type Hand, JOB_MOVES, type JobKey, retryJob } from "#jobs";
 import { type Database, type JobId, ProblemError } from "#kernel";
-import {
-  claimAcrossWorkspaces,
-  completeAcrossWorkspaces,
-  moveDueAcrossWorkspaces,
-  refuseAcrossWorkspaces,
-  takeBackAcrossWorkspaces,
-} from "../../src/dispatch/store.ts";
+import { completeAcrossWorkspaces, refuseAcrossWorkspaces } from "../../src/dispatch/settle-store.ts";
+import { claimAcrossWorkspaces, moveDueAcrossWorkspaces, takeBackAcrossWorkspaces } from "../../src/dispatch/store.ts";
 import { cancelJob, removeJob } from "../../src/jobs/store.ts";
 import { auditLog } from "../harness/audit.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -27,8 +22,10 @@ interface Stage {
 }
 
 const claim = ({ key, nodeId }: Stage) => ({ ...key, nodeId, attempt: 1, logEntry: "{}" });
-const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed") =>
-  refuseAcrossWorkspaces(stage.engine, [{ ...claim(stage), to, waitMs: 1_000, error: "{}", errorCode: null }]);
+const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1) =>
+  refuseAcrossWorkspaces(stage.engine, [
+    { ...claim(stage), attempt, to, waitMs: 1_000, error: "{}", errorCode: null, spared: to === "waiting" },
+  ]);
 const takeBack = ({ engine, nodeId }: Stage, mostLosses: number) =>
   takeBackAcrossWorkspaces(engine, { nodeId, outcome: "lost", error: "{}", mostLosses, most: 100 });
 
@@ -105,7 +102,7 @@ describe("a settle moves nothing", () => {
     const { attempt = 1, ...other } = change(stage);
     expect(await completeAcrossWorkspaces(engine, [{ ...claim(other), attempt, result: null }])).toBe(0);
     for (const to of ["waiting", "delayed", "failed"] as const) {
-      expect(await refuseAcrossWorkspaces(engine, [{ ...claim(other), attempt, to, waitMs: 0, error: null, errorCode: null }])).toBe(0);
+      expect(await refuse(other, to, attempt)).toMatchObject({ moved: 0 });
     }
     expect(await stateOf(database, id)).toBe("active");
   });

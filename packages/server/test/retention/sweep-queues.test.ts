@@ -3,14 +3,15 @@ import { describe, expect } from "vitest";
 import type { LaneKey } from "#dispatch";
 import { foldTallyAcrossWorkspaces, sweepDeletedQueuesAcrossWorkspaces } from "#retention";
 import type { TestDatabase } from "../harness/database.ts";
-import { putLane, putNode, test } from "../harness/engine.ts";
+import { putCircuit, putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 
-/** What is left of a lane: rows of live jobs, of history, of the tally, and of the queue itself. */
+/** What is left of a lane: rows of live jobs, of history, of the tally, of circuits, and of the queue itself. */
 async function leftOf(database: TestDatabase, { laneId }: LaneKey) {
   const [left] = await database.query(
     `select (select count(*)::int from job where lane_id = $1) as live, (select count(*)::int from job_history where lane_id = $1) as history,
-       (select count(*)::int from tally where lane_id = $1) as tally, (select count(*)::int from queue where id = $1) as queue`,
+       (select count(*)::int from tally where lane_id = $1) as tally, (select count(*)::int from circuit where lane_id = $1) as circuit,
+       (select count(*)::int from queue where id = $1) as queue`,
     [laneId],
   );
   return left;
@@ -25,6 +26,7 @@ async function fullLane(database: TestDatabase): Promise<LaneKey> {
     lane.workspaceId,
     lane.laneId,
   ]);
+  await putCircuit(database, lane);
   return lane;
 }
 
@@ -37,7 +39,7 @@ describe("a deleted queue", () => {
     const before = await leftOf(database, kept);
     await markDeleted(database, deleted);
     await sweepDeletedQueuesAcrossWorkspaces(engine);
-    expect(await leftOf(database, deleted)).toEqual({ live: 0, history: 0, tally: 0, queue: 1 });
+    expect(await leftOf(database, deleted)).toEqual({ live: 0, history: 0, tally: 0, circuit: 1, queue: 1 });
     expect(await leftOf(database, kept)).toEqual(before);
   });
 
@@ -50,7 +52,7 @@ describe("a deleted queue", () => {
     expect(await leftOf(database, lane)).toMatchObject({ live: 1, queue: 1 });
     await clock.advance(0.001);
     await sweepDeletedQueuesAcrossWorkspaces(engine);
-    expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, queue: 0 });
+    expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, circuit: 0, queue: 0 });
   });
 
   test("loses more jobs than one statement takes", async ({ database, engine }) => {

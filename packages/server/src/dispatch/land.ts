@@ -1,0 +1,73 @@
+import { type Clock, type Db, type EmitEvent, type Random, tolerate } from "#kernel";
+import { type CircuitEffect, Circuits } from "./circuit.ts";
+import { closeCircuit } from "./circuit-store.ts";
+import type { Claim, LaneKey } from "./claim.ts";
+import { type Answer, judge, type Verdict } from "./retry.ts";
+import type { Settler } from "./settle.ts";
+
+export interface LandingOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly emit: EmitEvent;
+  readonly settler: Settler;
+  readonly onDueAt: (ms: number) => void;
+}
+
+/** What becomes of an attempt that has ended: its job and the circuit of its lane are judged, settled, and followed up. */
+export class Landing {
+  readonly #options: LandingOptions;
+  readonly #circuits = new Circuits();
+  /** Jobs of the lane may be free to go. */
+  readonly #onFree: (lanes: LaneKey[]) => void;
+
+  constructor(options: LandingOptions, onFree: (lanes: LaneKey[]) => void) {
+    this.#options = options;
+    this.#onFree = onFree;
+  }
+
+  started(claim: Claim): void {
+    this.#circuits.started(claim);
+  }
+
+  /** Answers what was made of the answer. */
+  land(claim: Claim, answer: Answer, tookMs: number): Verdict["kind"] {
+    const fraction = this.#options.random.fraction();
+    const circuit = this.#circuits.landed(claim, answer, fraction);
+    const verdict = judge(answer, claim, fraction, "heldForMs" in circuit ? circuit.heldForMs : null);
+    this.#settle(claim, verdict, tookMs, circuit);
+    return verdict.kind;
+  }
+
+  /** An attempt that never began. */
+  giveBack(claim: Claim): void {
+    this.#settle(claim, { kind: "giveBack" }, 0, { kind: claim.probe ? "releasesProbe" : "none" });
+  }
+
+  #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect): void {
+    const { settler, clock, onDueAt } = this.#options;
+    void settler.add(claim, verdict, tookMs, circuit).then(() => {
+      const isDelayed = verdict.kind === "retry" || (verdict.kind === "hold" && verdict.waitMs > 0);
+      if (isDelayed) onDueAt(clock.nowMs() + verdict.waitMs);
+      if (verdict.kind === "giveBack") this.#onFree([claim]);
+      if (circuit.kind === "opens") this.#circuits.opened(claim);
+      // Not sooner: settles are written in their order, and one of those before may have to open it first.
+      if (circuit.kind === "closes") void this.#close(claim);
+    });
+  }
+
+  /** If it fails, the next probe closes it. */
+  #close(claim: Claim): Promise<void> {
+    const { db, emit } = this.#options;
+    return tolerate(
+      async () => {
+        const closed = await closeCircuit(db, claim);
+        if (!closed) return;
+        const { workspaceId, laneId } = claim;
+        emit("circuit_closed", { workspaceId, laneId, failedProbes: closed.probes, openMs: closed.open_ms });
+        this.#onFree([claim]);
+      },
+      (error) => emit("circuit_close_failed", { error }),
+    );
+  }
+}

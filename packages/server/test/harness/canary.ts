@@ -1,0 +1,88 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { test as base } from "vitest";
+import { createAddressGuard, type Response, Sender } from "#outbound";
+
+const ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/** Listens on all of the machine's addresses, and keeps at which of them each TCP connection arrived. */
+export class Canary {
+  readonly reached: string[] = [];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(answer: string) {
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket);
+      this.reached.push((socket.localAddress ?? "").replace("::ffff:", ""));
+      socket.on("error", () => {});
+      socket.on("close", () => this.#sockets.delete(socket));
+      socket.once("data", () => socket.end(answer));
+    });
+  }
+
+  /** @param answer what each connection is answered, byte for byte, before it is closed */
+  static async listen(answer = ANSWER): Promise<Canary> {
+    const canary = new Canary(answer);
+    await new Promise<void>((resolve) => canary.#server.listen(0, resolve));
+    return canary;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+type Resolver = Parameters<typeof createAddressGuard>[1];
+
+/** Sends requests as a node in production does that has these addresses opened. */
+class Caller {
+  readonly #sender: Sender;
+
+  constructor(allowed: string[], resolve?: Resolver) {
+    this.#sender = new Sender(createAddressGuard({ allowLoopback: false, allowed }, resolve));
+  }
+
+  /** What becomes of a request: its status, or the code of its error. */
+  call({ origin, pathname: path }: URL): Promise<unknown> {
+    return new Promise((resolve) => {
+      const onDone = (response: Response) =>
+        resolve(response.kind === "answered" ? response.status : ((response.error as { code?: string }).code ?? response.error));
+      this.#sender.send({ origin, path, headers: {}, body: Buffer.from("{}"), mostBodyBytes: 1_000 }, onDone);
+    });
+  }
+
+  /** One after the other, so that each makes a connection of its own. */
+  async callAll(urls: readonly URL[]): Promise<unknown[]> {
+    const ends: unknown[] = [];
+    for (const url of urls) ends.push(await this.call(url));
+    return ends;
+  }
+
+  close(): Promise<void> {
+    return this.#sender.close();
+  }
+}
+
+/** A canary, and callers that must not reach it. */
+export const test = base
+  .extend("canary", async ({}, { onCleanup }) => {
+    const canary = await Canary.listen();
+    onCleanup(() => canary.close());
+    return canary;
+  })
+  .extend("callerWith", async ({}, { onCleanup }) => {
+    const callers: Caller[] = [];
+    onCleanup(async () => {
+      for (const caller of callers) await caller.close();
+    });
+    return (allowed: string[], resolve?: Resolver) => {
+      const caller = new Caller(allowed, resolve);
+      callers.push(caller);
+      return caller;
+    };
+  });
