@@ -5,6 +5,7 @@ import { showConfig } from "./config.ts";
 import { fail } from "./fail.ts";
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from "./key.ts";
 import { up } from "./up.ts";
+import { rotateMasterKeyCommand, showVaultCommand } from "./vault.ts";
 import { createWorkspaceCommand, deleteWorkspaceCommand, listWorkspacesCommand, updateWorkspaceCommand } from "./workspace.ts";
 
 // Whoever reads our words may go first ("| head", a closed terminal); what is under way is finished all the same.
@@ -79,6 +80,18 @@ key
   .argument("<key>", "id of the key: key_…")
   .option(...JSON_OPTION)
   .action(revokeKeyCommand);
+
+const vault = program.command("vault").description("the master key of the secrets vault");
+vault
+  .command("status")
+  .description("show which master keys secrets are wrapped by, and which are given here")
+  .option(...JSON_OPTION)
+  .action(showVaultCommand);
+vault
+  .command("rotate-master-key")
+  .description("wrap all secrets by another master key, beside running nodes")
+  .option(...JSON_OPTION)
+  .action(rotateMasterKeyCommand);
 
 program
   .command("audit")

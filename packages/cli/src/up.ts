@@ -1,5 +1,6 @@
-import { type Node, readConfig, startNode, unknownSettings } from "@tidemill/server";
+import { type Node, startNode, unknownSettings } from "@tidemill/server";
 import { fail } from "./fail.ts";
+import { takeConfig } from "./take-config.ts";
 
 /** Ctrl-C, a supervisor's word, a terminal that is closed. */
 const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -12,7 +13,7 @@ export async function up(): Promise<void> {
   const startedMs = performance.now();
   for (const name of unknownSettings(process.env))
     process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
-  const starting = startNode(readConfig(process.env));
+  const starting = startNode(takeConfig());
   starting.catch(fail);
 
   let endingSinceMs: number | null = null;

@@ -1,4 +1,5 @@
 import {
+  type Config,
   createRegistrar,
   DatabaseClock,
   Events,
@@ -6,19 +7,20 @@ import {
   type OpenDatabases,
   openDatabases,
   type Registrar,
-  readConfig,
   systemRandom,
 } from "@tidemill/server";
 import { fail } from "./fail.ts";
+import { takeConfig } from "./take-config.ts";
 
 /** Runs work on the database of the configuration: beside a running node, or with the embedded one started for the while. */
-export async function withDatabase(work: (databases: OpenDatabases, registrar: Registrar) => Promise<void>): Promise<void> {
+export async function withDatabase(work: (databases: OpenDatabases, registrar: Registrar, config: Config) => Promise<void>): Promise<void> {
   try {
+    const config = takeConfig();
     const events = new Events();
-    const databases = await openDatabases(readConfig(process.env), "guest", events.emit);
+    const databases = await openDatabases(config, "guest", events.emit);
     try {
       await migrate(databases.connection, events.emit);
-      await work(databases, createRegistrar(new DatabaseClock(), systemRandom));
+      await work(databases, createRegistrar(new DatabaseClock(), systemRandom), config);
     } finally {
       await databases.close();
     }

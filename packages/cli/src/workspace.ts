@@ -2,9 +2,9 @@ import { CreateWorkspace, type OwnLimits, PatchWorkspace, type Workspace } from 
 import {
   createWorkspace,
   deleteWorkspace,
+  emptyWorkspace,
   findWorkspace,
   listAcrossWorkspaces,
-  markQueuesDeleted,
   patchWorkspace,
   readWorkspaceId,
   showWorkspace,
@@ -84,7 +84,7 @@ export async function deleteWorkspaceCommand(workspace: string, { yes, json }: {
     if (!found) throw new Error(`There is no workspace ${workspace}.`);
     const question = `Delete the workspace ${JSON.stringify(found.name)} with its queues, jobs and keys? [y/N] `;
     if (!yes && !(await confirm(question, process.stdin, process.stderr))) throw new Error("Nothing was deleted.");
-    await unlessAbsent(deleteWorkspace(databases.api, registrar, workspaceId, markQueuesDeleted), `There is no workspace ${workspace}.`);
+    await unlessAbsent(deleteWorkspace(databases.api, registrar, workspaceId, emptyWorkspace), `There is no workspace ${workspace}.`);
     await tellNodes(databases, { kind: "closed", workspaceId });
     printRecord({ id: workspace, deleted: true }, json);
   });

@@ -14,6 +14,8 @@ export const LIMITS = {
   callbackUrlLength: 2_048,
   secretBytes: 64 * 1024,
   secretNameLength: 128,
+  /** Different ones that one callback may name. */
+  callbackSecrets: 100,
   /** What secrets may add to one callback: its address, headers and body together. */
   templateGrowthBytes: 128 * 1024,
 } as const;

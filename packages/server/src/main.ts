@@ -3,7 +3,10 @@ import { CallbackCarrier, Endpoints } from "#callbacks";
 import {
   Broadcaster,
   ComeDue,
+  circuitOf,
+  countNodes,
   Dispatcher,
+  forgetCircuit,
   giveBackAll,
   type LaneKey,
   type Message,
@@ -12,12 +15,13 @@ import {
   Settler,
   WAKE_CHANNEL,
 } from "#dispatch";
-import { type Api, createApi } from "#http";
+import { closeAtOnce, closeGently, createApi, listen } from "#http";
 import { Enqueuer, metricsOf } from "#jobs";
 import {
   type Config,
   createMetrics,
   DatabaseClock,
+  type Db,
   Events,
   Listener,
   Loop,
@@ -25,12 +29,14 @@ import {
   migrate,
   type Random,
   systemRandom,
+  takeLock,
   tolerate,
   type WorkspaceId,
 } from "#kernel";
 import { createAddressGuard, Sender } from "#outbound";
 import { markQueuesDeleted } from "#queues";
 import { keepPartitions } from "#retention";
+import { fitKeyring, Keyring, removeSecrets, SecretAccess, settleKeyFile, VAULT_LOCK } from "#secrets";
 import { RequestRate } from "#usage";
 import { createFirstWorkspace, createRegistrar, KeyUses, PrincipalFinder } from "#workspaces";
 import { mountInternal, mountPublic } from "./app.ts";
@@ -38,7 +44,7 @@ import { backgroundLoops } from "./background.ts";
 import { openDatabases } from "./databases.ts";
 
 export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
-export { Broadcaster, type Message } from "#dispatch";
+export { Broadcaster, countNodesWithout, type Message } from "#dispatch";
 export {
   type Config,
   ConfigError,
@@ -55,7 +61,7 @@ export {
   unknownSettings,
   type WorkspaceId,
 } from "#kernel";
-export { markQueuesDeleted } from "#queues";
+export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#secrets";
 export {
   createKey,
   createRegistrar,
@@ -78,6 +84,12 @@ export { type OpenDatabases, openDatabases } from "./databases.ts";
 export const VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
   .version;
 
+/** Deletes, with a workspace, its queues and all that opens its secrets; what else it had is swept after it. */
+export async function emptyWorkspace(tx: Db, workspaceId: WorkspaceId): Promise<void> {
+  await markQueuesDeleted(tx, workspaceId);
+  await removeSecrets(tx, workspaceId);
+}
+
 /** A running node. */
 export interface Node {
   readonly url: string;
@@ -92,9 +104,6 @@ export interface Node {
 
 /** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
 const GIVE_UP_SECONDS = 5;
-const IDLE_LOOK_MS = 50;
-const UNFINISHED_MS = 1_000;
-const CUT_EVERY_MS = 20;
 
 /** What a test gives in place of the machine's own. */
 export interface NodeParts {
@@ -130,6 +139,16 @@ export async function startNode(
       () => keepPartitions(engine, emit),
       (error) => emit("partitions_failed", { error }),
     );
+    const leaveVault = await takeLock(databases.connection, VAULT_LOCK);
+    opened.push(leaveVault);
+    const keyring = await Keyring.open(config);
+    await fitKeyring(engine, keyring, random, countNodes);
+    const settleKeys = () =>
+      tolerate(
+        () => settleKeyFile(engine, keyring),
+        (error) => emit("key_file_unsettled", { error }),
+      );
+    await settleKeys();
 
     const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
     const sender = new Sender(guard);
@@ -149,10 +168,12 @@ export async function startNode(
       random,
       emit,
       leaseSeconds: config.nodeLeaseSeconds,
+      masterKeyIds: () => keyring.ids,
       onLost: () => dispatcher.abortAll(),
       onHeld: () => look(),
     });
     const endpoints = new Endpoints(engine, guard);
+    const secrets = new SecretAccess({ db: engine, keyring, audit: registrar.audit, emit });
     const dispatcher: Dispatcher = new Dispatcher({
       db: engine,
       clock,
@@ -160,7 +181,7 @@ export async function startNode(
       emit,
       lease,
       settler,
-      carrier: new CallbackCarrier({ sender, endpoints, clock, version: VERSION }),
+      carrier: new CallbackCarrier({ sender, endpoints, secrets, clock, version: VERSION }),
       capacity: config.callbacksInFlight,
       onWaiting: tellLanes,
       onDueAt: (ms) => comeDue.expect(ms),
@@ -179,6 +200,15 @@ export async function startNode(
       for (const loop of loops) loop.wake();
       comeDue.wake();
     };
+    const learnKeys = () =>
+      tolerate(
+        async () => {
+          await keyring.reload();
+          lease.refresh();
+          await settleKeys();
+        },
+        (error) => emit("keyring_unreadable", { error }),
+      );
     const listener = new Listener({
       connection: databases.connection,
       channel: WAKE_CHANNEL,
@@ -192,6 +222,7 @@ export async function startNode(
           else if (message.kind === "workspace") principals.forget(message.workspaceId);
           else if (message.kind === "closed") onClosed(message.workspaceId);
           else if (message.kind === "node") lease.refresh();
+          else if (message.kind === "vault") void learnKeys();
           else look();
         }
       },
@@ -215,11 +246,15 @@ export async function startNode(
       tenants,
       registrar,
       audit: registrar.audit,
+      vault: { keyring, random, ids: registrar.ids, audit: registrar.audit },
+      guard,
       clock,
       random,
       enqueuer,
       isReady: () => serving,
       metricsOf,
+      circuitOf,
+      forgetCircuit,
       lookAtRate: async ({ workspaceId, requestsPerMinute }) =>
         requestsPerMinute === null ? null : rateLimiter.peek(workspaceId, requestsPerMinute),
       onChanged: ({ workspace_id, id }) => onWaiting([{ workspaceId: workspace_id, laneId: id }]),
@@ -239,7 +274,7 @@ export async function startNode(
       database: apiDatabase,
       registrar,
       onWorkspaceChanged,
-      onDeleteWorkspace: markQueuesDeleted,
+      onDeleteWorkspace: emptyWorkspace,
       onWorkspaceDeleted: (workspaceId) => {
         onClosed(workspaceId);
         tellPeers({ kind: "closed", workspaceId });
@@ -255,6 +290,7 @@ export async function startNode(
     const first = await createFirstWorkspace(apiDatabase, registrar, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
     if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused");
     await lease.start();
+    await leaveVault();
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();
     comeDue.start();
@@ -299,35 +335,6 @@ export async function startNode(
     await closeAll();
     throw error;
   }
-}
-
-/** Closes a listener. Connections that are still open, one that never said a word say, are cut. */
-async function closeAtOnce(api: Api): Promise<void> {
-  const cutting = setInterval(() => api.server.closeAllConnections(), CUT_EVERY_MS);
-  await api.close().finally(() => clearInterval(cutting));
-}
-
-async function listen(api: Api, host: string, port: number): Promise<string> {
-  await api.listen({ host, port, listenTextResolver: () => "" });
-  const address = api.server.address();
-  const bound = typeof address === "object" && address ? address.port : port;
-  // An address that stands for all of the machine's is reached at the loopback one.
-  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
-}
-
-/**
- * Ends connections as they become idle, and after a moment those whose request does not come to its end: a client must not hold
- * a stopping node. What has come whole is answered.
- */
-async function closeGently(api: Api): Promise<void> {
-  const startedMs = performance.now();
-  const timer = setInterval(() => {
-    const late = performance.now() - startedMs > UNFINISHED_MS;
-    if (late && api.underWay.size === 0) api.server.closeAllConnections();
-    else api.server.closeIdleConnections();
-  }, IDLE_LOOK_MS);
-  await api.close().finally(() => clearInterval(timer));
 }
 
 const after = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

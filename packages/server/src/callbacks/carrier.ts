@@ -1,14 +1,18 @@
 import { CALLBACK_HEADERS, LIMITS } from "@tidemill/contract";
 import type { Answer, Attempt, Carrier, Claim } from "#dispatch";
 import { showJobId } from "#jobs";
-import { type Clock, tolerate } from "#kernel";
+import { type Clock, ProblemError } from "#kernel";
 import { type Abort, BlockedAddressError, type Response, type Sender, sign } from "#outbound";
+import { mayHoldTemplates, Redactor, type SecretAccess, SecretError } from "#secrets";
 import { CallbackTimeoutError, classify } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
+import { draftLetter, type Letter } from "./letter.ts";
+import { LetterError } from "./letter-error.ts";
 
 export interface CarrierOptions {
   readonly sender: Pick<Sender, "send">;
   readonly endpoints: Endpoints;
+  readonly secrets: Pick<SecretAccess, "resolve">;
   readonly clock: Clock;
   readonly version: string;
 }
@@ -44,8 +48,9 @@ class Callback implements Attempt {
   readonly #claim: Claim;
   readonly #options: CarrierOptions;
   readonly #onEnd: () => void;
-  #resolve: (answer: Answer) => void = () => {};
+  readonly #settled = Promise.withResolvers<Answer>();
   #abort: Abort | undefined;
+  #redactor: Redactor | null = null;
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
@@ -53,15 +58,13 @@ class Callback implements Attempt {
     this.#claim = claim;
     this.#options = options;
     this.#onEnd = onEnd;
-    this.answer = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
+    this.answer = this.#settled.promise;
   }
 
   begin(): void {
     const endpoint = this.#options.endpoints.of(this.#claim);
-    if (endpoint instanceof Promise) void this.#sendWhenKnown(endpoint);
-    else this.#send(endpoint);
+    if (endpoint instanceof Promise) void this.#orEnd(async () => this.#make(await endpoint));
+    else void this.#make(endpoint);
   }
 
   abort(): void {
@@ -73,36 +76,52 @@ class Callback implements Attempt {
     if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
   }
 
-  async #sendWhenKnown(loading: Promise<Endpoint | null>): Promise<void> {
-    await tolerate(
-      async () => {
-        const endpoint = await loading;
-        if (endpoint) this.#send(endpoint);
-        else this.#end({ kind: "withdrawn" });
-      },
-      // The address cannot be read now: the job waits again, and no attempt is used.
-      () => this.#end({ kind: "withdrawn" }),
-    );
+  /** Nothing is awaited where nothing is to be read: most callbacks leave in the turn that their claim came in. */
+  #make(endpoint: Endpoint | null): Promise<void> | undefined {
+    const { payload } = this.#claim;
+    if (!endpoint) this.#end({ kind: "withdrawn" });
+    else if (endpoint.blocked !== null) this.#answer({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked) });
+    else if (endpoint.plain && !mayHoldTemplates(payload)) this.#send(endpoint, { ...endpoint.plain, payload });
+    else return this.#orEnd(async () => this.#send(endpoint, await this.#letter(endpoint)));
+    return undefined;
   }
 
-  #send(endpoint: Endpoint): void {
+  async #orEnd(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof SecretError) this.#end({ kind: "unsendable", code: error.code, message: error.message });
+      else if (error instanceof LetterError) this.#end({ kind: "unsendable", code: "TEMPLATE_INVALID", message: error.message });
+      // What it takes cannot be read now: the job waits again, and no attempt is used.
+      else if (error instanceof ProblemError) this.#end({ kind: "withdrawn" });
+      else this.#fail(error);
+    }
+  }
+
+  /** With its secrets in place, of which the answer is then kept clean. */
+  async #letter(endpoint: Endpoint): Promise<Letter> {
+    const { payload, workspaceId, id, attempt } = this.#claim;
+    const { queue, host } = endpoint;
+    const draft = draftLetter(endpoint, payload);
+    const values = await this.#options.secrets.resolve({ workspaceId, queue, host, jobId: showJobId(id), attempt, names: draft.secrets });
+    this.#redactor = new Redactor(values);
+    return draft.fill(values);
+  }
+
+  #send(endpoint: Endpoint, { path, headers, payload }: Letter): void {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
-    if (endpoint.blocked !== null) {
-      this.#answer({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked) });
-      return;
-    }
     const id = showJobId(this.#claim.id);
-    const body = Buffer.from(bodyOf(this.#claim, id, endpoint.queue));
+    const body = Buffer.from(bodyOf(this.#claim, id, endpoint.queue, payload));
     // Signed when it leaves, not when the job was claimed: the receiver's tolerance starts now.
     const timestamp = Math.floor(clock.nowMs() / 1000);
     this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
     this.#abort = sender.send(
       {
         origin: endpoint.origin,
-        path: endpoint.path,
+        path,
         headers: {
-          ...endpoint.headers,
+          ...headers,
           "Content-Type": "application/json",
           "User-Agent": `Tidemill/${version}`,
           [CALLBACK_HEADERS.jobId]: id,
@@ -118,18 +137,27 @@ class Callback implements Attempt {
   }
 
   #answer(response: Response): void {
-    if (!this.#ended) this.#end(classify(response, this.#options.clock.nowMs()));
+    if (!this.#ended) this.#end(classify(response, this.#options.clock.nowMs(), this.#redactor));
   }
 
   #end(answer: Answer): void {
-    if (this.#ended) return;
+    if (this.#leave()) this.#settled.resolve(answer);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#leave()) this.#settled.reject(error);
+  }
+
+  /** Whether it was under way still. */
+  #leave(): boolean {
+    if (this.#ended) return false;
     this.#ended = true;
     this.#onEnd();
-    this.#resolve(answer);
+    return true;
   }
 }
 
 /** The callback's body. The payload stands in it as it was sent. Source: contract §4. */
-const bodyOf = (claim: Claim, id: string, queue: string): string =>
+const bodyOf = (claim: Claim, id: string, queue: string, payload: string): string =>
   `{"id":"${id}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
-  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":null,"payload":${claim.payload}}`;
+  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":null,"payload":${payload}}`;

@@ -2,28 +2,42 @@ import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { Answer } from "#dispatch";
 import { parseHttpDate } from "#kernel";
 import type { Response } from "#outbound";
+import type { Redactor } from "#secrets";
 
 /** Statuses whose `Retry-After` is heeded. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
 const GONE = 410;
 const EXCERPT_CHARACTERS = 200;
+/** What a terminal that prints an error would obey. */
+const CONTROLS = /(?![\t\n\r])\p{Cc}/gu;
+
+type Headers = Extract<Response, { kind: "answered" }>["headers"];
 
 /** An attempt that was ended because it took longer than its queue allows. */
 export class CallbackTimeoutError extends Error {
   readonly code = "CALLBACK_TIMEOUT";
 }
 
-/** What a handler's response means for the attempt. Source: contract §4, Callback. */
-export function classify(response: Response, nowMs: number): Answer {
-  if (response.kind === "failed") return unreachable(response.error);
+/**
+ * What a handler's response means for the attempt. Source: contract §4, Callback.
+ *
+ * @param redactor takes the attempt's secrets out of what is kept; null when it had none
+ */
+export function classify(response: Response, nowMs: number, redactor: Redactor | null): Answer {
+  if (response.kind === "failed") return unreachable(response.error, redactor);
   const { status, headers, body } = response;
-  if (status >= 200 && status < 300) return { kind: "accepted", status, result: resultOf(headers, body) };
+  if (status >= 200 && status < 300) {
+    const result = resultOf(headers, body);
+    return { kind: "accepted", status, result: result !== null && redactor ? redactor.json(result) : result };
+  }
   const redirect = status >= 300 && status < 400;
   return {
     kind: "refused",
     status,
     code: redirect ? "REDIRECT" : "HTTP_STATUS",
-    message: redirect ? `The handler answered ${status}; redirects are not followed.` : `The handler answered ${status}${excerptOf(body)}`,
+    message: redirect
+      ? `The handler answered ${status}; redirects are not followed.`
+      : `The handler answered ${status}${excerptOf(headers, body, redactor)}`,
     retryAfterSeconds: RETRY_AFTER.has(status) ? retryAfter(single(headers["retry-after"]), nowMs) : null,
     forGood: status === GONE || single(headers[NO_RETRY_HEADER.toLowerCase()])?.trim().toLowerCase() === "true",
   };
@@ -32,7 +46,7 @@ export function classify(response: Response, nowMs: number): Answer {
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
 
 /** A JSON body of at most 64 KiB, as it came; one that says it is something else is none. */
-function resultOf(headers: Record<string, unknown>, body: Buffer | null): string | null {
+function resultOf(headers: Headers, body: Buffer | null): string | null {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
   if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
   try {
@@ -49,13 +63,16 @@ function isShallow(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }
 
-function excerptOf(body: Buffer | null): string {
-  const text = (body ?? Buffer.alloc(0))
-    .subarray(0, EXCERPT_CHARACTERS * 4)
-    .toString("utf8")
-    .trim();
-  if (text === "") return ".";
-  return `: ${text.length > EXCERPT_CHARACTERS ? `${text.slice(0, EXCERPT_CHARACTERS).toWellFormed()}…` : text}`;
+/** Compressed, say: nothing is unpacked here. */
+const isEncoded = (headers: Headers): boolean => !/^(identity)?$/i.test(single(headers["content-encoding"]) ?? "");
+
+/** Secrets are taken out before the cut: it might leave half of one. */
+function excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): string {
+  const bytes = body && !isEncoded(headers) ? body : Buffer.alloc(0);
+  const text = redactor ? redactor.text(bytes.toString("utf8")) : bytes.subarray(0, EXCERPT_CHARACTERS * 4).toString("utf8");
+  const excerpt = text.trim().replace(CONTROLS, "\ufffd");
+  if (excerpt === "") return ".";
+  return `: ${excerpt.length > EXCERPT_CHARACTERS ? `${excerpt.slice(0, EXCERPT_CHARACTERS).toWellFormed()}…` : excerpt}`;
 }
 
 /** `Retry-After` in seconds from now: a number of seconds, or an HTTP date. */
@@ -77,9 +94,10 @@ const CODES: Record<string, Extract<Answer, { kind: "unreachable" }>["code"]> = 
   BLOCKED_ADDRESS: "BLOCKED_ADDRESS",
 };
 
-function unreachable(error: unknown): Answer {
+function unreachable(error: unknown, redactor: Redactor | null): Answer {
   const { code, message } = error as { code?: string; message?: string };
   // A host with several addresses fails with one error for each; the first has the reason.
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;
-  return { kind: "unreachable", code: CODES[code ?? ""] ?? "CONNECTION", message: first?.message ?? message ?? "The connection failed." };
+  const reason = first?.message ?? message ?? "The connection failed.";
+  return { kind: "unreachable", code: CODES[code ?? ""] ?? "CONNECTION", message: redactor?.text(reason) ?? reason };
 }

@@ -1,8 +1,11 @@
 import type { KeyObject } from "node:crypto";
+import { parseTemplates, type TemplatePart } from "@tidemill/contract";
 import type { Claim } from "#dispatch";
 import type { Db } from "#kernel";
-import { type AddressGuard, literalAddress, signingKey } from "#outbound";
-import { findLane, type LaneId, type Queue } from "#queues";
+import { type AddressGuard, signingKey } from "#outbound";
+import { findLane, type LaneId, type Queue, readCallbackUrl } from "#queues";
+import { secretsIn } from "#secrets";
+import { inPlace } from "./letter-error.ts";
 
 /** Where and how a queue's callbacks are sent. */
 export interface Endpoint {
@@ -10,11 +13,14 @@ export interface Endpoint {
   readonly queue: string;
   readonly host: string;
   readonly origin: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Path and query. */
+  readonly path: readonly TemplatePart[];
+  readonly headers: Readonly<Record<string, readonly TemplatePart[]>>;
+  /** Path and headers as they stand, when no secret stands in them. */
+  readonly plain: { readonly path: string; readonly headers: Readonly<Record<string, string>> } | null;
   readonly timeoutMs: number;
   readonly key: KeyObject;
-  /** The address's own literal, when it is one that callbacks may not go to. */
+  /** The host, when it is one that callbacks may not go to. */
   readonly blocked: string | null;
 }
 
@@ -35,7 +41,11 @@ export class Endpoints {
     this.#guard = guard;
   }
 
-  /** The endpoint if it is at hand, else a promise of it; null when the queue has no callback address any more. */
+  /**
+   * The endpoint if it is at hand, else a promise of it; null when the queue has no callback address any more.
+   *
+   * @throws {LetterError} for templates that were stored before they were checked
+   */
   of(claim: Claim): Endpoint | Promise<Endpoint | null> {
     const known = this.#known.get(claim.laneId);
     if (known && known.revision >= claim.revision) return known;
@@ -57,18 +67,24 @@ export class Endpoints {
   }
 
   #endpointOf(queue: Queue, callbackUrl: string, secret: string): Endpoint {
-    const url = new URL(callbackUrl);
-    const literal = literalAddress(url.hostname);
+    const { origin, hostname, path } = inPlace("callback_url", () => readCallbackUrl(callbackUrl));
+    const values = JSON.parse(queue.callback_headers) as Record<string, string>;
+    const headers = mapValues(values, (value, name) => inPlace(`header ${name}`, () => parseTemplates(value)));
+    const isPlain = secretsIn([path, ...Object.values(headers)]).length === 0;
     return {
       revision: queue.revision,
       queue: queue.name,
-      host: url.hostname,
-      origin: url.origin,
-      path: url.pathname + url.search,
-      headers: JSON.parse(queue.callback_headers) as Record<string, string>,
+      host: hostname,
+      origin,
+      path,
+      headers,
+      plain: isPlain ? { path: path.join(""), headers: values } : null,
       timeoutMs: queue.callback_timeout * 1000,
       key: signingKey(secret),
-      blocked: literal !== null && !this.#guard.allows(literal) ? literal : null,
+      blocked: this.#guard.refusesHost(hostname) ? hostname : null,
     };
   }
 }
+
+export const mapValues = <From, To>(record: Readonly<Record<string, From>>, map: (value: From, name: string) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

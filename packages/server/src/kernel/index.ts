@@ -3,6 +3,7 @@ export * from "./batcher.ts";
 export * from "./clock.ts";
 export * from "./config.ts";
 export * from "./database/listen.ts";
+export * from "./database/lock.ts";
 export * from "./database/migrate.ts";
 export {
   type Connection,
@@ -16,6 +17,7 @@ export {
 export * from "./database/sql.ts";
 export * from "./database/tenants.ts";
 export * from "./events.ts";
+export * from "./files.ts";
 export * from "./ids.ts";
 export * from "./log.ts";
 export * from "./loop.ts";
@@ -23,4 +25,5 @@ export * from "./metrics.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
 export * from "./shared-reads.ts";
+export * from "./system-error.ts";
 export * from "./tolerate.ts";

@@ -34,7 +34,7 @@ async function withBody(service: Service): Promise<(Operation & { bad: (body?: s
     ...operation,
     bad: (body, more = {}) => ({
       method: operation.method,
-      path: pathOf(operation, { name }),
+      path: pathOf(operation, { name: operation.path.startsWith("/v1/secrets/") ? "FINE" : name }),
       ...(body !== undefined && { body }),
       ...more,
     }),

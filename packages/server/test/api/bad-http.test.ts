@@ -3,7 +3,7 @@ import { Events, readConfig, startNode } from "@tidemill/server";
 import { expect } from "vitest";
 import { exchange, speak } from "../harness/exchange.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
-import { type Service, startTestNode, test, until } from "../harness/service.ts";
+import { MASTER_KEY, type Service, startTestNode, test, until } from "../harness/service.ts";
 
 const head = (service: Service): string => `Host: localhost\r\nAuthorization: Bearer ${service.key}\r\n`;
 const post = (service: Service): string => `POST /v1/queues HTTP/1.1\r\n${head(service)}Content-Type: application/json\r\n`;
@@ -64,7 +64,13 @@ test("a body that ends before its length is refused and nothing of it is stored"
 });
 
 test("a body that breaks off is not told to the log as a fault of ours", async ({ database, clock, service }) => {
-  const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0", TIDEMILL_LOG_LEVEL: "silent" });
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    TIDEMILL_PORT: "0",
+    TIDEMILL_INTERNAL_PORT: "0",
+    TIDEMILL_LOG_LEVEL: "silent",
+    TIDEMILL_MASTER_KEY: MASTER_KEY,
+  });
   const events = new Events();
   const told: string[] = [];
   events.subscribe((event) => told.push(event));

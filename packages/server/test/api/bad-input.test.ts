@@ -66,6 +66,23 @@ const job = {
   "backoff.type": [...NO_TEXT, '"linear"'],
   "backoff.delay": [...NO_INTEGER, "-1", "86400001"],
 };
+const NO_VALUE = [...NO_TEXT, ...UNSTORABLE, '""'];
+const NO_LIST = ["7", '"x"', "true", "{}", '"[]"'];
+const restrictions = {
+  allowed_queues: [...NO_LIST, "[7]", '[""]', '["-a"]', '["a","a"]', `[${text(129)}]`, "[null]"],
+  allowed_hosts: [
+    ...NO_LIST,
+    "[7]",
+    '[""]',
+    '["*"]',
+    '["a:1"]',
+    '["http://a"]',
+    '["a","a"]',
+    String.raw`["a\u0000"]`,
+    `[${text(254)}]`,
+    "[null]",
+  ],
+};
 const filter = { tag: [...NO_TEXT, ...UNSTORABLE, text(129)] };
 const deadLetters = { ...filter, queue: [...NO_TEXT, ...UNSTORABLE], error: [...NO_TEXT, '"NOPE"', '"timeout"', '""'] };
 
@@ -94,6 +111,15 @@ const ROWS: Record<string, Row> = {
     fields: { ...job, payload: [] },
     around: { before: '{"jobs":[{"payload":1},', after: "]}", path: "jobs[1]." },
   },
+  createSecret: {
+    good: { name: '"FINE"', value: '"fine"' },
+    fields: {
+      ...restrictions,
+      name: [...NO_TEXT, ...UNSTORABLE, '""', '"a"', '"Ab"', '"1A"', '"_A"', '"A-B"', '"É"', String.raw`"A\n"`, text(129)],
+      value: NO_VALUE,
+    },
+  },
+  patchSecret: { good: {}, fields: { ...restrictions, value: NO_VALUE } },
   createKey: {
     good: { name: '"fine"' },
     fields: {
@@ -118,7 +144,7 @@ async function setUp(
   bad: (body: string | Buffer, more?: Partial<Bad>) => Bad;
 }> {
   const operation = (await operationsOf(service)).find((one) => one.id === id) as Operation;
-  const path = pathOf(operation, { name: await service.queue() });
+  const path = pathOf(operation, { name: operation.path.startsWith("/v1/secrets/") ? "FINE" : await service.queue() });
   const row = ROWS[id] as Row;
   const { before, after } = row.around ?? { before: "", after: "" };
   const body = (members: string) => `${before}{${members}}${after}`;

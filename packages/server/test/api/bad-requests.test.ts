@@ -58,7 +58,8 @@ async function asked(service: Service): Promise<{ operations: Operation[]; bad: 
   return {
     operations: await operationsOf(service),
     bad: (operation, { query = "", values = {}, ...more } = {}) => {
-      const path = pathOf(operation, { name, ...values }) + query;
+      const ofSecrets = operation.path.startsWith("/v1/secrets/");
+      const path = pathOf(operation, { name: ofSecrets ? "FINE" : name, ...values }) + query;
       return { method: operation.method, path, ...(operation.requestBody && { body: "{}" }), ...more };
     },
   };
@@ -106,6 +107,8 @@ test("a cursor of another list is refused", async ({ service }) => {
     { method: "GET", path: `/v1/queues?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/queues/${queue}/jobs?cursor=${ofQueues}`, names: "cursor" },
     { method: "GET", path: `/v1/dlq?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/secrets?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/secrets?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/keys?cursor=${ofQueues}`, names: "cursor" },
     { method: "GET", path: `/v1/keys?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/audit-events?cursor=${ofQueues}`, names: "cursor" },
@@ -139,7 +142,7 @@ test("an unknown query parameter of a list is refused, with the one that was pro
 test("an operation that takes no body refuses one that says something", async ({ service }) => {
   const { operations, bad } = await asked(service);
   const bodyless = operations.filter(({ method, requestBody }) => !requestBody && method !== "GET");
-  expect(bodyless.map(({ id }) => id).sort()).toEqual(["deleteJob", "deleteQueue", "retryJob", "revokeKey"]);
+  expect(bodyless.map(({ id }) => id).sort()).toEqual(["deleteJob", "deleteQueue", "deleteSecret", "retryJob", "revokeKey"]);
   const requests = bodyless.flatMap((operation) => [
     bad(operation, { body: '{"delay":5}', names: "delay", says: "is not a known field" }),
     ...["[]", "7", "null", "{", '{"__proto__":{}}'].map((body) => bad(operation, { body })),

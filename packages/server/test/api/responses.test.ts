@@ -65,6 +65,14 @@ const queue =
   async (service, operation) =>
     plain({ values: { name: await service.queue() }, ...spoilt })(service, operation);
 
+/** As `plain`, of a secret that there is. */
+const secret =
+  (spoilt: Spoilt = {}): Ask =>
+  async (service, operation) => {
+    await service.api("POST", "/v1/secrets", { name: "KEPT", value: "a secret that there is" });
+    return plain({ values: { name: "KEPT" }, ...spoilt })(service, operation);
+  };
+
 const STATES = ["completed", "failed", "active", "delayed", "cancelled", "waiting"] as const;
 type State = (typeof STATES)[number];
 
@@ -110,6 +118,10 @@ const SUCCESSES: Record<string, Ask[]> = {
   "deleteJob 204": [job("completed"), job("failed"), job("cancelled")],
   "retryJob 200": [job("failed"), job("cancelled")],
   "retryAll 200": [queue(), job("failed", {}), job("failed", { tag: "t", failed_before: "2030-01-01T00:00:00Z" })],
+  "listSecrets 200": [plain(), secret(), secret({ query: "?limit=1" })],
+  "createSecret 201": [plain(), plain({ body: { name: "LIMITED", value: "x", allowed_queues: ["q"], allowed_hosts: null } })],
+  "patchSecret 200": [secret(), secret({ body: { allowed_queues: [], allowed_hosts: ["example.com"] } })],
+  "deleteSecret 204": [secret()],
   "listKeys 200": [plain(), plain({ query: "?limit=1" }), plain({ query: "?cursor=key_7zzzzzzzzzzzzzzzzzzzzzzzzz" })],
   "createKey 201": [plain(), plain({ body: { name: "plain" } }), plain({ body: { name: "reader", role: "read", expires_at: null } })],
   "revokeKey 204": [
@@ -137,6 +149,8 @@ const onFree: Ask = async (service, operation) => {
   );
 };
 
+const absentName = (path: string): string => (path.startsWith("/v1/secrets/") ? "ABSENT" : "absent");
+
 /** How each error is come by, of every operation that documents it. */
 const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   400: ({ id, path, parameters, requestBody }) => [
@@ -159,13 +173,19 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(["createQueue", "patchQueue"].includes(id) ? [onFree] : []),
   ],
   404: ({ path }) => [
-    ...(path.includes("{name}") ? [plain({ values: { name: "absent" } })] : []),
+    ...(path.includes("{name}") ? [plain({ values: { name: absentName(path) } })] : []),
     ...(path.includes("{id}") ? [path.includes("{name}") ? queue() : plain()] : []),
     ...(path.includes("{") ? [] : [plain({ body: { queue: "absent" } })]),
   ],
   409: ({ id }) => {
     const taken: Ask = async (service, operation) => plain({ body: { name: await service.queue() } })(service, operation);
-    return { createQueue: [taken], retryJob: [job("completed"), job("waiting"), job("delayed"), job("active")] }[id] ?? [];
+    return (
+      {
+        createQueue: [taken],
+        createSecret: [secret({ body: { name: "KEPT", value: "x" } })],
+        retryJob: [job("completed"), job("waiting"), job("delayed"), job("active")],
+      }[id] ?? []
+    );
   },
   413: () => [
     (service, operation) => {

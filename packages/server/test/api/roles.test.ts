@@ -23,6 +23,10 @@ const LEAST: Record<string, Role> = {
   "GET /v1/dlq": "read",
   "POST /v1/dlq/retry": "write",
   "POST /v1/dlq/purge": "write",
+  "GET /v1/secrets": "read",
+  "POST /v1/secrets": "admin",
+  "PATCH /v1/secrets/{name}": "admin",
+  "DELETE /v1/secrets/{name}": "admin",
   "GET /v1/keys": "admin",
   "POST /v1/keys": "admin",
   "DELETE /v1/keys/{id}": "admin",
@@ -64,6 +68,7 @@ test("every route lets keys of its least role and of those above it pass, and re
 test("a request that a role refuses changes nothing, though there is what it names", async ({ service, database }) => {
   const name = await service.queue();
   const { id } = await service.enqueue({ queue: name, delay: 60 });
+  await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value: "guarded" });
   const { id: keyId } = (await service.ok("GET", "/v1/keys")).data[0];
   const keys = { write: await makeKey(service, { role: "write" }), read: await makeKey(service, { role: "read" }) };
   const before = await everythingStored(database);
@@ -71,7 +76,8 @@ test("a request that a role refuses changes nothing, though there is what it nam
     const needs = LEAST[`${operation.method} ${operation.path}`] as Role;
     for (const role of ["write", "read"] as const) {
       if (ROLES.indexOf(role) <= ROLES.indexOf(needs)) continue;
-      const path = pathOf(operation, { name, id: operation.path.startsWith("/v1/keys/") ? keyId : id });
+      const named = operation.path.startsWith("/v1/secrets/") ? "STRIPE_KEY" : name;
+      const path = pathOf(operation, { name: named, id: operation.path.startsWith("/v1/keys/") ? keyId : id });
       const example = operation.requestBody?.content["application/json"]?.example;
       const reply = await service.api(operation.method, path, example, { authorization: `Bearer ${keys[role]}` });
       expect([path, role, reply.status]).toEqual([path, role, 403]);

@@ -23,6 +23,7 @@ async function neighbour({ node, database, clock }: Service): Promise<Service> {
 async function furnish(service: Service, name: string): Promise<string[]> {
   const handler = await service.handler({ answers: ({ body }) => (body.payload === "fail" ? 500 : 200) });
   await service.ok("POST", "/v1/queues", { name, callback_url: handler.url, defaultJobOptions: { attempts: 1 } });
+  await service.ok("POST", "/v1/secrets", { name: name.toUpperCase(), value: `what ${name} has` });
   const { jobs } = await service.ok("POST", `/v1/queues/${name}/jobs/batch`, [
     { payload: "complete" },
     { payload: "fail" },
@@ -66,7 +67,9 @@ export function describeTenancy(test: typeof Test): void {
       for (const operation of (await operationsOf(service)).filter((one) => names(one).length > 0)) {
         expect([operation.id, names(operation).every((name) => name === "name" || name === "id")]).toEqual([operation.id, true]);
         const ofKeys = operation.path.startsWith("/v1/keys/");
-        const absent = comparable(await ask(service, operation, { name: "absent", id: ofKeys ? ABSENT_KEY : ABSENT_JOB }));
+        const ofSecrets = operation.path.startsWith("/v1/secrets/");
+        const absentName = ofSecrets ? "ABSENT" : "absent";
+        const absent = comparable(await ask(service, operation, { name: absentName, id: ofKeys ? ABSENT_KEY : ABSENT_JOB }));
         expect(absent).toMatchObject({
           status: 404,
           text: '{"error":{"code":"NOT_FOUND","message":"There is no such resource.","details":{}}}',
@@ -78,7 +81,7 @@ export function describeTenancy(test: typeof Test): void {
           { name: "mine", id: ABSENT_JOB },
         ];
         const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
-        const foreign = ofKeys ? keys : names(operation).includes("id") ? jobs : [{ name: "theirs", id: "" }];
+        const foreign = ofKeys ? keys : names(operation).includes("id") ? jobs : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           expect([operation.id, named, comparable(await ask(service, operation, named))]).toEqual([operation.id, named, absent]);
@@ -127,6 +130,8 @@ export function describeTenancy(test: typeof Test): void {
       const page = (await other.ok("GET", "/v1/queues?limit=1")).next_cursor;
       expect(page).toEqual(expect.any(String));
       expect([await service.ok("GET", "/v1/queues"), await service.ok("GET", "/v1/dlq")]).toEqual(before);
+      expect((await other.ok("GET", "/v1/secrets")).data).toHaveLength(2);
+      expect(await service.ok("GET", "/v1/secrets")).toEqual({ data: [], next_cursor: null });
       expect(await service.ok("GET", `/v1/queues?cursor=${page}`)).toEqual({ data: [], next_cursor: null });
       await service.ok("POST", "/v1/queues", { name: "mine" });
       expect(await service.ok("GET", "/v1/queues/mine/jobs")).toEqual({ data: [], next_cursor: null });
@@ -178,9 +183,18 @@ export function describeTenancy(test: typeof Test): void {
     await service.ok("DELETE", `/v1/keys/${key}`);
     const [revoked, never] = [await service.api("DELETE", `/v1/keys/${key}`), await service.api("DELETE", `/v1/keys/${ABSENT_KEY}`)];
     expect(comparable(revoked)).toEqual(comparable(never));
+    await service.ok("POST", "/v1/secrets", { name: "ONCE", value: "x" });
+    await service.ok("DELETE", "/v1/secrets/ONCE");
+    for (const [method, body] of [
+      ["PATCH", { value: "y" }],
+      ["DELETE", undefined],
+    ] as const) {
+      const [gone, absent] = [await service.api(method, "/v1/secrets/ONCE", body), await service.api(method, "/v1/secrets/ABSENT", body)];
+      expect([method, gone.status, comparable(gone)]).toEqual([method, 404, comparable(absent)]);
+    }
     const ids = await furnish(service, "gone");
     await service.ok("DELETE", `/v1/queues/gone/jobs/${ids[0]}`);
-    const operations = (await operationsOf(service)).filter((one) => names(one).includes("name"));
+    const operations = (await operationsOf(service)).filter((one) => one.path.startsWith("/v1/queues/{name}"));
     const removed = operations.filter((one) => names(one).includes("id"));
     for (const operation of removed) {
       const replies = [

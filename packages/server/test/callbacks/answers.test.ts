@@ -112,6 +112,20 @@ describe("a refusal is a failed attempt and retried", () => {
     expect(record.last_error.message.isWellFormed()).toBe(true);
   });
 
+  test("without what a terminal would obey", async ({ service }) => {
+    const { record } = await recordAfter(service, { status: 500, body: "\u001b[2Jgone\u0000 \u009b1m\ttab\nline" }, "delayed");
+    expect(record.last_error.message).toBe("The handler answered 500: \ufffd[2Jgone\ufffd \ufffd1m\ttab\nline");
+  });
+
+  test("without a body that is compressed", async ({ service }) => {
+    const { record } = await recordAfter(
+      service,
+      { status: 500, headers: { "content-encoding": "gzip" }, body: "\u001f\u008b" },
+      "delayed",
+    );
+    expect(record.last_error.message).toBe("The handler answered 500.");
+  });
+
   test("and last_error is the latest one, also once a later attempt succeeds", async ({ service }) => {
     const handler = await service.handler({ answers: [500, 404, 200] });
     const job = await service.enqueue({ queue: handler.queue });

@@ -1,9 +1,12 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { CallbackCarrier, type Endpoint, type Endpoints } from "#callbacks";
 import type { Claim } from "#dispatch";
-import type { JobId, WorkspaceId } from "#kernel";
+import { type JobId, unavailable, type WorkspaceId } from "#kernel";
 import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
 import type { LaneId } from "#queues";
+import { SecretError, type SecretUse, type SecretValues } from "#secrets";
+import { until } from "../harness/service.ts";
 
 const claim: Claim = {
   workspaceId: "01900000-0000-7000-8000-000000000001" as WorkspaceId,
@@ -17,6 +20,7 @@ const claim: Claim = {
   payload: '{"to":"ada"}',
   tag: null,
   revision: 1,
+  probe: null,
   createdAt: "2026-11-21T12:00:00.000Z",
   startedAt: "2026-11-21T12:00:00.000Z",
 };
@@ -26,15 +30,16 @@ const endpoint: Endpoint = {
   queue: "emails",
   host: "example.com",
   origin: "https://example.com",
-  path: "/hook",
+  path: ["/hook"],
   headers: {},
+  plain: { path: "/hook", headers: {} },
   timeoutMs: 1_000,
   key: signingKey("cbs_secret"),
   blocked: null,
 };
 
 /** A carrier whose clock, endpoints and wire are the test's own. */
-function stage(of: Endpoint | Promise<Endpoint | null>) {
+function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<SecretValues> = async () => new Map()) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
   const sent: { request: Request; done: (response: Response) => void }[] = [];
   const send = (request: Request, done: (response: Response) => void): Abort => {
@@ -44,6 +49,7 @@ function stage(of: Endpoint | Promise<Endpoint | null>) {
   const carrier = new CallbackCarrier({
     sender: { send },
     endpoints: { of: () => of } as unknown as Endpoints,
+    secrets: { resolve },
     version: "1.2.3",
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
   });
@@ -110,13 +116,82 @@ describe("a callback", () => {
   });
 
   test("is withdrawn when the address cannot be read", async () => {
-    const { carrier } = stage(Promise.reject(new Error("The database is away.")));
+    const { carrier } = stage(Promise.reject(unavailable()));
     expect(await carrier.start(claim).answer).toEqual({ kind: "withdrawn" });
   });
 
   test("does not leave for an address that may not be reached", async () => {
     const { carrier, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
     expect(await carrier.start(claim).answer).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
+    expect(sent).toEqual([]);
+  });
+});
+
+describe("a callback with secrets", () => {
+  const templated = { ...claim, payload: '{"to":"${{ secrets.TO }}"}' };
+
+  test("asks for those that it names, for its own queue and host", async () => {
+    const asked: SecretUse[] = [];
+    const bound = { ...endpoint, plain: null, path: ["/", { secret: "PATH" }], headers: { "x-to": [{ secret: "TO" }] } };
+    const { carrier, sent } = stage(bound, async (use) => {
+      asked.push(use);
+      return new Map([
+        ["PATH", "p"],
+        ["TO", "ada"],
+      ]);
+    });
+    await Promise.race([carrier.start(templated).answer, until(() => sent.length > 0)]);
+    expect(asked).toEqual([
+      {
+        workspaceId: claim.workspaceId,
+        queue: "emails",
+        host: "example.com",
+        jobId: expect.stringMatching(/^job_/),
+        attempt: 2,
+        names: ["PATH", "TO"],
+      },
+    ]);
+    expect(sent[0]?.request).toMatchObject({ path: "/p", headers: { "x-to": "ada" } });
+    expect(JSON.parse(String(sent[0]?.request.body)).payload).toEqual({ to: "ada" });
+  });
+
+  test("asks for none that would go to a blocked address", async () => {
+    const asked: SecretUse[] = [];
+    const { carrier } = stage({ ...endpoint, blocked: "10.0.0.1" }, async (use) => {
+      asked.push(use);
+      return new Map();
+    });
+    expect(await carrier.start(templated).answer).toMatchObject({ code: "BLOCKED_ADDRESS" });
+    expect(asked).toEqual([]);
+  });
+
+  test("is withdrawn while the database is away, and uses no attempt", async () => {
+    const { carrier } = stage(endpoint, () => Promise.reject(unavailable()));
+    expect(await carrier.start(templated).answer).toEqual({ kind: "withdrawn" });
+  });
+
+  test("tells why it does not get them", async () => {
+    const { carrier } = stage(endpoint, () => Promise.reject(new SecretError("SECRET_NOT_FOUND", "There is no secret TO.")));
+    expect(await carrier.start(templated).answer).toEqual({
+      kind: "unsendable",
+      code: "SECRET_NOT_FOUND",
+      message: "There is no secret TO.",
+    });
+  });
+
+  test("a fault of ours on the way is no answer", async () => {
+    const { carrier } = stage(endpoint, () => Promise.reject(new TypeError("oops")));
+    await expect(carrier.start(templated).answer).rejects.toThrow("oops");
+  });
+
+  test("that is aborted while it waits for them never leaves", async () => {
+    const waiting = Promise.withResolvers<SecretValues>();
+    const { carrier, sent } = stage(endpoint, () => waiting.promise);
+    const attempt = carrier.start(templated);
+    attempt.abort();
+    waiting.resolve(new Map([["TO", "ada"]]));
+    expect(await attempt.answer).toEqual({ kind: "withdrawn" });
+    await setImmediate();
     expect(sent).toEqual([]);
   });
 });

@@ -61,7 +61,7 @@ describe("the request of a callback", () => {
     ["a key given twice", '{"a":1,"a":2}'],
     ["text that is not ASCII", '{"to":"Zoë","text":"Grüße, 世界 🌊","rtl":"שלום"}'],
     ["escapes as they were written", '{"a":"\\u00e9\\n\\"\\\\\\u0000\\ud83c"}'],
-    ["control words of templates that are none", '{"a":"${{ b }}","c":"$1 $& \\\\1"}'],
+    ["control words of templates that are none", '{"a":"{{ b }} $ {{ c }}","c":"$1 $& \\\\1"}'],
     ["null", "null"],
     ["a number", "-0.0"],
     ["text", '"text"'],

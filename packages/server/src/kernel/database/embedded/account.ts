@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { EmbeddedPostgresError, unless } from "./error.ts";
+import { unless } from "../../system-error.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 
 /** An account of the system that PostgreSQL runs as. */
 export interface Account {

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { chmod, cp, lstat, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { syncPath } from "../../files.ts";
+import { doneUnless, isRefusal, systemCode, unless } from "../../system-error.ts";
 import { ensureDirectory, permits, whatBars } from "./directory.ts";
-import { doneUnless, EmbeddedPostgresError, isRefusal, systemCode, unless } from "./error.ts";
-import { syncPath } from "./files.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 import { openRootsRoom, type Place } from "./place.ts";
 
 export interface Binaries {

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { readdir, readFile, rename, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { syncPath } from "../../files.ts";
+import { doneUnless, unless } from "../../system-error.ts";
 import type { Binaries } from "./binaries.ts";
 import { ensureDirectory } from "./directory.ts";
-import { doneUnless, EmbeddedPostgresError, unless } from "./error.ts";
-import { syncPath } from "./files.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 import type { Place } from "./place.ts";
 import { runProgram } from "./run.ts";
 

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chmod, lstat, mkdir, open, realpath, rename, rmdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { doneUnless, isRefusal, systemCode, unless } from "../../system-error.ts";
 import type { Account } from "./account.ts";
-import { doneUnless, EmbeddedPostgresError, isRefusal, systemCode, unless } from "./error.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 
 export const isRoot = (): boolean => process.geteuid?.() === 0;
 

@@ -1,7 +1,8 @@
 import { readdir, readlink, rm, symlink } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { doneUnless, EmbeddedPostgresError, unless } from "./error.ts";
+import { doneUnless, unless } from "../../system-error.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 import { identifySelf, isAlive } from "./process.ts";
 
 const FREE = "free";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { unless } from "./error.ts";
-import { replaceFile } from "./files.ts";
+import { replaceFile } from "../../files.ts";
+import { unless } from "../../system-error.ts";
 import { identifySelf, isAlive, type ProcessIdentity } from "./process.ts";
 
 export type Role = "owner" | "guest";

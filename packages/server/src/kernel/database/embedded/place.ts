@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "../../files.ts";
+import { isRefusal, unless } from "../../system-error.ts";
 import { type Account, chooseUnprivileged, readAccounts } from "./account.ts";
 import { ensureDirectory, isRoot, isRootsAlone, whatBars } from "./directory.ts";
-import { EmbeddedPostgresError, isRefusal, unless } from "./error.ts";
-import { replaceFile } from "./files.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 import { SOCKET_NAME } from "./session.ts";
 
 /** Where the PostgreSQL of one data directory keeps what it needs. */

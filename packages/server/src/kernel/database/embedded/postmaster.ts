@@ -2,7 +2,8 @@ import { constants } from "node:fs";
 import { type FileHandle, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EmbeddedPostgresError, unless } from "./error.ts";
+import { unless } from "../../system-error.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 import { identify, isAlive, isPostmasterOf, type ProcessIdentity } from "./process.ts";
 import { answersAt, SOCKET_NAME } from "./session.ts";
 

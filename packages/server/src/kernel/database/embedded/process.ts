@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { promisify } from "node:util";
-import { EmbeddedPostgresError, systemCode } from "./error.ts";
+import { systemCode } from "../../system-error.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 
 const run = promisify(execFile);
 

@@ -1,8 +1,9 @@
 import { execFile, type SpawnOptions } from "node:child_process";
 import { promisify } from "node:util";
+import { systemCode } from "../../system-error.ts";
 import type { Account } from "./account.ts";
 import { mayNotBecome } from "./directory.ts";
-import { EmbeddedPostgresError, systemCode } from "./error.ts";
+import { EmbeddedPostgresError } from "./error.ts";
 
 const execute = promisify(execFile);
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { doneUnless } from "../../system-error.ts";
 import { findInstalled, provideBinaries } from "./binaries.ts";
 import { hasCluster, initialise } from "./cluster.ts";
 import { explainRefusal, openDataDir } from "./directory.ts";
 import { type Emit, ensureServer, stopServer } from "./ensure.ts";
-import { doneUnless } from "./error.ts";
 import type { Site } from "./launch.ts";
 import { withLock } from "./lock.ts";
 import { joined, left, newMember, type Role, readMembership, writeMembership } from "./members.ts";

@@ -1,0 +1,174 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect } from "vitest";
+import { Client } from "../../server/test/harness/client.ts";
+import { KEY, type NodeProcess } from "../../server/test/harness/process.ts";
+import { MASTER_KEY, until } from "../../server/test/harness/service.ts";
+import { type Stage, test } from "../../server/test/harness/stage.ts";
+import { VaultStage } from "../../server/test/harness/vault.ts";
+
+const ANOTHER_KEY = "f".repeat(64);
+const ID = expect.stringMatching(/^[0-9a-f]{16}$/);
+
+/** What a command that must succeed prints as JSON. */
+async function json(stage: Stage, args: string[], settings: Record<string, string>) {
+  const { code, stdout, stderr } = await stage.run([...args, "--json"], settings);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+/** A handler's queue whose callbacks carry the secret TOKEN, and how many of its jobs were delivered with which. */
+async function templated(stage: Stage, node: NodeProcess) {
+  const client = new Client(node.url, KEY);
+  const handler = await stage.handler();
+  await client.ok("POST", "/v1/secrets", { name: "TOKEN", value: "first" });
+  const queue = await client.queue("mails", handler.url, { callback_headers: { "x-token": "${{ secrets.TOKEN }}" } });
+  return {
+    client,
+    deliver: async () => {
+      const before = handler.received.length;
+      await client.enqueue(queue, { attempts: 1 });
+      await until(() => handler.received.length > before, "the delivery");
+      return handler.received.at(-1)?.headers["x-token"];
+    },
+  };
+}
+
+describe("tidemill vault rotate-master-key", () => {
+  test("exchanges the key of running nodes, who go on delivering", async ({ stage }) => {
+    const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_MASTER_KEY: "" };
+    const file = path.join(settings.TIDEMILL_DATA_DIR, "master.key");
+    const nodes = [await stage.node(settings), await stage.node(settings)];
+    const { deliver, client } = await templated(stage, nodes[0] as NodeProcess);
+    expect(await deliver()).toBe("first");
+    const { keys } = await json(stage, ["vault", "status"], settings);
+    expect(keys).toEqual([{ master_key: ID, current: true, given: true, secrets: 1 }]);
+    const before = readFileSync(file, "utf8");
+
+    const rotation = await json(stage, ["vault", "rotate-master-key"], settings);
+    const from = keys[0].master_key;
+    expect(rotation).toEqual({ from, to: ID, rewrapped: 1, unreadable: [], kept: `${file}.${from}` });
+    expect(await deliver()).toBe("first");
+    await client.ok("PATCH", "/v1/secrets/TOKEN", { value: "second" });
+    expect(await deliver()).toBe("second");
+    expect(await json(stage, ["vault", "status"], settings)).toEqual({
+      file,
+      keys: [{ master_key: rotation.to, current: true, given: true, secrets: 1 }],
+    });
+    expect(readFileSync(`${file}.${from}`, "utf8")).toBe(before);
+
+    const { stdout } = await stage.run(["vault", "rotate-master-key"], settings);
+    expect(stdout).toMatch(new RegExp(`is now in ${file}\\.${rotation.to}\\.\nBackups .* need the old key`));
+    for (const node of nodes) node.signal("SIGTERM");
+    for (const node of nodes) expect(await node.end()).toEqual({ code: 0, signal: null });
+    await stage.node(settings);
+  });
+
+  test("works while no node runs", async ({ stage }) => {
+    const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_MASTER_KEY: "" };
+    const node = await stage.node(settings);
+    const { deliver } = await templated(stage, node);
+    node.signal("SIGTERM");
+    await node.end();
+    expect(await json(stage, ["vault", "rotate-master-key"], settings)).toMatchObject({ rewrapped: 1 });
+    await stage.node({ ...settings, TIDEMILL_PORT: new URL(node.url).port });
+    expect(await deliver()).toBe("first");
+  });
+
+  test("leads from the first key of TIDEMILL_MASTER_KEY to the second", async ({ stage }) => {
+    const database = await stage.database();
+    const settings = { DATABASE_URL: database.url, TIDEMILL_DATA_DIR: stage.directory() };
+    const node = await stage.node(settings);
+    await node.client.ok("POST", "/v1/secrets", { name: "KEPT", value: "kept" });
+    node.signal("SIGTERM");
+    await node.end();
+    const both = { ...settings, TIDEMILL_MASTER_KEY: `${MASTER_KEY},${ANOTHER_KEY}` };
+    await stage.node(both);
+    const { code, stdout, stderr } = await stage.run(["vault", "rotate-master-key"], both);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/Secrets wrapped anew: 1\.\nTake the old key, [0-9a-f]{16}, out of TIDEMILL_MASTER_KEY/);
+    for (const key of [MASTER_KEY, ANOTHER_KEY]) expect(stdout).not.toContain(key.slice(0, 8));
+  });
+
+  test("says in one line what is wrong", async ({ stage }) => {
+    const database = await stage.database();
+    const settings = { DATABASE_URL: database.url, TIDEMILL_DATA_DIR: stage.directory(), TIDEMILL_MASTER_KEY: MASTER_KEY };
+    const lineOf = async (more: Record<string, string> = {}) => {
+      const { code, stdout, stderr } = await stage.run(["vault", "rotate-master-key"], { ...settings, ...more });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/^tidemill: [^\n]+\n$/);
+      return stderr;
+    };
+    expect(await lineOf()).toContain("nothing to rotate");
+    await stage.node(settings);
+    expect(await lineOf()).toContain("TIDEMILL_MASTER_KEY=<old>,<new>");
+    expect(await lineOf({ TIDEMILL_MASTER_KEY: "" })).toContain("There is no key file");
+  });
+
+  test("names the secrets that do not open, and ends with exit code 1", async ({ stage }) => {
+    const vault = await VaultStage.create(stage);
+    await (await vault.node()).stop();
+    await vault.fill(2);
+    await vault.database.query("update secret set name = 'MOVED' where name = 'SECRET_1'");
+    const settings = { DATABASE_URL: vault.database.url, TIDEMILL_MASTER_KEY_FILE: vault.file };
+    const { code, stdout, stderr } = await stage.run(["vault", "rotate-master-key"], settings);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/Secrets wrapped anew: 1\.\n1 were not: keep the key/);
+    expect(stderr).toMatch(/^tidemill: The secret MOVED of ws_\w{26} does not open\. [^\n]+\n$/);
+    expect(existsSync(`${vault.file}.next`)).toBe(true);
+  });
+
+  test("killed on the way, is finished by being run again", async ({ stage }) => {
+    const vault = await VaultStage.create(stage);
+    await (await vault.node()).stop();
+    await vault.database.query(
+      "create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$",
+    );
+    await vault.fill(40);
+    await vault.database.query("create trigger slow before update on secret for each row execute function slow()");
+    const settings = { DATABASE_URL: vault.database.url, TIDEMILL_MASTER_KEY_FILE: vault.file };
+    const { vault: from } = await vault.keys();
+    const program = stage.program(["vault", "rotate-master-key"], settings);
+    await until(async () => (await vault.keys()).vault !== from, "the vault to be locked with the new key");
+    await program.kill();
+    await vault.database.query("drop trigger slow on secret");
+    expect([await vault.unreadable(), (await vault.keyring()).ids.length]).toEqual([[], 2]);
+    await json(stage, ["vault", "rotate-master-key"], settings);
+    const { ids } = await vault.keyring();
+    expect([await vault.keys(), await vault.unreadable()]).toEqual([{ vault: ids[0], wrapping: ids }, []]);
+  });
+});
+
+describe("settings that are secret", () => {
+  const SECRETS = { TIDEMILL_MASTER_KEY: MASTER_KEY, TIDEMILL_ADMIN_TOKEN: "an-unguessable-token", TIDEMILL_BOOTSTRAP_KEY: KEY };
+
+  test("are not in a node's diagnostic report, nor anything else of its environment", async ({ stage }) => {
+    const directory = stage.directory();
+    const database = await stage.database();
+    const node = await stage.node({
+      ...SECRETS,
+      DATABASE_URL: database.url,
+      TIDEMILL_DATA_DIR: directory,
+      NODE_OPTIONS: `--report-on-signal --report-directory=${directory}`,
+    });
+    node.signal("SIGUSR2");
+    const reports = () => readdirSync(directory).filter((name) => name.startsWith("report"));
+    const whole = () => reports().some((name) => readFileSync(path.join(directory, name), "utf8").trimEnd().endsWith("}"));
+    await until(whole, "the report");
+    const text = readFileSync(path.join(directory, reports()[0] ?? ""), "utf8");
+    expect(text).toContain("javascriptHeap");
+    for (const secret of [...Object.values(SECRETS), database.url, "environmentVariables"]) expect(text).not.toContain(secret);
+  });
+});
+
+test("a key file that others may read stops the start, and status too", async ({ stage }) => {
+  const settings = { DATABASE_URL: (await stage.database()).url, TIDEMILL_DATA_DIR: stage.directory(), TIDEMILL_MASTER_KEY: "" };
+  writeFileSync(path.join(settings.TIDEMILL_DATA_DIR, "master.key"), ANOTHER_KEY, { mode: 0o644 });
+  for (const args of [["up"], ["vault", "status"]]) {
+    const { code, stderr } = await stage.run(args, { ...settings, TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0" });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^tidemill: The master key file .* may be used by others \(mode 644\): chmod 600 .*\n$/),
+    ]);
+  }
+});

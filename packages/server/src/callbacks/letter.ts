@@ -1,0 +1,62 @@
+import { LIMITS, TemplateError } from "@tidemill/contract";
+import { asItIs, type Encode, Filler, fillPayload, type PayloadTemplate, parsePayload, type SecretValues, secretsIn } from "#secrets";
+import { type Endpoint, mapValues } from "./endpoint.ts";
+import { inPlace, LetterError } from "./letter-error.ts";
+
+/** What of a callback secrets may stand in. */
+export interface Letter {
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text. */
+  readonly payload: string;
+}
+
+/** A letter whose secrets are still to be filled in. */
+export interface Draft {
+  readonly secrets: readonly string[];
+  fill(values: SecretValues): Letter;
+}
+
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Reads the templates of an attempt.
+ *
+ * @throws {LetterError} for those of a payload that was stored before they were checked, or when they name too many secrets
+ */
+export function draftLetter(endpoint: Endpoint, payload: string): Draft {
+  const template = inPlace("payload", () => parsePayload(payload));
+  const secrets = secretsIn([endpoint.path, ...Object.values(endpoint.headers), ...template.strings]);
+  if (secrets.length > LIMITS.callbackSecrets) throw new LetterError(`The callback names more than ${LIMITS.callbackSecrets} secrets.`);
+  return {
+    secrets,
+    fill: (values) => fillLetter(endpoint, template, new Filler(values)),
+  };
+}
+
+/** @throws {LetterError} when what is filled in would be no path, no header, or too much */
+function fillLetter(endpoint: Endpoint, template: PayloadTemplate, filler: Filler): Letter {
+  return {
+    path: inPlace("callback_url", () => pathOf(endpoint, filler)),
+    headers: mapValues(endpoint.headers, (parts, name) => inPlace(`header ${name}`, () => headerOf(filler.fill(parts, asItIs)))),
+    payload: inPlace("payload", () => fillPayload(template, filler)),
+  };
+}
+
+function pathOf({ origin, path }: Endpoint, filler: Filler): string {
+  const filled = filler.fill(path, asComponent);
+  const read = URL.parse(origin + filled);
+  // "." and ".." are not encoded, and as whole segments would lead elsewhere.
+  if (!read || read.pathname + read.search !== filled) throw new TemplateError("has a secret that would change the address's path");
+  return filled;
+}
+
+/** As part of a path or of a query, and nothing but a part: RFC 3986, unreserved characters alone. */
+const asComponent: Encode = (text) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+function headerOf(value: string): string {
+  if (HEADER_VALUE.test(value)) return value;
+  throw new TemplateError("has a secret with characters that a header may not have, line breaks say");
+}

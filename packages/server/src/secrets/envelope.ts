@@ -1,0 +1,105 @@
+import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
+import type { Random, Uuid, WorkspaceId } from "#kernel";
+import type { Keyring } from "./keyring.ts";
+import { KEY_BYTES, type MasterKey } from "./master-key.ts";
+
+/** Which secret it is. Its ciphertexts are bound to it: under another workspace, id or name they do not open. */
+export interface SecretIdentity {
+  readonly workspace_id: WorkspaceId;
+  readonly id: Uuid;
+  readonly name: string;
+}
+
+/** A value encrypted under a data key of its own, and that key wrapped by a master key. */
+export interface Envelope {
+  readonly ciphertext: Buffer;
+  readonly wrapped_key: Buffer;
+  readonly master_key_id: string;
+}
+
+export interface SealedSecret extends SecretIdentity, Envelope {}
+
+/** A stored secret does not open: it was altered, or its master key is not there. */
+export class UnreadableSecretError extends Error {
+  override readonly name = "UnreadableSecretError";
+
+  constructor({ workspace_id, name }: SecretIdentity, options: ErrorOptions) {
+    super(`The secret ${name} of the workspace ${workspace_id} cannot be decrypted.`, options);
+  }
+}
+
+/** Each ciphertext: a byte for this layout, the nonce, what is encrypted, the tag. */
+const VERSION = 1;
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+type Purpose = "value" | "key";
+
+/** Encrypts a value under a new data key. Source: design §7. */
+export function sealSecret(random: Random, master: MasterKey, secret: SecretIdentity, value: string): Envelope {
+  const dataKey = random.bytes(KEY_BYTES);
+  const ciphertext = seal(random, dataKey, Buffer.from(value), bindingOf("value", secret));
+  const wrapped_key = seal(random, master.key, dataKey, bindingOf("key", secret));
+  dataKey.fill(0);
+  return { ciphertext, wrapped_key, master_key_id: master.id };
+}
+
+/** @throws {UnreadableSecretError} */
+export const openSecret = (keyring: Keyring, stored: SealedSecret): string =>
+  withDataKey(keyring, stored, (dataKey) => open(dataKey, stored.ciphertext, bindingOf("value", stored)).toString("utf8"));
+
+/**
+ * Wraps the data key of a secret by another master key; the value is not touched.
+ *
+ * @throws {UnreadableSecretError}
+ */
+export const rewrapKey = (
+  random: Random,
+  keyring: Keyring,
+  master: MasterKey,
+  stored: SecretIdentity & Omit<Envelope, "ciphertext">,
+): Buffer => withDataKey(keyring, stored, (dataKey) => seal(random, master.key, dataKey, bindingOf("key", stored)));
+
+function withDataKey<Result>(
+  keyring: Keyring,
+  stored: SecretIdentity & Omit<Envelope, "ciphertext">,
+  use: (dataKey: Buffer) => Result,
+): Result {
+  try {
+    const dataKey = open(keyring.get(stored.master_key_id).key, stored.wrapped_key, bindingOf("key", stored));
+    try {
+      return use(dataKey);
+    } finally {
+      dataKey.fill(0);
+    }
+  } catch (error) {
+    throw new UnreadableSecretError(stored, { cause: error });
+  }
+}
+
+function seal(random: Random, key: KeyObject | Buffer, plain: Buffer, binding: Buffer): Buffer {
+  const nonce = random.bytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(binding);
+  return Buffer.concat([Buffer.of(VERSION), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function open(key: KeyObject | Buffer, sealed: Buffer, binding: Buffer): Buffer {
+  if (sealed[0] !== VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES) throw new Error("The layout is not known.");
+  const end = sealed.length - TAG_BYTES;
+  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(1, 1 + NONCE_BYTES), { authTagLength: TAG_BYTES })
+    .setAAD(binding)
+    .setAuthTag(sealed.subarray(end));
+  return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES, end)), decipher.final()]);
+}
+
+/** What a ciphertext is bound to: each field after its length, so that no two lists of fields read the same. */
+const bindingOf = (purpose: Purpose, { workspace_id, id, name }: SecretIdentity): Buffer =>
+  Buffer.concat(
+    ["tidemill secret", String(VERSION), purpose, workspace_id, id, name].flatMap((field) => {
+      const bytes = Buffer.from(field);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(bytes.length);
+      return [length, bytes];
+    }),
+  );

@@ -1,0 +1,33 @@
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import type { Random } from "#kernel";
+
+/** A key that wraps the data keys of secrets. */
+export interface MasterKey {
+  /** A digest that tells keys apart, and nothing of the key: 16 hex characters. It may be shown. */
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+export const KEY_BYTES = 32;
+
+const ID_LABEL = "tidemill master key id";
+const ID_LENGTH = 16;
+const HEX = /^[0-9a-fA-F]{64}$/;
+/** The alphabet for addresses too. */
+const BASE64 = /^[A-Za-z0-9+/_-]{43}=?$/;
+
+/** The key that a text spells, 32 bytes in base64 or hex; null when it spells none. */
+export function readMasterKey(text: string): MasterKey | null {
+  if (HEX.test(text)) return masterKeyOf(Buffer.from(text, "hex"));
+  return BASE64.test(text) ? masterKeyOf(Buffer.from(text, "base64")) : null;
+}
+
+export const makeMasterKey = (random: Random): MasterKey => masterKeyOf(random.bytes(KEY_BYTES));
+
+export const writeMasterKey = ({ key }: MasterKey): string => key.export().toString("base64");
+
+function masterKeyOf(bytes: Buffer): MasterKey {
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return { id: createHmac("sha256", key).update(ID_LABEL).digest("hex").slice(0, ID_LENGTH), key };
+}

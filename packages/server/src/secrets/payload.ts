@@ -1,0 +1,97 @@
+import { hasTemplate, LIMITS, parseTemplates, TemplateError, type TemplatePart } from "@tidemill/contract";
+import { invalid } from "#kernel";
+import type { Encode, Filler } from "./filler.ts";
+
+/** A template's first characters, as JSON may escape them. */
+const ESCAPED_OPENING = /\\u00(24|7b)/i;
+
+/** Whether JSON text may hold a template; few that hold none are taken for one that does. */
+export const mayHoldTemplates = (json: string): boolean => hasTemplate(json) || ESCAPED_OPENING.test(json);
+
+/**
+ * Checks the templates of a payload that is to be stored: they stand in string values.
+ *
+ * @param path what errors call the payload
+ * @throws VALIDATION_ERROR with the path of the string that is wrong
+ */
+export function checkPayloadTemplates(json: string, path: string): void {
+  if (!mayHoldTemplates(json)) return;
+  const secrets = new Set<string>();
+  checkValue(JSON.parse(json), path, secrets);
+  if (secrets.size > LIMITS.callbackSecrets) throw invalid(path, `names more than ${LIMITS.callbackSecrets} secrets`);
+}
+
+function checkValue(value: unknown, path: string, secrets: Set<string>): void {
+  if (typeof value === "string") checkString(value, path, secrets);
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (hasTemplate(name)) throw invalid(path, "has a template in a member's name; templates stand in values");
+    checkValue(inner, Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`, secrets);
+  }
+}
+
+function checkString(text: string, path: string, secrets: Set<string>): void {
+  try {
+    for (const part of parseTemplates(text)) if (typeof part !== "string") secrets.add(part.secret);
+  } catch (error) {
+    throw error instanceof TemplateError ? invalid(path, error.message) : error;
+  }
+}
+
+/** A payload's text between its templated strings, as it came, and those strings in pieces. */
+export interface PayloadTemplate {
+  readonly between: readonly string[];
+  readonly strings: readonly (readonly TemplatePart[])[];
+}
+
+/**
+ * Takes a payload's text apart at its strings that hold templates, and leaves every other byte alone.
+ *
+ * @param json valid JSON
+ * @throws {TemplateError}
+ */
+export function parsePayload(json: string): PayloadTemplate {
+  const between: string[] = [];
+  const strings: TemplatePart[][] = [];
+  let from = 0;
+  let closing = -1;
+  for (let opening = json.indexOf('"'); opening >= 0; opening = json.indexOf('"', closing + 1)) {
+    closing = closingQuote(json, opening);
+    const source = json.slice(opening, closing + 1);
+    if (!mayHoldTemplates(source) || isName(json, closing)) continue;
+    const text = JSON.parse(source) as string;
+    if (!hasTemplate(text)) continue;
+    between.push(json.slice(from, opening));
+    strings.push(parseTemplates(text));
+    from = closing + 1;
+  }
+  between.push(json.slice(from));
+  return { between, strings };
+}
+
+/** The payload with values in place of its templates; still JSON, of the same shape, whatever the values hold. */
+export const fillPayload = ({ between, strings }: PayloadTemplate, filler: Filler): string =>
+  between.map((text, index) => (index === 0 ? text : `"${filler.fill(strings[index - 1] ?? [], inString, inString)}"${text}`)).join("");
+
+const inString: Encode = (text) => JSON.stringify(text).slice(1, -1);
+
+function closingQuote(json: string, opening: number): number {
+  let at = opening;
+  do at = json.indexOf('"', at + 1);
+  while (isEscaped(json, at));
+  return at;
+}
+
+/** After an odd number of backslashes. */
+function isEscaped(json: string, at: number): boolean {
+  let first = at;
+  while (json.charAt(first - 1) === "\\") first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+/** Whether the string that ends there is the name of a member. */
+function isName(json: string, closing: number): boolean {
+  let at = closing + 1;
+  while (" \t\r\n".includes(json.charAt(at)) && at < json.length) at += 1;
+  return json.charAt(at) === ":";
+}

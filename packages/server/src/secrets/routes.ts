@@ -1,0 +1,103 @@
+import { CreateSecret, ListSecrets, Page, PatchSecret, SecretPath, Secret as SecretRecord } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
+import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import type { Tenants } from "#kernel";
+import { createSecret } from "./create.ts";
+import { deleteSecret } from "./delete.ts";
+import { patchSecret } from "./patch.ts";
+import { type Caller, readSecretId, showSecret, showSecretId, type Vault } from "./secret.ts";
+import { listSecrets } from "./store.ts";
+
+export interface SecretRoutes {
+  readonly tenants: Tenants;
+  readonly vault: Vault;
+}
+
+const tags = ["Secrets"];
+const security = [{ workspaceKey: [] }];
+
+/** The vault's endpoints. To change what is in it takes an admin: a lesser key must not lift the limits of a secret. */
+export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
+  api.get(
+    "/v1/secrets",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "List secrets, without their values",
+        operationId: "listSecrets",
+        querystring: ListSecrets,
+        response: replies({ 200: Page(SecretRecord) }),
+      },
+    },
+    async (request) => {
+      const page = readPage(request.query, readSecretId);
+      const workspaceId = workspaceOf(request);
+      const found = await listSecrets(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
+      const { rows, nextCursor } = nextPage(found, page.limit, showSecretId);
+      return { data: rows.map(showSecret), next_cursor: nextCursor };
+    },
+  );
+
+  api.post(
+    "/v1/secrets",
+    {
+      config: { access: "admin" },
+      schema: {
+        tags,
+        security,
+        summary: "Keep a secret; its value is never shown again",
+        operationId: "createSecret",
+        body: CreateSecret,
+        response: replies({ 201: SecretRecord }, "CONFLICT", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      return reply.code(201).send(showSecret(await createSecret(tenants.of(caller.workspaceId), vault, caller, request.body)));
+    },
+  );
+
+  api.patch(
+    "/v1/secrets/:name",
+    {
+      config: { access: "admin" },
+      schema: {
+        tags,
+        security,
+        summary: "Give a secret another value, or change who may use it",
+        operationId: "patchSecret",
+        params: SecretPath,
+        body: PatchSecret,
+        response: replies({ 200: SecretRecord }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      return showSecret(await patchSecret(tenants.of(caller.workspaceId), vault, caller, request.params.name, request.body));
+    },
+  );
+
+  api.delete(
+    "/v1/secrets/:name",
+    {
+      config: { access: "admin" },
+      schema: {
+        tags,
+        security,
+        summary: "Remove a secret for good",
+        operationId: "deleteSecret",
+        params: SecretPath,
+        response: replies({ 204: noContent("The secret is gone.") }, "NOT_FOUND"),
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      await deleteSecret(tenants.of(caller.workspaceId), vault.audit, caller, request.params.name);
+      return reply.code(204).send();
+    },
+  );
+}
+
+const callerOf = (request: FastifyRequest): Caller => ({ workspaceId: workspaceOf(request), actorId: actorOf(request) });

@@ -1,0 +1,88 @@
+import { type Db, row, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import type { Envelope, SecretIdentity } from "./envelope.ts";
+import type { Secret } from "./secret.ts";
+
+/** What a caller may set; `undefined` leaves a setting as it is. */
+export interface SecretSettings {
+  readonly sealed: (Envelope & { readonly hint: string }) | undefined;
+  readonly allowedQueues: readonly string[] | null | undefined;
+  readonly allowedHosts: readonly string[] | null | undefined;
+}
+
+/**
+ * The id of the master key that the vault is locked with, which stays so until the transaction ends. Nothing when the workspace is
+ * gone; and it stays, too.
+ */
+export const lockVault = (db: Db, workspaceId: WorkspaceId): Promise<{ master_key_id: string } | null> =>
+  row(
+    db,
+    sql`
+      select master_key_id from vault, workspace w where w.id = ${workspaceId} and w.deleted_at is null
+      for share of vault, w`,
+  );
+
+/** Nothing when there is one of that name. Leans on secret_name. */
+export const insertSecret = (
+  db: Db,
+  { workspace_id, id, name }: SecretIdentity,
+  { sealed, allowedQueues, allowedHosts }: SecretSettings,
+): Promise<Secret | null> =>
+  row(
+    db,
+    sql`
+      insert into secret (workspace_id, id, name, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts)
+      values (${workspace_id}, ${id}, ${name}, ${sealed?.hint}, ${sealed?.ciphertext}, ${sealed?.wrapped_key}, ${sealed?.master_key_id},
+        ${allowedQueues && textArray(allowedQueues)}::text[], ${allowedHosts && textArray(allowedHosts)}::text[])
+      on conflict (workspace_id, name) do nothing
+      returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
+  );
+
+/** Locks the secret until the transaction ends. Leans on secret_name. */
+export const lockSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Secret | null> =>
+  row(
+    db,
+    sql`
+      select workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at from secret
+      where workspace_id = ${workspaceId} and name = ${name} for update`,
+  );
+
+/** Leans on the primary key. */
+export const updateSecret = (
+  db: Db,
+  { workspace_id, id }: SecretIdentity,
+  { sealed, allowedQueues, allowedHosts }: SecretSettings,
+): Promise<Secret | null> =>
+  row(
+    db,
+    sql`
+      update secret set
+        value_hint = coalesce(${sealed?.hint}, value_hint),
+        ciphertext = coalesce(${sealed?.ciphertext}::bytea, ciphertext),
+        wrapped_key = coalesce(${sealed?.wrapped_key}::bytea, wrapped_key),
+        master_key_id = coalesce(${sealed?.master_key_id}, master_key_id),
+        allowed_queues = case when ${allowedQueues !== undefined}
+          then ${allowedQueues && textArray(allowedQueues)}::text[] else allowed_queues end,
+        allowed_hosts = case when ${allowedHosts !== undefined}
+          then ${allowedHosts && textArray(allowedHosts)}::text[] else allowed_hosts end,
+        updated_at = moment()
+      where workspace_id = ${workspace_id} and id = ${id}
+      returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
+  );
+
+/** Newest first, from below `before`. Leans on the primary key. */
+export const listSecrets = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, most: number): Promise<Secret[]> =>
+  rows(
+    db,
+    sql`
+      select workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at from secret
+      where workspace_id = ${workspaceId} and (${before}::uuid is null or id < ${before})
+      order by id desc limit ${most}`,
+  );
+
+/** Leans on secret_name. */
+export const removeSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<{ id: Uuid } | null> =>
+  row(db, sql`delete from secret where workspace_id = ${workspaceId} and name = ${name} returning id`);
+
+/** Deletes all secrets of a workspace that is being deleted: nothing that opens them stays. Leans on the primary key. */
+export const removeSecrets = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
+  rows(db, sql`delete from secret where workspace_id = ${workspaceId}`);
