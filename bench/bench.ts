@@ -5,7 +5,9 @@ import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
 import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
 import { idle } from "./scenarios/idle.ts";
+import { isolation } from "./scenarios/isolation.ts";
 import { latency } from "./scenarios/latency.ts";
+import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
 import { describeMachine, type Figure, printTable } from "./table.ts";
 import { Yard } from "./yard.ts";
@@ -18,7 +20,9 @@ const SCENARIOS: Record<string, (yard: Yard) => Promise<Figure[]>> = {
   // First, while there is nothing in the database.
   idle,
   latency,
+  isolation,
   callbacks,
+  secrets,
   "single-enqueue": singleEnqueue,
   "batch-enqueue": batchEnqueue,
   claim,

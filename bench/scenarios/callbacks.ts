@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { rows, sql } from "../../packages/server/src/kernel/index.ts";
 import { Peer } from "../processes.ts";
 import { type Figure, median, thousands } from "../table.ts";
-import { JOB, type Yard } from "../yard.ts";
+import { type BenchNode, JOB, type Yard } from "../yard.ts";
 
 const ROUNDS = 3;
 const JOBS = 50_000;
@@ -60,9 +60,9 @@ export async function callbacks(yard: Yard): Promise<Figure[]> {
 }
 
 /** Fills the paused queue, lets it run, and answers jobs per second from the first start to the last settle. */
-async function deliver(yard: Yard, node: Awaited<ReturnType<Yard["node"]>>, queue: string, jobs: number): Promise<number> {
+export async function deliver(yard: Yard, node: BenchNode, queue: string, jobs: number, job: object = JOB): Promise<number> {
   await node.api("PATCH", `/v1/queues/${queue}`, { paused: true });
-  await node.fill(queue, jobs, JOB);
+  await node.fill(queue, jobs, job);
   const startedMs = performance.now();
   await node.api("PATCH", `/v1/queues/${queue}`, { paused: false });
   for (;;) {

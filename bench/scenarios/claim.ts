@@ -16,7 +16,7 @@ export async function claim(yard: Yard): Promise<Figure[]> {
   const large = await fill(node, database, yard.queueName(), 1_000_000);
   await node.stop();
   await rows(database, sql`update queue set paused = false where id = ${small.laneId} or id = ${large.laneId}`);
-  const lease = await registerNode(database, 3_600);
+  const lease = await registerNode(database, 3_600, []);
   if (!lease) throw new Error("No lease was answered.");
   const few: number[] = [];
   const many: number[] = [];
