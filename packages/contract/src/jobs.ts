@@ -38,7 +38,11 @@ const Tag = Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.ta
 
 export const EnqueueJob = Type.Object(
   {
-    payload: Type.Unknown({ description: "Any JSON value; it reaches the handler as it was sent, with secrets in place of templates like `${{ secrets.NAME }}` in its strings.", examples: [{ to: "ada@example.com" }] }),
+    payload: Type.Unknown({
+      description:
+        "Any JSON value; it reaches the handler as it was sent, with secrets in place of templates like `${{ secrets.NAME }}` in its strings.",
+      examples: [{ to: "ada@example.com" }],
+    }),
     delay: Type.Optional(
       Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "Wait before the job is eligible. Seconds." }),
     ),
