@@ -8,10 +8,10 @@ import {
   Dispatcher,
   forgetCircuit,
   giveBackAll,
+  hear,
   type LaneKey,
   type Message,
   NodeLease,
-  readMessages,
   Settler,
   WAKE_CHANNEL,
 } from "#dispatch";
@@ -29,14 +29,13 @@ import {
   migrate,
   type Random,
   systemRandom,
-  takeLock,
   tolerate,
   type WorkspaceId,
 } from "#kernel";
 import { createAddressGuard, Sender } from "#outbound";
 import { markQueuesDeleted } from "#queues";
 import { keepPartitions } from "#retention";
-import { fitKeyring, Keyring, removeSecrets, SecretAccess, settleKeyFile, VAULT_LOCK } from "#secrets";
+import { openVault, removeSecrets, SecretAccess } from "#secrets";
 import { RequestRate } from "#usage";
 import { createFirstWorkspace, createRegistrar, KeyUses, PrincipalFinder } from "#workspaces";
 import { mountInternal, mountPublic } from "./app.ts";
@@ -139,16 +138,9 @@ export async function startNode(
       () => keepPartitions(engine, emit),
       (error) => emit("partitions_failed", { error }),
     );
-    const leaveVault = await takeLock(databases.connection, VAULT_LOCK);
-    opened.push(leaveVault);
-    const keyring = await Keyring.open(config);
-    await fitKeyring(engine, keyring, random, countNodes);
-    const settleKeys = () =>
-      tolerate(
-        () => settleKeyFile(engine, keyring),
-        (error) => emit("key_file_unsettled", { error }),
-      );
-    await settleKeys();
+    const vault = await openVault({ config, connection: databases.connection, db: engine, random, emit, countNodes });
+    opened.push(() => vault.leave());
+    const { keyring } = vault;
 
     const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
     const sender = new Sender(guard);
@@ -200,32 +192,22 @@ export async function startNode(
       for (const loop of loops) loop.wake();
       comeDue.wake();
     };
-    const learnKeys = () =>
-      tolerate(
-        async () => {
-          await keyring.reload();
-          lease.refresh();
-          await settleKeys();
-        },
-        (error) => emit("keyring_unreadable", { error }),
-      );
     const listener = new Listener({
       connection: databases.connection,
       channel: WAKE_CHANNEL,
       emit,
       onGap: look,
-      onMessage: (payload) => {
-        for (const message of readMessages(payload)) {
-          if (message.kind === "lane") dispatcher.wakeHere([message.lane]);
-          else if (message.kind === "cancel") dispatcher.abort(message.id);
-          else if (message.kind === "deleted") dispatcher.abortLane(message.laneId);
-          else if (message.kind === "workspace") principals.forget(message.workspaceId);
-          else if (message.kind === "closed") onClosed(message.workspaceId);
-          else if (message.kind === "node") lease.refresh();
-          else if (message.kind === "vault") void learnKeys();
-          else look();
-        }
-      },
+      onMessage: (payload) =>
+        hear(payload, {
+          lane: ({ lane }) => dispatcher.wakeHere([lane]),
+          cancel: ({ id }) => dispatcher.abort(id),
+          deleted: ({ laneId }) => dispatcher.abortLane(laneId),
+          workspace: ({ workspaceId }) => principals.forget(workspaceId),
+          closed: ({ workspaceId }) => onClosed(workspaceId),
+          vault: () => void vault.learn().then(() => lease.refresh()),
+          node: () => lease.refresh(),
+          all: look,
+        }),
     });
 
     let serving = false;
@@ -290,7 +272,7 @@ export async function startNode(
     const first = await createFirstWorkspace(apiDatabase, registrar, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
     if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused");
     await lease.start();
-    await leaveVault();
+    await vault.leave();
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();
     comeDue.start();

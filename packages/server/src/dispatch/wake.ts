@@ -76,8 +76,15 @@ function write(message: Message): string {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const WHOLE = /^\d{1,15}$/;
 
+/** What to do about each kind of message. */
+export type Hearing = { readonly [Kind in Message["kind"]]: (message: Extract<Message, { kind: Kind }>) => void };
+
+export function hear(payload: string, hearing: Hearing): void {
+  for (const message of readMessages(payload)) (hearing[message.kind] as (message: Message) => void)(message);
+}
+
 /** The messages of a notification; what is not understood (a newer node's) is left out. */
-export function readMessages(payload: string): Message[] {
+function readMessages(payload: string): Message[] {
   return payload.split("\n").flatMap((line): Message[] => {
     const [kind, first = "", second = ""] = line.split(" ");
     switch (kind) {

@@ -1,12 +1,12 @@
 export { SecretAccess } from "./access.ts";
 export * from "./filler.ts";
-export * from "./fit.ts";
 export { SecretError, type SecretUse, type SecretValues } from "./hand-out.ts";
 export * from "./keyring.ts";
+export * from "./open-vault.ts";
 export * from "./payload.ts";
 export * from "./redact.ts";
 export * from "./rotate-master-key.ts";
 export * from "./routes.ts";
 export { removeSecrets } from "./store.ts";
 export * from "./vault-key-error.ts";
-export { countByKeyAcrossWorkspaces, findVaultKey, VAULT_LOCK } from "./vault-store.ts";
+export { countByKeyAcrossWorkspaces, findVaultKey } from "./vault-store.ts";
