@@ -17,6 +17,9 @@ export interface CarrierOptions {
   readonly version: string;
 }
 
+/** How long a job waits when the database, or the key of a secret, is away. No attempt is used. */
+const POSTPONE_MS = 2_000;
+
 class AbortedError extends Error {
   readonly code = "ABORTED";
 }
@@ -46,6 +49,8 @@ export class CallbackCarrier implements Carrier {
 class Callback implements Attempt {
   readonly answer: Promise<Answer>;
   readonly #claim: Claim;
+  /** As the API shows it. */
+  readonly #jobId: string;
   readonly #options: CarrierOptions;
   readonly #onEnd: () => void;
   readonly #settled = Promise.withResolvers<Answer>();
@@ -56,6 +61,7 @@ class Callback implements Attempt {
 
   constructor(claim: Claim, options: CarrierOptions, onEnd: () => void) {
     this.#claim = claim;
+    this.#jobId = showJobId(claim.id);
     this.#options = options;
     this.#onEnd = onEnd;
     this.answer = this.#settled.promise;
@@ -92,18 +98,17 @@ class Callback implements Attempt {
     } catch (error) {
       if (error instanceof SecretError) this.#end({ kind: "unsendable", code: error.code, message: error.message });
       else if (error instanceof LetterError) this.#end({ kind: "unsendable", code: "TEMPLATE_INVALID", message: error.message });
-      // What it takes cannot be read now: the job waits again, and no attempt is used.
-      else if (error instanceof ProblemError) this.#end({ kind: "withdrawn" });
+      else if (error instanceof ProblemError) this.#end({ kind: "postponed", waitMs: POSTPONE_MS });
       else this.#fail(error);
     }
   }
 
   /** With its secrets in place, of which the answer is then kept clean. */
   async #letter(endpoint: Endpoint): Promise<Letter> {
-    const { payload, workspaceId, id, attempt } = this.#claim;
+    const { payload, workspaceId, attempt } = this.#claim;
     const { queue, host } = endpoint;
     const draft = draftLetter(endpoint, payload);
-    const values = await this.#options.secrets.resolve({ workspaceId, queue, host, jobId: showJobId(id), attempt, names: draft.secrets });
+    const values = await this.#options.secrets.resolve({ workspaceId, queue, host, jobId: this.#jobId, attempt, names: draft.secrets });
     this.#redactor = new Redactor(values);
     return draft.fill(values);
   }
@@ -111,7 +116,7 @@ class Callback implements Attempt {
   #send(endpoint: Endpoint, { path, headers, payload }: Letter): void {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
-    const id = showJobId(this.#claim.id);
+    const id = this.#jobId;
     const body = Buffer.from(bodyOf(this.#claim, id, endpoint.queue, payload));
     // Signed when it leaves, not when the job was claimed: the receiver's tolerance starts now.
     const timestamp = Math.floor(clock.nowMs() / 1000);

@@ -41,15 +41,15 @@ export class Landing {
 
   /** An attempt that never began. */
   giveBack(claim: Claim): void {
-    this.#settle(claim, { kind: "giveBack" }, 0, { kind: claim.probe ? "releasesProbe" : "none" });
+    this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" });
   }
 
   #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect): void {
     const { settler, clock, onDueAt } = this.#options;
     void settler.add(claim, verdict, tookMs, circuit).then(() => {
-      const isDelayed = verdict.kind === "retry" || (verdict.kind === "hold" && verdict.waitMs > 0);
-      if (isDelayed) onDueAt(clock.nowMs() + verdict.waitMs);
-      if (verdict.kind === "giveBack") this.#onFree([claim]);
+      const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
+      if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
+      else if (verdict.kind === "giveBack") this.#onFree([claim]);
       if (circuit.kind === "opens") this.#circuits.opened(claim);
       // Not sooner: settles are written in their order, and one of those before may have to open it first.
       if (circuit.kind === "closes") void this.#close(claim);

@@ -22,6 +22,8 @@ export type Answer =
     }
   /** It could not be made up: nothing was sent, and nothing is known of the handler. */
   | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string }
+  /** What it takes could not be read: nothing was sent, and nobody is to blame. The job is tried again after that wait. */
+  | { readonly kind: "postponed"; readonly waitMs: number }
   /** Nobody's answer counts: the attempt was broken off, or the queue lost its handler's address after the claim. */
   | { readonly kind: "withdrawn" };
 
@@ -32,7 +34,7 @@ export type Verdict =
   | { readonly kind: "fail"; readonly error: LastError }
   /** The attempt does not count: the circuit is open. With no wait the job just waits for its turn. */
   | { readonly kind: "hold"; readonly waitMs: number; readonly error: LastError }
-  | { readonly kind: "giveBack" };
+  | { readonly kind: "giveBack"; readonly waitMs: number };
 
 const MOST_WAIT_MS = 24 * 60 * 60 * 1000;
 const JITTER = 0.2;
@@ -50,7 +52,8 @@ export function judge(
   heldForMs: number | null = null,
 ): Verdict {
   if (answer.kind === "accepted") return { kind: "complete", status: answer.status, result: answer.result };
-  if (answer.kind === "withdrawn") return { kind: "giveBack" };
+  if (answer.kind === "withdrawn") return { kind: "giveBack", waitMs: 0 };
+  if (answer.kind === "postponed") return { kind: "giveBack", waitMs: answer.waitMs };
   const error: LastError = { code: answer.code, message: answer.message, status: answer.kind === "refused" ? answer.status : null };
   const counted = claim.attempt - claim.spared;
   const notBeforeSeconds = answer.kind === "refused" ? (answer.retryAfterSeconds ?? 0) : 0;

@@ -127,9 +127,11 @@ const keyOf = ({ workspaceId, laneId, id, nodeId, attempt }: Claim) => ({ worksp
 
 function refusalOf({ claim, verdict, circuit, entry }: Settlement): NotCompleted {
   const common = { ...keyOf(claim), logEntry: entry };
-  if (!("error" in verdict)) return { ...common, to: "waiting", waitMs: 0, error: null, errorCode: null, spared: true };
-  const told = { ...common, error: JSON.stringify(verdict.error), errorCode: verdict.error.code };
-  if (verdict.kind === "hold") return { ...told, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
+  const error = "error" in verdict ? verdict.error : null;
+  const told = { ...common, error: error && JSON.stringify(error), errorCode: error && error.code };
+  if (verdict.kind === "hold" || verdict.kind === "giveBack") {
+    return { ...told, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
+  }
   const spared = circuit.kind === "fails" || circuit.kind === "opens" ? null : false;
   return verdict.kind === "retry"
     ? { ...told, to: "delayed", waitMs: verdict.waitMs, spared }

@@ -1,8 +1,8 @@
 import type { AuditLog } from "#audit";
-import { Batcher, type Db, type EmitEvent, tolerate, type WorkspaceId } from "#kernel";
+import { Batcher, type Db, type EmitEvent, ProblemError, tolerate, unavailable, type WorkspaceId } from "#kernel";
 import { findSecretsAcrossWorkspaces, type StoredSecret } from "./access-store.ts";
 import { openSecret, UnreadableSecretError } from "./envelope.ts";
-import { type FoundSecret, HandOut, SecretError, type SecretUse, type SecretValues } from "./hand-out.ts";
+import { type FoundSecret, type HandedOut, HandOut, type SecretUse, type SecretValues } from "./hand-out.ts";
 import type { Keyring } from "./keyring.ts";
 
 export interface SecretAccessOptions {
@@ -12,8 +12,10 @@ export interface SecretAccessOptions {
   readonly emit: EmitEvent;
 }
 
-const MOST_USES = 500;
-const WRITERS = 1;
+/** Secrets that are read and decrypted together, each of at most 64 KiB. */
+const MOST_SECRETS = 500;
+/** While one tells the audit log, another can look up. */
+const WRITERS = 2;
 
 /**
  * Hands secrets out to attempts. What is asked for while a look-up is under way is looked up together after it, so an attempt
@@ -22,26 +24,44 @@ const WRITERS = 1;
  */
 export class SecretAccess {
   readonly #options: SecretAccessOptions;
-  readonly #batcher: Batcher<SecretUse, SecretValues | SecretError>;
+  readonly #batcher: Batcher<SecretUse, HandedOut>;
 
   constructor(options: SecretAccessOptions) {
     this.#options = options;
-    this.#batcher = new Batcher({ most: MOST_USES, writers: WRITERS, write: (uses) => this.#handOut(uses) });
+    this.#batcher = new Batcher({
+      most: MOST_SECRETS,
+      writers: WRITERS,
+      weigh: ({ names }) => names.length,
+      write: (uses) => this.#handOutApart(uses),
+    });
   }
 
   /**
    * The values of the secrets that an attempt names.
    *
-   * @throws {SecretError}; UNAVAILABLE when the database is away
+   * @throws {SecretError}; UNAVAILABLE when the database, or the master key of a secret, is away
    */
   async resolve(use: SecretUse): Promise<SecretValues> {
     if (use.names.length === 0) return new Map();
     const outcome = await this.#batcher.add(use);
-    if (outcome instanceof SecretError) throw outcome;
+    if (outcome instanceof Error) throw outcome;
     return outcome;
   }
 
-  async #handOut(uses: SecretUse[]): Promise<(SecretValues | SecretError)[]> {
+  /** What the database refuses is tried in halves, so that one attempt's bad luck is no other's. */
+  async #handOutApart(uses: SecretUse[]): Promise<HandedOut[]> {
+    try {
+      return await this.#handOut(uses);
+    } catch (error) {
+      if (error instanceof ProblemError) throw error;
+      this.#options.emit("secret_access_failed", { uses: uses.length, error });
+      if (uses.length === 1) return [unavailable("The secrets cannot be handed out.")];
+      const half = uses.length >> 1;
+      return [...(await this.#handOutApart(uses.slice(0, half))), ...(await this.#handOutApart(uses.slice(half)))];
+    }
+  }
+
+  async #handOut(uses: SecretUse[]): Promise<HandedOut[]> {
     const { db, audit } = this.#options;
     const found = await this.#find(uses);
     const handOut = new HandOut();
@@ -66,12 +86,18 @@ export class SecretAccess {
     return new Map(stored.map((one) => [keyOf(one.workspace_id, one.name), { stored: one, value: this.#open(one) }]));
   }
 
-  #open(stored: StoredSecret): string | UnreadableSecretError {
+  #open(stored: StoredSecret): FoundSecret["value"] {
+    const { keyring, emit } = this.#options;
+    const { workspace_id: workspaceId, name: secret, master_key_id: masterKeyId } = stored;
+    if (!keyring.has(masterKeyId)) {
+      emit("vault_key_missing", { masterKeyId });
+      return unavailable("This node does not have the master key of the secret.");
+    }
     try {
-      return openSecret(this.#options.keyring, stored);
+      return openSecret(keyring, stored);
     } catch (error) {
       if (!(error instanceof UnreadableSecretError)) throw error;
-      this.#options.emit("secret_unreadable", { workspaceId: stored.workspace_id, secret: stored.name, error });
+      emit("secret_unreadable", { workspaceId, secret, error });
       return error;
     }
   }

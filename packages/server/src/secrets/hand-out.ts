@@ -1,6 +1,6 @@
 import type { AttemptError, AuditEventType } from "@tidemill/contract";
 import type { NewAuditEvent } from "#audit";
-import type { WorkspaceId } from "#kernel";
+import type { ProblemError, WorkspaceId } from "#kernel";
 import { SYSTEM } from "#workspaces";
 import type { StoredSecret } from "./access-store.ts";
 import { UnreadableSecretError } from "./envelope.ts";
@@ -31,11 +31,14 @@ export class SecretError extends Error {
   }
 }
 
-/** A secret as it was found: its value, or that it cannot be had. */
+/** A secret as it was found: its value, or that it cannot be had, or not by this node, whose keyring lacks its master key. */
 export interface FoundSecret {
   readonly stored: StoredSecret;
-  readonly value: string | UnreadableSecretError;
+  readonly value: string | UnreadableSecretError | ProblemError;
 }
+
+/** What an attempt gets. `UNAVAILABLE`: not now. */
+export type HandedOut = SecretValues | SecretError | ProblemError;
 
 /** What the audit log calls it when a secret is refused; of one that is not there it says nothing. */
 const REFUSALS = {
@@ -46,17 +49,15 @@ const REFUSALS = {
 
 /** Decides what attempts get, and keeps what the audit log is to be told of it: one event for each secret, queue and host. */
 export class HandOut {
-  readonly #facts = new Map<string, { type: AuditEventType; name: string; use: SecretUse; attempts: { job: string; attempt: number }[] }>();
+  readonly #facts = new Map<string, { type: AuditEventType; name: string; use: SecretUse; attempts: Record<string, number> }>();
 
   /** All that the attempt names, or why it gets none: the first that it cannot have. */
-  decide(use: SecretUse, find: (name: string) => FoundSecret | undefined): SecretValues | SecretError {
+  decide(use: SecretUse, find: (name: string) => FoundSecret | undefined): HandedOut {
     const values = new Map<string, string>();
     for (const name of use.names) {
       const value = valueFor(use, name, find(name));
-      if (value instanceof SecretError) {
-        this.#tell(REFUSALS[value.code], name, use);
-        return value;
-      }
+      if (value instanceof SecretError) this.#tell(REFUSALS[value.code], name, use);
+      if (typeof value !== "string") return value;
       values.set(name, value);
     }
     for (const name of use.names) this.#tell("secret.accessed", name, use);
@@ -77,14 +78,14 @@ export class HandOut {
 
   #tell(type: AuditEventType | null, name: string, use: SecretUse): void {
     if (type === null) return;
-    const key = JSON.stringify([use.workspaceId, type, name, use.queue, use.host]);
-    const fact = this.#facts.get(key) ?? { type, name, use, attempts: [] };
-    fact.attempts.push({ job: use.jobId, attempt: use.attempt });
+    const key = `${use.workspaceId} ${type} ${name} ${use.queue} ${use.host}`;
+    const fact = this.#facts.get(key) ?? { type, name, use, attempts: {} };
+    fact.attempts[use.jobId] = use.attempt;
     this.#facts.set(key, fact);
   }
 }
 
-function valueFor({ queue, host }: SecretUse, name: string, found: FoundSecret | undefined): string | SecretError {
+function valueFor({ queue, host }: SecretUse, name: string, found: FoundSecret | undefined): string | SecretError | ProblemError {
   if (!found) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
   const { allowed_queues, allowed_hosts } = found.stored;
   if (allowed_queues && !allowed_queues.includes(queue)) {

@@ -115,9 +115,9 @@ describe("a callback", () => {
     expect(sent).toEqual([]);
   });
 
-  test("is withdrawn when the address cannot be read", async () => {
+  test("is postponed when the address cannot be read", async () => {
     const { carrier } = stage(Promise.reject(unavailable()));
-    expect(await carrier.start(claim).answer).toEqual({ kind: "withdrawn" });
+    expect(await carrier.start(claim).answer).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("does not leave for an address that may not be reached", async () => {
@@ -165,9 +165,9 @@ describe("a callback with secrets", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is withdrawn while the database is away, and uses no attempt", async () => {
+  test("is postponed while the database is away", async () => {
     const { carrier } = stage(endpoint, () => Promise.reject(unavailable()));
-    expect(await carrier.start(templated).answer).toEqual({ kind: "withdrawn" });
+    expect(await carrier.start(templated).answer).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("tells why it does not get them", async () => {

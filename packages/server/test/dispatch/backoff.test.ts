@@ -100,7 +100,8 @@ describe("what an answer makes of its job", () => {
       { attempt: 3 },
       { kind: "fail", error: { code: "TIMEOUT", message: "Too slow.", status: null } },
     ],
-    ["withdrawn gives it back", { kind: "withdrawn" }, { attempt: 3 }, { kind: "giveBack" }],
+    ["withdrawn gives it back", { kind: "withdrawn" }, { attempt: 3 }, { kind: "giveBack", waitMs: 0 }],
+    ["postponed gives it back for later", { kind: "postponed", waitMs: 7 }, { attempt: 3 }, { kind: "giveBack", waitMs: 7 }],
     [
       "refused after a retry by hand starts from the first wait",
       refused(),
