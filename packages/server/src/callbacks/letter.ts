@@ -1,4 +1,5 @@
 import { LIMITS, TemplateError } from "@tidemill/contract";
+import { isHeaderValue } from "#http";
 import { asItIs, type Encode, Filler, fillPayload, type PayloadTemplate, parsePayload, type SecretValues, secretsIn } from "#secrets";
 import { type Endpoint, mapValues } from "./endpoint.ts";
 import { inPlace, LetterError } from "./letter-error.ts";
@@ -17,8 +18,6 @@ export interface Draft {
   readonly secrets: readonly string[];
   fill(values: SecretValues): Letter;
 }
-
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
  * Reads the templates of an attempt.
@@ -57,6 +56,6 @@ const asComponent: Encode = (text) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 function headerOf(value: string): string {
-  if (HEADER_VALUE.test(value)) return value;
+  if (isHeaderValue(value)) return value;
   throw new TemplateError("has a secret with characters that a header may not have, line breaks say");
 }

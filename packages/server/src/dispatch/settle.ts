@@ -128,7 +128,7 @@ const keyOf = ({ workspaceId, laneId, id, nodeId, attempt }: Claim) => ({ worksp
 function refusalOf({ claim, verdict, circuit, entry }: Settlement): NotCompleted {
   const common = { ...keyOf(claim), logEntry: entry };
   const error = "error" in verdict ? verdict.error : null;
-  const told = { ...common, error: error && JSON.stringify(error), errorCode: error && error.code };
+  const told = { ...common, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
   if (verdict.kind === "hold" || verdict.kind === "giveBack") {
     return { ...told, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
   }

@@ -4,6 +4,10 @@ import { readHost } from "./host.ts";
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Whether a header may have that value: Latin-1 without control characters. */
+export const isHeaderValue = (value: string): boolean => HEADER_VALUE.test(value);
+
 /** Headers that are the connection's or that a callback has of its own. */
 const TAKEN = new Set([
   "connection",
@@ -31,7 +35,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   /** Of one with templates in it, the queues' room knows more. */
   "callback-url": (text) => (hasTemplate(text) ? isStorable(text) : isCallbackUrl(text)),
   "callback-header-name": (name) => TOKEN.test(name) && !TAKEN.has(name.toLowerCase()) && !/^(x-service-|proxy-)/i.test(name),
-  "header-value": (value) => HEADER_VALUE.test(value),
+  "header-value": isHeaderValue,
   host: (text) => readHost(text) !== null,
   /** PostgreSQL's text holds no NUL, and UTF-8 no lone surrogate. */
   storable: isStorable,

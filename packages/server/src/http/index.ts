@@ -1,4 +1,5 @@
 export * from "./authenticate.ts";
+export { isHeaderValue } from "./formats.ts";
 export * from "./host.ts";
 export * from "./json-body.ts";
 export * from "./listen.ts";

@@ -19,7 +19,7 @@ export async function createSecret(database: Transactional, vault: Vault, caller
     const master = await currentKey(tx, vault.keyring, caller.workspaceId);
     const identity = { workspace_id: caller.workspaceId, id: vault.ids.next(), name };
     const sealed = { ...sealSecret(vault.random, master, identity, value), hint: hintOf(value) };
-    const settings = { sealed, allowedQueues: allowed_queues, allowedHosts: readHosts(allowed_hosts) };
+    const settings = { sealed, allowedQueues: allowed_queues, allowedHosts: allowed_hosts && readHosts(allowed_hosts) };
     const secret = await insertSecret(tx, identity, settings);
     if (!secret) throw problem("CONFLICT", { name }, { message: "There is a secret of that name already." });
     await tellCreated(tx, vault.audit, caller, secret);

@@ -27,7 +27,11 @@ export async function patchSecret(
     const before = await lockSecret(tx, caller.workspaceId, name);
     if (!before) throw problem("NOT_FOUND");
     const sealed = master && value !== undefined ? { ...sealSecret(vault.random, master, before, value), hint: hintOf(value) } : undefined;
-    const secret = await updateSecret(tx, before, { sealed, allowedQueues: allowed_queues, allowedHosts: readHosts(allowed_hosts) });
+    const secret = await updateSecret(tx, before, {
+      sealed,
+      allowedQueues: allowed_queues,
+      allowedHosts: allowed_hosts && readHosts(allowed_hosts),
+    });
     if (!secret) throw problem("NOT_FOUND");
     await tellPatched(tx, vault.audit, caller, secret, request);
     return secret;
