@@ -3,7 +3,7 @@ import type { Answer, Attempt, Carrier, Claim } from "#dispatch";
 import { showJobId } from "#jobs";
 import { type Clock, ProblemError } from "#kernel";
 import { type Abort, BlockedAddressError, type Response, type Sender, sign } from "#outbound";
-import { mayHoldTemplates, Redactor, type SecretAccess, SecretError } from "#secrets";
+import { mayHoldTemplates, type Redactor, type SecretAccess, SecretError } from "#secrets";
 import { CallbackTimeoutError, classify } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { draftLetter, type Letter } from "./letter.ts";
@@ -19,6 +19,8 @@ export interface CarrierOptions {
 
 /** How long a job waits when the database, or the key of a secret, is away. No attempt is used. */
 const POSTPONE_MS = 2_000;
+
+const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 
 class AbortedError extends Error {
   readonly code = "ABORTED";
@@ -108,8 +110,10 @@ class Callback implements Attempt {
     const { payload, workspaceId, attempt } = this.#claim;
     const { queue, host } = endpoint;
     const draft = draftLetter(endpoint, payload);
-    const values = await this.#options.secrets.resolve({ workspaceId, queue, host, jobId: this.#jobId, attempt, names: draft.secrets });
-    this.#redactor = new Redactor(values);
+    if (draft.secrets.length === 0) return draft.fill(NO_SECRETS);
+    const use = { workspaceId, queue, host, jobId: this.#jobId, attempt, names: draft.secrets };
+    const { values, redactor } = await this.#options.secrets.resolve(use);
+    this.#redactor = redactor;
     return draft.fill(values);
   }
 

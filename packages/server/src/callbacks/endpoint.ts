@@ -16,7 +16,9 @@ export interface Endpoint {
   /** Path and query. */
   readonly path: readonly TemplatePart[];
   readonly headers: Readonly<Record<string, readonly TemplatePart[]>>;
-  /** Path and headers as they stand, when no secret stands in them. */
+  /** Those that path and headers name. */
+  readonly secrets: readonly string[];
+  /** Path and headers as they stand, when they name none. */
   readonly plain: { readonly path: string; readonly headers: Readonly<Record<string, string>> } | null;
   readonly timeoutMs: number;
   readonly key: KeyObject;
@@ -70,7 +72,7 @@ export class Endpoints {
     const { origin, hostname, path } = inPlace("callback_url", () => readCallbackUrl(callbackUrl));
     const values = JSON.parse(queue.callback_headers) as Record<string, string>;
     const headers = mapValues(values, (value, name) => inPlace(`header ${name}`, () => parseTemplates(value)));
-    const isPlain = secretsIn([path, ...Object.values(headers)]).length === 0;
+    const secrets = secretsIn([path, ...Object.values(headers)]);
     return {
       revision: queue.revision,
       queue: queue.name,
@@ -78,7 +80,8 @@ export class Endpoints {
       origin,
       path,
       headers,
-      plain: isPlain ? { path: path.join(""), headers: values } : null,
+      secrets,
+      plain: secrets.length === 0 ? { path: path.join(""), headers: values } : null,
       timeoutMs: queue.callback_timeout * 1000,
       key: signingKey(secret),
       blocked: this.#guard.refusesHost(hostname) ? hostname : null,

@@ -1,6 +1,6 @@
 import { LIMITS, TemplateError } from "@tidemill/contract";
 import { isHeaderValue } from "#http";
-import { asItIs, type Encode, Filler, fillPayload, type PayloadTemplate, parsePayload, type SecretValues, secretsIn } from "#secrets";
+import { asItIs, type Encode, Filler, fillPayload, type PayloadTemplate, parsePayload, secretsIn } from "#secrets";
 import { type Endpoint, mapValues } from "./endpoint.ts";
 import { inPlace, LetterError } from "./letter-error.ts";
 
@@ -16,7 +16,8 @@ export interface Letter {
 /** A letter whose secrets are still to be filled in. */
 export interface Draft {
   readonly secrets: readonly string[];
-  fill(values: SecretValues): Letter;
+  /** @param values of those secrets, by name */
+  fill(values: ReadonlyMap<string, string>): Letter;
 }
 
 /**
@@ -26,7 +27,7 @@ export interface Draft {
  */
 export function draftLetter(endpoint: Endpoint, payload: string): Draft {
   const template = inPlace("payload", () => parsePayload(payload));
-  const secrets = secretsIn([endpoint.path, ...Object.values(endpoint.headers), ...template.strings]);
+  const secrets = [...new Set([...endpoint.secrets, ...secretsIn(template.strings)])];
   if (secrets.length > LIMITS.callbackSecrets) throw new LetterError(`The callback names more than ${LIMITS.callbackSecrets} secrets.`);
   return {
     secrets,
@@ -35,16 +36,17 @@ export function draftLetter(endpoint: Endpoint, payload: string): Draft {
 }
 
 /** @throws {LetterError} when what is filled in would be no path, no header, or too much */
-function fillLetter(endpoint: Endpoint, template: PayloadTemplate, filler: Filler): Letter {
-  return {
+const fillLetter = (endpoint: Endpoint, template: PayloadTemplate, filler: Filler): Letter => ({
+  ...(endpoint.plain ?? {
     path: inPlace("callback_url", () => pathOf(endpoint, filler)),
     headers: mapValues(endpoint.headers, (parts, name) => inPlace(`header ${name}`, () => headerOf(filler.fill(parts, asItIs)))),
-    payload: inPlace("payload", () => fillPayload(template, filler)),
-  };
-}
+  }),
+  payload: inPlace("payload", () => fillPayload(template, filler)),
+});
 
 function pathOf({ origin, path }: Endpoint, filler: Filler): string {
   const filled = filler.fill(path, asComponent);
+  if (path.every((part) => typeof part === "string")) return filled;
   const read = URL.parse(origin + filled);
   // "." and ".." are not encoded, and as whole segments would lead elsewhere.
   if (!read || read.pathname + read.search !== filled) throw new TemplateError("has a secret that would change the address's path");

@@ -2,7 +2,7 @@ import type { AuditLog } from "#audit";
 import { Batcher, type Db, type EmitEvent, ProblemError, tolerate, unavailable, type WorkspaceId } from "#kernel";
 import { findSecretsAcrossWorkspaces, type StoredSecret } from "./access-store.ts";
 import { openSecret, UnreadableSecretError } from "./envelope.ts";
-import { type FoundSecret, type HandedOut, HandOut, type SecretUse, type SecretValues } from "./hand-out.ts";
+import { type FoundSecret, type HandedOut, type HandedSecrets, HandOut, type SecretUse } from "./hand-out.ts";
 import type { Keyring } from "./keyring.ts";
 
 export interface SecretAccessOptions {
@@ -14,8 +14,8 @@ export interface SecretAccessOptions {
 
 /** Secrets that are read and decrypted together, each of at most 64 KiB. */
 const MOST_SECRETS = 500;
-/** While one tells the audit log, another can look up. */
-const WRITERS = 2;
+/** One after the other, so that each is large while there is much to do. */
+const WRITERS = 1;
 
 /**
  * Hands secrets out to attempts. What is asked for while a look-up is under way is looked up together after it, so an attempt
@@ -37,12 +37,11 @@ export class SecretAccess {
   }
 
   /**
-   * The values of the secrets that an attempt names.
+   * The secrets that an attempt names.
    *
    * @throws {SecretError}; UNAVAILABLE when the database, or the master key of a secret, is away
    */
-  async resolve(use: SecretUse): Promise<SecretValues> {
-    if (use.names.length === 0) return new Map();
+  async resolve(use: SecretUse): Promise<HandedSecrets> {
     const outcome = await this.#batcher.add(use);
     if (outcome instanceof Error) throw outcome;
     return outcome;
@@ -64,8 +63,8 @@ export class SecretAccess {
   async #handOut(uses: SecretUse[]): Promise<HandedOut[]> {
     const { db, audit } = this.#options;
     const found = await this.#find(uses);
-    const handOut = new HandOut();
-    const outcomes = uses.map((use) => handOut.decide(use, (name) => found.get(keyOf(use.workspaceId, name))));
+    const handOut = new HandOut((workspaceId, name) => found.get(keyOf(workspaceId, name)));
+    const outcomes = uses.map((use) => handOut.decide(use));
     await audit.recordAll(db, handOut.events);
     return outcomes;
   }

@@ -4,6 +4,7 @@ import type { ProblemError, WorkspaceId } from "#kernel";
 import { SYSTEM } from "#workspaces";
 import type { StoredSecret } from "./access-store.ts";
 import { UnreadableSecretError } from "./envelope.ts";
+import { Redactor } from "./redact.ts";
 
 /** An attempt that needs secrets. */
 export interface SecretUse {
@@ -17,8 +18,12 @@ export interface SecretUse {
   readonly names: readonly string[];
 }
 
-/** The values of the secrets that an attempt names, by name. */
-export type SecretValues = ReadonlyMap<string, string>;
+/** The secrets that an attempt names, and what takes them out of its answer. */
+export interface HandedSecrets {
+  /** By name. */
+  readonly values: ReadonlyMap<string, string>;
+  readonly redactor: Redactor;
+}
 
 /** Why an attempt does not get its secrets. */
 export class SecretError extends Error {
@@ -38,7 +43,7 @@ export interface FoundSecret {
 }
 
 /** What an attempt gets. `UNAVAILABLE`: not now. */
-export type HandedOut = SecretValues | SecretError | ProblemError;
+export type HandedOut = HandedSecrets | SecretError | ProblemError;
 
 /** What the audit log calls it when a secret is refused; of one that is not there it says nothing. */
 const REFUSALS = {
@@ -47,42 +52,65 @@ const REFUSALS = {
   SECRET_UNREADABLE: "secret.unreadable",
 } as const satisfies Record<SecretError["code"], AuditEventType | null>;
 
-/** Decides what attempts get, and keeps what the audit log is to be told of it: one event for each secret, queue and host. */
+/** Attempts that ask for the same, and so get the same. */
+interface Group {
+  readonly use: SecretUse;
+  readonly outcome: HandedOut;
+  /** What the audit log is told, about which secrets. */
+  readonly told: { readonly type: AuditEventType; readonly names: readonly string[] } | null;
+  /** Ids of jobs by the number of the attempt. */
+  readonly attempts: Record<number, string[]>;
+}
+
+/** Decides what attempts get, and gathers what the audit log is to be told of it. */
 export class HandOut {
-  readonly #facts = new Map<string, { type: AuditEventType; name: string; use: SecretUse; attempts: Record<string, number> }>();
+  readonly #find: (workspaceId: WorkspaceId, name: string) => FoundSecret | undefined;
+  readonly #groups = new Map<string, Group>();
+
+  constructor(find: (workspaceId: WorkspaceId, name: string) => FoundSecret | undefined) {
+    this.#find = find;
+  }
 
   /** All that the attempt names, or why it gets none: the first that it cannot have. */
-  decide(use: SecretUse, find: (name: string) => FoundSecret | undefined): HandedOut {
+  decide(use: SecretUse): HandedOut {
+    const key = `${use.workspaceId} ${use.queue} ${use.host} ${use.names.join()}`;
+    const group = this.#groups.get(key) ?? this.#groupFor(use);
+    this.#groups.set(key, group);
+    group.attempts[use.attempt] ??= [];
+    group.attempts[use.attempt]?.push(use.jobId);
+    return group.outcome;
+  }
+
+  /** One for each secret, queue and host, and what came of it. */
+  get events(): NewAuditEvent[] {
+    return [...this.#groups.values()].flatMap(({ use: { workspaceId, queue, host }, told, attempts }) =>
+      (told?.names ?? []).map((name) => ({
+        workspaceId,
+        eventType: told?.type as AuditEventType,
+        actorId: SYSTEM,
+        resourceType: "secret",
+        resourceId: name,
+        input: { queue, host, attempts },
+        output: null,
+      })),
+    );
+  }
+
+  #groupFor(use: SecretUse): Group {
     const values = new Map<string, string>();
     for (const name of use.names) {
-      const value = valueFor(use, name, find(name));
-      if (value instanceof SecretError) this.#tell(REFUSALS[value.code], name, use);
-      if (typeof value !== "string") return value;
-      values.set(name, value);
+      const value = valueFor(use, name, this.#find(use.workspaceId, name));
+      if (typeof value === "string") values.set(name, value);
+      else return { use, outcome: value, told: refusalTold(value, name), attempts: {} };
     }
-    for (const name of use.names) this.#tell("secret.accessed", name, use);
-    return values;
+    const outcome = { values, redactor: new Redactor(values) };
+    return { use, outcome, told: { type: "secret.accessed", names: use.names }, attempts: {} };
   }
+}
 
-  get events(): NewAuditEvent[] {
-    return [...this.#facts.values()].map(({ type, name, use: { workspaceId, queue, host }, attempts }) => ({
-      workspaceId,
-      eventType: type,
-      actorId: SYSTEM,
-      resourceType: "secret",
-      resourceId: name,
-      input: { queue, host, attempts },
-      output: null,
-    }));
-  }
-
-  #tell(type: AuditEventType | null, name: string, use: SecretUse): void {
-    if (type === null) return;
-    const key = `${use.workspaceId} ${type} ${name} ${use.queue} ${use.host}`;
-    const fact = this.#facts.get(key) ?? { type, name, use, attempts: {} };
-    fact.attempts[use.jobId] = use.attempt;
-    this.#facts.set(key, fact);
-  }
+function refusalTold(refusal: SecretError | ProblemError, name: string): Group["told"] {
+  const type = refusal instanceof SecretError ? REFUSALS[refusal.code] : null;
+  return type && { type, names: [name] };
 }
 
 function valueFor({ queue, host }: SecretUse, name: string, found: FoundSecret | undefined): string | SecretError | ProblemError {

@@ -1,6 +1,6 @@
 export { SecretAccess } from "./access.ts";
 export * from "./filler.ts";
-export { SecretError, type SecretUse, type SecretValues } from "./hand-out.ts";
+export { type HandedSecrets, SecretError, type SecretUse } from "./hand-out.ts";
 export * from "./keyring.ts";
 export * from "./open-vault.ts";
 export * from "./payload.ts";

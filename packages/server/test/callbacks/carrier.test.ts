@@ -5,7 +5,7 @@ import type { Claim } from "#dispatch";
 import { type JobId, unavailable, type WorkspaceId } from "#kernel";
 import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
 import type { LaneId } from "#queues";
-import { SecretError, type SecretUse, type SecretValues } from "#secrets";
+import { type HandedSecrets, Redactor, SecretError, type SecretUse } from "#secrets";
 import { until } from "../harness/service.ts";
 
 const claim: Claim = {
@@ -32,14 +32,20 @@ const endpoint: Endpoint = {
   origin: "https://example.com",
   path: ["/hook"],
   headers: {},
+  secrets: [],
   plain: { path: "/hook", headers: {} },
   timeoutMs: 1_000,
   key: signingKey("cbs_secret"),
   blocked: null,
 };
 
+const handed = (...values: [name: string, value: string][]): HandedSecrets => ({
+  values: new Map(values),
+  redactor: new Redactor(new Map(values)),
+});
+
 /** A carrier whose clock, endpoints and wire are the test's own. */
-function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<SecretValues> = async () => new Map()) {
+function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<HandedSecrets> = async () => handed()) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
   const sent: { request: Request; done: (response: Response) => void }[] = [];
   const send = (request: Request, done: (response: Response) => void): Abort => {
@@ -132,13 +138,16 @@ describe("a callback with secrets", () => {
 
   test("asks for those that it names, for its own queue and host", async () => {
     const asked: SecretUse[] = [];
-    const bound = { ...endpoint, plain: null, path: ["/", { secret: "PATH" }], headers: { "x-to": [{ secret: "TO" }] } };
+    const bound = {
+      ...endpoint,
+      plain: null,
+      secrets: ["PATH", "TO"],
+      path: ["/", { secret: "PATH" }],
+      headers: { "x-to": [{ secret: "TO" }] },
+    };
     const { carrier, sent } = stage(bound, async (use) => {
       asked.push(use);
-      return new Map([
-        ["PATH", "p"],
-        ["TO", "ada"],
-      ]);
+      return handed(["PATH", "p"], ["TO", "ada"]);
     });
     await Promise.race([carrier.start(templated).answer, until(() => sent.length > 0)]);
     expect(asked).toEqual([
@@ -159,7 +168,7 @@ describe("a callback with secrets", () => {
     const asked: SecretUse[] = [];
     const { carrier } = stage({ ...endpoint, blocked: "10.0.0.1" }, async (use) => {
       asked.push(use);
-      return new Map();
+      return handed();
     });
     expect(await carrier.start(templated).answer).toMatchObject({ code: "BLOCKED_ADDRESS" });
     expect(asked).toEqual([]);
@@ -185,11 +194,11 @@ describe("a callback with secrets", () => {
   });
 
   test("that is aborted while it waits for them never leaves", async () => {
-    const waiting = Promise.withResolvers<SecretValues>();
+    const waiting = Promise.withResolvers<HandedSecrets>();
     const { carrier, sent } = stage(endpoint, () => waiting.promise);
     const attempt = carrier.start(templated);
     attempt.abort();
-    waiting.resolve(new Map([["TO", "ada"]]));
+    waiting.resolve(handed(["TO", "ada"]));
     expect(await attempt.answer).toEqual({ kind: "withdrawn" });
     await setImmediate();
     expect(sent).toEqual([]);

@@ -281,7 +281,7 @@ describe("the audit log", () => {
         actor_id: "system",
         resource_type: "secret",
         resource_id: "TOKEN",
-        input: { queue: handler.queue, host: "127.0.0.1", attempts: { [job.id]: 1 } },
+        input: { queue: handler.queue, host: "127.0.0.1", attempts: { 1: [job.id] } },
         output: null,
       },
     ]);
@@ -297,9 +297,8 @@ describe("the audit log", () => {
     );
     await service.untilIdle();
     const events = await eventsOf(service, "secret.accessed");
-    const told = events.flatMap(({ input }: { input: { attempts: Record<string, number> } }) => Object.entries(input.attempts));
-    expect(told).toHaveLength(200);
-    expect(new Map(told)).toEqual(new Map(jobs.map(({ id }: { id: string }) => [id, 1])));
+    const told = events.flatMap(({ input }: { input: { attempts: Record<string, string[]> } }) => input.attempts["1"]);
+    expect(told.toSorted()).toEqual(jobs.map(({ id }: { id: string }) => id).toSorted());
     expect(events.length).toBeLessThan(100);
   });
 
@@ -324,7 +323,7 @@ describe("the audit log", () => {
     const job = await service.enqueue({ queue: handler.queue, payload: "${{ secrets.TOKEN }}" });
     await service.untilIdle();
     expect(await service.job(job)).toMatchObject({ state: "failed", last_error: { code: "SECRET_UNREADABLE" } });
-    expect(await eventsOf(service, "secret.unreadable")).toMatchObject([{ resource_id: "TOKEN", input: { attempts: { [job.id]: 1 } } }]);
+    expect(await eventsOf(service, "secret.unreadable")).toMatchObject([{ resource_id: "TOKEN", input: { attempts: { 1: [job.id] } } }]);
     expect(handler.received).toEqual([]);
   });
 });
