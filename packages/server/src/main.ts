@@ -161,11 +161,12 @@ export async function startNode(
       emit,
       leaseSeconds: config.nodeLeaseSeconds,
       masterKeyIds: () => keyring.ids,
+      onKeyMissing: (id) => void vault.seek(id),
       onLost: () => dispatcher.abortAll(),
       onHeld: () => look(),
     });
     const endpoints = new Endpoints(engine, guard);
-    const secrets = new SecretAccess({ db: engine, keyring, audit: registrar.audit, emit });
+    const secrets = new SecretAccess({ db: engine, keyring, audit: registrar.audit, ids: registrar.ids, emit });
     const dispatcher: Dispatcher = new Dispatcher({
       db: engine,
       clock,
@@ -204,7 +205,11 @@ export async function startNode(
           deleted: ({ laneId }) => dispatcher.abortLane(laneId),
           workspace: ({ workspaceId }) => principals.forget(workspaceId),
           closed: ({ workspaceId }) => onClosed(workspaceId),
-          vault: () => void vault.learn().then(() => lease.refresh()),
+          vault: () =>
+            void vault.learn().then(() => {
+              lease.refresh();
+              return vault.settle();
+            }),
           node: () => lease.refresh(),
           all: look,
         }),

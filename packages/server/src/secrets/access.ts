@@ -1,14 +1,16 @@
-import type { AuditLog } from "#audit";
-import { Batcher, type Db, type EmitEvent, ProblemError, tolerate, unavailable, type WorkspaceId } from "#kernel";
-import { findSecretsAcrossWorkspaces, type StoredSecret } from "./access-store.ts";
-import { openSecret, UnreadableSecretError } from "./envelope.ts";
-import { type FoundSecret, type HandedOut, type HandedSecrets, HandOut, type SecretUse } from "./hand-out.ts";
+import type { AuditLog, NewAuditEvent } from "#audit";
+import { Batcher, type Db, type EmitEvent, ProblemError, tolerate, type UuidSource, unavailable } from "#kernel";
+import { SYSTEM } from "#workspaces";
+import { type AnsweredSecret, handOutAcrossWorkspaces } from "./access-store.ts";
+import { openSecret, type SealedSecret, UnreadableSecretError } from "./envelope.ts";
+import { decide, type Group, groupUses, type HandedOut, type HandedSecrets, type SecretUse } from "./hand-out.ts";
 import type { Keyring } from "./keyring.ts";
 
 export interface SecretAccessOptions {
   readonly db: Db;
   readonly keyring: Keyring;
   readonly audit: AuditLog;
+  readonly ids: UuidSource;
   readonly emit: EmitEvent;
 }
 
@@ -61,39 +63,56 @@ export class SecretAccess {
   }
 
   async #handOut(uses: SecretUse[]): Promise<HandedOut[]> {
-    const { db, audit } = this.#options;
-    const found = await this.#find(uses);
-    const handOut = new HandOut((workspaceId, name) => found.get(keyOf(workspaceId, name)));
-    const outcomes = uses.map((use) => handOut.decide(use));
-    await audit.recordAll(db, handOut.events);
-    return outcomes;
-  }
-
-  async #find(uses: readonly SecretUse[]): Promise<Map<string, FoundSecret>> {
-    const { db, keyring, emit } = this.#options;
-    const wanted = new Map(
-      uses.flatMap(({ workspaceId, names }) => names.map((name) => [keyOf(workspaceId, name), { workspaceId, name }])),
+    const { db, ids } = this.#options;
+    const { groups, groupOf } = groupUses(uses);
+    const asked = groups.flatMap(({ use: { workspaceId, queue, host, names }, attempts }, group) => {
+      const input = JSON.stringify({ queue, host, attempts });
+      return names.map((name) => ({ group, workspaceId, queue, host, name, eventId: ids.next(), input }));
+    });
+    const answers = await handOutAcrossWorkspaces(db, asked);
+    await this.#learnKeysOf(answers);
+    const handed = await Promise.all(
+      groups.map((group, at) =>
+        this.#decide(
+          group,
+          answers.filter((answer) => answer.group === at),
+        ),
+      ),
     );
-    const stored = await findSecretsAcrossWorkspaces(db, [...wanted.values()]);
-    // The master key was rotated, and word of it has not come here.
-    if (!stored.every(({ master_key_id }) => keyring.has(master_key_id))) {
-      await tolerate(
-        () => keyring.reload(),
-        (error) => emit("keyring_unreadable", { error }),
-      );
-    }
-    return new Map(stored.map((one) => [keyOf(one.workspace_id, one.name), { stored: one, value: this.#open(one) }]));
+    return groupOf.map((at) => handed[at] as HandedOut);
   }
 
-  #open(stored: StoredSecret): FoundSecret["value"] {
+  /** The master key may have been rotated without word of it having come here. */
+  async #learnKeysOf(answers: readonly AnsweredSecret[]): Promise<void> {
     const { keyring, emit } = this.#options;
-    const { workspace_id: workspaceId, name: secret, master_key_id: masterKeyId } = stored;
+    if (answers.every(({ sealed }) => !sealed || keyring.has(sealed.master_key_id))) return;
+    await tolerate(
+      () => keyring.reload(),
+      (error) => emit("keyring_unreadable", { error }),
+    );
+  }
+
+  /** That a secret does not decrypt is told besides: that it was asked for has been told. */
+  async #decide(group: Group, answers: readonly AnsweredSecret[]): Promise<HandedOut> {
+    const unreadable: NewAuditEvent[] = [];
+    const handed = decide(group, answers, (sealed) => {
+      const value = this.#open(sealed);
+      if (value instanceof UnreadableSecretError) unreadable.push(unreadableEvent(group, sealed.name));
+      return value;
+    });
+    await this.#options.audit.recordAll(this.#options.db, unreadable);
+    return handed;
+  }
+
+  #open(sealed: SealedSecret): string | UnreadableSecretError | ProblemError {
+    const { keyring, emit } = this.#options;
+    const { workspace_id: workspaceId, name: secret, master_key_id: masterKeyId } = sealed;
     if (!keyring.has(masterKeyId)) {
       emit("vault_key_missing", { masterKeyId });
       return unavailable("This node does not have the master key of the secret.");
     }
     try {
-      return openSecret(keyring, stored);
+      return openSecret(keyring, sealed);
     } catch (error) {
       if (!(error instanceof UnreadableSecretError)) throw error;
       emit("secret_unreadable", { workspaceId, secret, error });
@@ -102,4 +121,12 @@ export class SecretAccess {
   }
 }
 
-const keyOf = (workspaceId: WorkspaceId, name: string): string => `${workspaceId}${name}`;
+const unreadableEvent = ({ use: { workspaceId, queue, host }, attempts }: Group, name: string): NewAuditEvent => ({
+  workspaceId,
+  eventType: "secret.unreadable",
+  actorId: SYSTEM,
+  resourceType: "secret",
+  resourceId: name,
+  input: { queue, host, attempts },
+  output: null,
+});

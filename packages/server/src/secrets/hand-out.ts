@@ -1,9 +1,7 @@
-import type { AttemptError, AuditEventType } from "@tidemill/contract";
-import type { NewAuditEvent } from "#audit";
+import type { AttemptError } from "@tidemill/contract";
 import type { ProblemError, WorkspaceId } from "#kernel";
-import { SYSTEM } from "#workspaces";
-import type { StoredSecret } from "./access-store.ts";
-import { UnreadableSecretError } from "./envelope.ts";
+import type { AnsweredSecret } from "./access-store.ts";
+import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
 import { Redactor } from "./redact.ts";
 
 /** An attempt that needs secrets. */
@@ -36,92 +34,53 @@ export class SecretError extends Error {
   }
 }
 
-/** A secret as it was found: its value, or that it cannot be had, or not by this node, whose keyring lacks its master key. */
-export interface FoundSecret {
-  readonly stored: StoredSecret;
-  readonly value: string | UnreadableSecretError | ProblemError;
-}
-
 /** What an attempt gets. `UNAVAILABLE`: not now. */
 export type HandedOut = HandedSecrets | SecretError | ProblemError;
 
-/** What the audit log calls it when a secret is refused; of one that is not there it says nothing. */
-const REFUSALS = {
-  SECRET_NOT_FOUND: null,
-  SECRET_NOT_ALLOWED: "secret.refused",
-  SECRET_UNREADABLE: "secret.unreadable",
-} as const satisfies Record<SecretError["code"], AuditEventType | null>;
-
 /** Attempts that ask for the same, and so get the same. */
-interface Group {
+export interface Group {
   readonly use: SecretUse;
-  readonly outcome: HandedOut;
-  /** What the audit log is told, about which secrets. */
-  readonly told: { readonly type: AuditEventType; readonly names: readonly string[] } | null;
   /** Ids of jobs by the number of the attempt. */
   readonly attempts: Record<number, string[]>;
 }
 
-/** Decides what attempts get, and gathers what the audit log is to be told of it. */
-export class HandOut {
-  readonly #find: (workspaceId: WorkspaceId, name: string) => FoundSecret | undefined;
-  readonly #groups = new Map<string, Group>();
-
-  constructor(find: (workspaceId: WorkspaceId, name: string) => FoundSecret | undefined) {
-    this.#find = find;
-  }
-
-  /** All that the attempt names, or why it gets none: the first that it cannot have. */
-  decide(use: SecretUse): HandedOut {
+/** Puts together the attempts of one queue that name the same secrets; answers the groups, and which each is in. */
+export function groupUses(uses: readonly SecretUse[]): { groups: Group[]; groupOf: number[] } {
+  const groups: Group[] = [];
+  const known = new Map<string, number>();
+  const groupOf = uses.map((use) => {
     const key = `${use.workspaceId} ${use.queue} ${use.host} ${use.names.join()}`;
-    const group = this.#groups.get(key) ?? this.#groupFor(use);
-    this.#groups.set(key, group);
-    group.attempts[use.attempt] ??= [];
-    group.attempts[use.attempt]?.push(use.jobId);
-    return group.outcome;
-  }
-
-  /** One for each secret, queue and host, and what came of it. */
-  get events(): NewAuditEvent[] {
-    return [...this.#groups.values()].flatMap(({ use: { workspaceId, queue, host }, told, attempts }) =>
-      (told?.names ?? []).map((name) => ({
-        workspaceId,
-        eventType: told?.type as AuditEventType,
-        actorId: SYSTEM,
-        resourceType: "secret",
-        resourceId: name,
-        input: { queue, host, attempts },
-        output: null,
-      })),
-    );
-  }
-
-  #groupFor(use: SecretUse): Group {
-    const values = new Map<string, string>();
-    for (const name of use.names) {
-      const value = valueFor(use, name, this.#find(use.workspaceId, name));
-      if (typeof value === "string") values.set(name, value);
-      else return { use, outcome: value, told: refusalTold(value, name), attempts: {} };
-    }
-    const outcome = { values, redactor: new Redactor(values) };
-    return { use, outcome, told: { type: "secret.accessed", names: use.names }, attempts: {} };
-  }
+    const at = known.get(key) ?? groups.push({ use, attempts: {} }) - 1;
+    known.set(key, at);
+    const { attempts } = groups[at] as Group;
+    attempts[use.attempt] ??= [];
+    attempts[use.attempt]?.push(use.jobId);
+    return at;
+  });
+  return { groups, groupOf };
 }
 
-function refusalTold(refusal: SecretError | ProblemError, name: string): Group["told"] {
-  const type = refusal instanceof SecretError ? REFUSALS[refusal.code] : null;
-  return type && { type, names: [name] };
-}
-
-function valueFor({ queue, host }: SecretUse, name: string, found: FoundSecret | undefined): string | SecretError | ProblemError {
-  if (!found) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
-  const { allowed_queues, allowed_hosts } = found.stored;
-  if (allowed_queues && !allowed_queues.includes(queue)) {
-    return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be used by the queue ${queue}.`);
+/**
+ * What a group gets: all that it names, or why it gets none, which is the first that it cannot have.
+ *
+ * @param answers of the store, one for each name, in their order
+ * @param open decrypts
+ */
+export function decide(
+  { use: { queue, host } }: Group,
+  answers: readonly AnsweredSecret[],
+  open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
+): HandedOut {
+  const values = new Map<string, string>();
+  for (const { name, sealed, refused } of answers) {
+    if (!sealed) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
+    if (refused === "queue") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be used by the queue ${queue}.`);
+    if (refused === "host") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);
+    const value = open(sealed);
+    if (value instanceof UnreadableSecretError)
+      return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value.`);
+    if (typeof value !== "string") return value;
+    values.set(name, value);
   }
-  if (allowed_hosts && !allowed_hosts.includes(host)) {
-    return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);
-  }
-  if (!(found.value instanceof UnreadableSecretError)) return found.value;
-  return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value.`);
+  return { values, redactor: new Redactor(values) };
 }

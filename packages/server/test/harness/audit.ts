@@ -3,9 +3,8 @@ import { type Database, systemRandom, type Transactional, UuidSource, type Works
 import type { TestDatabase } from "./database.ts";
 
 /** A writer of audit events whose ids are made of the machine's time. */
-export const auditLog = new AuditLog(
-  new UuidSource({ nowMs: () => performance.timeOrigin + performance.now(), elapsedMs: () => 0 }, systemRandom),
-);
+export const ids = new UuidSource({ nowMs: () => performance.timeOrigin + performance.now(), elapsedMs: () => 0 }, systemRandom);
+export const auditLog = new AuditLog(ids);
 
 /** An event of that workspace; what is given makes it another. */
 export const fact = (workspaceId: WorkspaceId, event: Partial<NewAuditEvent> = {}): NewAuditEvent => ({
