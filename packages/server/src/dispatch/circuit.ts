@@ -6,6 +6,8 @@ import type { Answer } from "./retry.ts";
 const MOST_FAILURES = 20;
 const FIRST_PROBE_MS = 1_000;
 const MOST_PROBE_MS = 30_000;
+/** However long it has been open: an outage of a day shall not keep a job waiting for another. */
+const MOST_HELD_MS = 600_000;
 const JITTER = 0.2;
 const MOST_LANES = 10_000;
 
@@ -83,8 +85,8 @@ export class Circuits {
   #failed(claim: Claim, fraction: number): CircuitEffect {
     if (claim.probe) {
       const probeInMs = probeWaitMs(claim.probe.failed + 1, fraction);
-      // Longer than the next probe takes to come, and for longer each time: no number of bad jobs can keep the good ones from being tried.
-      return { kind: "probeFails", probeInMs, heldForMs: probeInMs + claim.probe.openMs };
+      // Longer than the next probe takes to come, and for longer each time, so that bad jobs do not keep the good ones from being tried.
+      return { kind: "probeFails", probeInMs, heldForMs: probeInMs + Math.min(claim.probe.openMs, MOST_HELD_MS) };
     }
     const known = this.#lanes.get(claim.laneId);
     if (known && claim.revision < known.revision) return { kind: "fails" };

@@ -12,6 +12,8 @@ export interface LeaseOptions {
   readonly leaseSeconds: number;
   /** The master keys that this node has, which its row tells a rotation. */
   readonly masterKeyIds: () => readonly string[];
+  /** Told, at each renewal, the key that the vault is locked with when this node has not got it. */
+  readonly onKeyMissing: (masterKeyId: string) => void;
   /** Told when this node was silent for too long: others take its jobs, so what it has under way must end. */
   readonly onLost: () => void;
   readonly onHeld: () => void;
@@ -84,8 +86,8 @@ export class NodeLease {
     if (registered) this.#hold(registered, registeringMs);
   }
 
-  #hold({ id, peers, now_ms }: LeaseRow, sentMs: number): void {
-    const { clock, leaseSeconds, onHeld } = this.#options;
+  #hold({ id, peers, now_ms, vault_key }: LeaseRow, sentMs: number): void {
+    const { clock, leaseSeconds, onHeld, masterKeyIds, onKeyMissing } = this.#options;
     clock.follow(now_ms, sentMs);
     const fresh = this.heldBy === null;
     this.#id = id;
@@ -94,6 +96,7 @@ export class NodeLease {
     clearTimeout(this.#watch);
     this.#watch = setTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs());
     if (fresh) onHeld();
+    if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }
 
   /** Also when no renewal got through in time: before the lease ends, not after. */

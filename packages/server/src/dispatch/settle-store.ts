@@ -57,6 +57,8 @@ export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settle
 export interface NotCompleted extends Settled {
   readonly to: Extract<JobState, "waiting" | "delayed" | "failed">;
   readonly waitMs: number;
+  /** The wait where no other job of the lane waits; null: the same. */
+  readonly aloneWaitMs: number | null;
   /** `last_error` as JSON text; null leaves it as it was. */
   readonly error: string | null;
   readonly errorCode: AttemptError | null;
@@ -98,15 +100,19 @@ export const refuseAcrossWorkspaces = async (
           finished_at = case when s.state = 'failed' then moment() end,
           attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
         from (
-          select u.workspace_id, u.lane_id, u.id, u.node_id, u.attempt, u.wait_ms, u.error, u.error_code, u.log_entry,
+          select u.workspace_id, u.lane_id, u.id, u.node_id, u.attempt, u.error, u.error_code, u.log_entry,
+            case when u.alone_wait_ms is not null and not exists (
+              select from job other where other.workspace_id = u.workspace_id and other.lane_id = u.lane_id and other.state = 'waiting')
+            then u.alone_wait_ms else u.wait_ms end as wait_ms,
             coalesce(u.spared, held) as spared, case when held then 'waiting' else u.state end as state
           from unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
             ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.nodeId))}::bigint[],
             ${plainArray(settled.map((one) => one.attempt))}::int[],
             ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
+            ${plainArray(settled.map((one) => one.aloneWaitMs))}::float8[],
             ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
             ${textArray(settled.map((one) => one.logEntry))}::text[], ${plainArray(settled.map((one) => one.spared))}::boolean[])
-            as u (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, error, error_code, log_entry, spared)
+            as u (workspace_id, lane_id, id, node_id, attempt, state, wait_ms, alone_wait_ms, error, error_code, log_entry, spared)
           cross join lateral (
             select u.spared is null and exists (select from circuit)
               and exists (select from circuit c where c.workspace_id = u.workspace_id and c.lane_id = u.lane_id) as held

@@ -36,7 +36,7 @@ export class Settler {
     this.#batcher = new Batcher({
       most: MOST_WEIGHT,
       writers: WRITERS,
-      weigh: ({ claim }) => weightOf(claim.payload),
+      weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
       write: (settlements) => this.#write(settlements),
     });
   }
@@ -128,7 +128,9 @@ const keyOf = ({ workspaceId, laneId, id, nodeId, attempt }: Claim) => ({ worksp
 function refusalOf({ claim, verdict, circuit, entry }: Settlement): NotCompleted {
   const common = { ...keyOf(claim), logEntry: entry };
   const error = "error" in verdict ? verdict.error : null;
-  const told = { ...common, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
+  // A job that is the only one may be the next probe, too: nobody else would find out that the endpoint is back.
+  const aloneWaitMs = circuit.kind === "probeFails" ? circuit.probeInMs : null;
+  const told = { ...common, aloneWaitMs, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
   if (verdict.kind === "hold" || verdict.kind === "giveBack") {
     return { ...told, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
   }

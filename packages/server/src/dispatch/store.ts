@@ -171,20 +171,23 @@ export async function moveDueAcrossWorkspaces(db: Db, most: number): Promise<{ m
   };
 }
 
-/** What a node's lease statements answer: its own id, the other live nodes, and the database's time. */
+/** What a node's lease statements answer: its own id, the other live nodes, the database's time, and the vault's master key. */
 export interface LeaseRow {
   id: number;
   peers: number;
   now_ms: number;
+  vault_key: string | null;
 }
 
+/** A rotation of the master key that has not counted this node is waited for: the key that it leads to is answered. */
 export const registerNode = (db: Db, leaseSeconds: number, masterKeyIds: readonly string[]): Promise<LeaseRow | null> =>
   row(
     db,
     sql`
+      with vault as (select master_key_id from vault for share)
       insert into node (lease_until, master_key_ids) values (now() + ${leaseSeconds} * interval '1 second', ${textArray(masterKeyIds)})
       returning id, (select count(*) from node where lease_until > now()) as peers,
-        (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, (select master_key_id from vault) as vault_key`,
   );
 
 /** Nothing when the lease has run out: it is never taken up again, for others may be at its jobs. */
@@ -195,7 +198,7 @@ export const renewLease = (db: Db, nodeId: number, leaseSeconds: number, masterK
       update node set lease_until = now() + ${leaseSeconds} * interval '1 second', master_key_ids = ${textArray(masterKeyIds)}
       where id = ${nodeId} and lease_until > now()
       returning id, (select count(*) from node where lease_until > now()) - 1 as peers,
-        (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, (select master_key_id from vault) as vault_key`,
   );
 
 /** Ends a node's lease at once. */

@@ -18,6 +18,8 @@ export function checkPayloadTemplates(json: string, path: string): void {
   if (!mayHoldTemplates(json)) return;
   const secrets = new Set<string>();
   checkValue(JSON.parse(json), path, secrets);
+  // Of a member that is given twice, what was parsed has the last alone; what is sent has both.
+  orRefuse(path, () => parsePayload(json));
   if (secrets.size > LIMITS.callbackSecrets) throw invalid(path, `names more than ${LIMITS.callbackSecrets} secrets`);
 }
 
@@ -31,8 +33,12 @@ function checkValue(value: unknown, path: string, secrets: Set<string>): void {
 }
 
 function checkString(text: string, path: string, secrets: Set<string>): void {
+  for (const part of orRefuse(path, () => parseTemplates(text))) if (typeof part !== "string") secrets.add(part.secret);
+}
+
+function orRefuse<Result>(path: string, work: () => Result): Result {
   try {
-    for (const part of parseTemplates(text)) if (typeof part !== "string") secrets.add(part.secret);
+    return work();
   } catch (error) {
     throw error instanceof TemplateError ? invalid(path, error.message) : error;
   }

@@ -51,12 +51,25 @@ describe("a probe", () => {
       last_error: { code: "HTTP_STATUS", status: 500 },
       attempts_log: [{ attempt: 1, outcome: "failed", status: 500 }],
     });
-    expect(Date.parse(record.run_at)).toBeGreaterThan(Date.parse((await stand.circuit(dead)).next_probe_at));
   });
 
-  test("that fails puts its job off for no less than the job's own backoff", async ({ service, stand }) => {
+  test("that is the only job is the next probe, too: a queue with one job comes back as soon as one with many", async ({
+    service,
+    stand,
+  }) => {
     const dead = await stand.open();
     const job = await service.enqueue({ queue: dead.queue, backoff: { delay: 3_600_000 } });
+    for (let failed = 0; failed < 6; failed += 1) await stand.probe(dead);
+    expect((await service.job(job)).run_at).toBe((await stand.circuit(dead)).next_probe_at);
+    dead.answers = 200;
+    await stand.probe(dead);
+    expect(await service.job(job)).toMatchObject({ state: "completed", attempt: 7 });
+  });
+
+  test("that fails puts its job off for no less than the job's own backoff, while others wait", async ({ service, stand }) => {
+    const dead = await stand.open();
+    const job = await service.enqueue({ queue: dead.queue, backoff: { delay: 3_600_000 } });
+    await stand.batch(dead, 1);
     await stand.probe(dead);
     expect(Date.parse((await service.job(job)).run_at) - stand.nowMs).toBeGreaterThanOrEqual(3_600_000);
   });

@@ -112,7 +112,7 @@ test("an attempt whose endpoint did not answer counts, unless the circuit is ope
   for (const lane of [shut, tripped]) {
     const [id] = await putJobs(database, lane, { state: "active", nodeId });
     if (!id) throw new Error("No job was put.");
-    const fate = { to: "failed", waitMs: 0, error: ERROR, errorCode: "TIMEOUT", spared: null } as const;
+    const fate = { to: "failed", waitMs: 0, aloneWaitMs: null, error: ERROR, errorCode: "TIMEOUT", spared: null } as const;
     refusals.push({ ...lane, id, nodeId, attempt: 1, logEntry: "{}", ...fate });
   }
   await refuseAcrossWorkspaces(engine, refusals);

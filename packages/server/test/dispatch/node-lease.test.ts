@@ -8,6 +8,7 @@ const LEASE_SECONDS = 15;
 class FakeNodes {
   away = false;
   slowMs = 0;
+  vaultKey: string | null = null;
   readonly leases = new Map<number, number>();
 
   query = async ({ text, values }: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> => {
@@ -19,7 +20,7 @@ class FakeNodes {
     if (/lease_until = now\(\) where/.test(text)) this.leases.set(id, Date.now());
     else if (isNew || (this.leases.get(id) ?? 0) > Date.now()) this.leases.set(id, Date.now() + LEASE_SECONDS * 1000);
     else return { rows: [], rowCount: 0 };
-    const answer = { rows: [{ id, peers: 0, now_ms: Date.now() }], rowCount: 1 };
+    const answer = { rows: [{ id, peers: 0, now_ms: Date.now(), vault_key: this.vaultKey }], rowCount: 1 };
     if (this.slowMs > 0) await new Promise((resolve) => setTimeout(resolve, this.slowMs));
     return answer;
   };
@@ -28,18 +29,21 @@ class FakeNodes {
 let nodes: FakeNodes;
 let lease: NodeLease;
 let told: string[];
+let keys: string[];
 
 beforeEach(async () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 12) });
   nodes = new FakeNodes();
   told = [];
+  keys = [];
   lease = new NodeLease({
     db: nodes,
     clock: new DatabaseClock(),
     random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
     emit: () => {},
     leaseSeconds: LEASE_SECONDS,
-    masterKeyIds: () => [],
+    masterKeyIds: () => keys,
+    onKeyMissing: (id) => told.push(`missing ${id}`),
     onLost: () => told.push("lost"),
     onHeld: () => told.push("held"),
   });
@@ -109,6 +113,19 @@ describe("a node's lease", () => {
     await pass(0);
     expect(told).toEqual(["held", "lost", "held"]);
     expect(lease.heldBy).toBe(2);
+  });
+
+  test("tells when the vault has come to be locked with a key that the node has not got, at each renewal and when it is new", async () => {
+    [nodes.vaultKey, keys] = ["old", ["old"]];
+    await pass(5);
+    nodes.vaultKey = "new";
+    await pass(5);
+    nodes.leases.set(1, 0);
+    await pass(5);
+    expect(told).toEqual(["held", "missing new", "lost", "held", "missing new"]);
+    keys = ["old", "new"];
+    await pass(600);
+    expect(told).toHaveLength(5);
   });
 
   test("ends at once when it is released", async () => {

@@ -16,7 +16,8 @@ const UNTIL = toMoment(0);
 const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, 1, [{ ...LANE, take: 1 }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
-  refuse: (db) => refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, error: null, errorCode: null, spared: null }]),
+  refuse: (db) =>
+    refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
   "take back": (db) => takeBackAcrossWorkspaces(db, { nodeId: 1, outcome: "lost", error: null, mostLosses: 3, most: 1 }),
   "come due": (db) => moveDueAcrossWorkspaces(db, 1),
   "retry dead letters": (db) => retryFailed(db, DEAD, UNTIL, 1),

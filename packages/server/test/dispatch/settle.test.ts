@@ -37,6 +37,12 @@ describe("what became of attempts", () => {
     expect(written.flat().sort()).toEqual([jobId(1), jobId(2), jobId(3)]);
   });
 
+  test("is written apart when the results are large", async () => {
+    const large: Verdict = { ...COMPLETE, result: `"${"x".repeat(64_000)}"` };
+    await Promise.all(Array.from({ length: 101 }, (_, id) => add(id, large)));
+    expect(Math.max(...written.map((ids) => ids.length))).toBeLessThan(60);
+  });
+
   test("is not forgotten while the database is away: it is written once that is back", async () => {
     let refusals = 3;
     fault = () => (refusals-- > 0 ? unavailable("The database is away.") : null);

@@ -24,7 +24,7 @@ interface Stage {
 const claim = ({ key, nodeId }: Stage) => ({ ...key, nodeId, attempt: 1, logEntry: "{}" });
 const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1) =>
   refuseAcrossWorkspaces(stage.engine, [
-    { ...claim(stage), attempt, to, waitMs: 1_000, error: "{}", errorCode: null, spared: to === "waiting" },
+    { ...claim(stage), attempt, to, waitMs: 1_000, aloneWaitMs: null, error: "{}", errorCode: null, spared: to === "waiting" },
   ]);
 const takeBack = ({ engine, nodeId }: Stage, mostLosses: number) =>
   takeBackAcrossWorkspaces(engine, { nodeId, outcome: "lost", error: "{}", mostLosses, most: 100 });

@@ -102,6 +102,7 @@ describe("a payload that is to be stored", () => {
     ['{"a":{"b":["x","${{ oops"]}}', "payload.a.b[1]", "without }}"],
     ['"${{ env.HOME }}"', "payload", 'namespace "env"'],
     ['{"a":"\\u0024{{ secrets.a }}"}', "payload.a", "names no secret"],
+    ['{"a":"${{ nope }}","a":"x"}', "payload", "names no secret"],
     ['{"a":[{"${{ secrets.A }}":1}]}', "payload.a[0]", "in a member's name"],
   ])("%s is refused at %s", ([json = "", path, message]) => {
     expect(() => checkPayloadTemplates(json, "payload")).toThrow(
