@@ -29,6 +29,7 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
   withDatabase(async (databases, _registrar, config) => {
     const keyring = await Keyring.open(config);
     const rotation = await rotateMasterKey({
+      connection: databases.connection,
       database: databases.engine,
       keyring,
       random: systemRandom,
@@ -46,7 +47,10 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
 function sentences({ from, to, rewrapped, unreadable, kept }: Rotation): string[] {
   const done = `The vault is locked with the master key ${to}. Secrets wrapped anew: ${rewrapped}.`;
   if (unreadable.length > 0)
-    return [done, `${unreadable.length} were not: keep the key ${from} where it is, and run this again when they are mended.`];
+    return [
+      done,
+      `${unreadable.length} were not: keep the key ${from} where it is, and run this again when they are mended. No other rotation begins before.`,
+    ];
   const old = kept === null ? `Take the old key, ${from}, out of TIDEMILL_MASTER_KEY.` : `The old key, ${from}, is now in ${kept}.`;
   return [done, old, "Backups of the database from before need the old key."];
 }

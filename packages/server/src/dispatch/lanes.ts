@@ -13,7 +13,7 @@ export interface Lane extends LaneKey {
   payloadLength: number;
 }
 
-const FIRST_WINDOW = 256;
+const FIRST_WINDOW = 512;
 /** A full lane from which no answer came for this long gets a wider window: its endpoint is slow, not busy. */
 const STALL_MS = 100;
 /** A lane whose last answer is no older than this is busy. */

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { PLAN_NAMES } from "@tidemill/contract";
 import { readAddressRange } from "./address-range.ts";
+import { readKeyBytes } from "./key-bytes.ts";
 
 /** A setting that was given a wrong value: one line for the person who set it. */
 export class ConfigError extends Error {
@@ -54,7 +55,7 @@ const token: Read<string | null> = (text) => {
 };
 const masterKeys: Read<readonly string[]> = (text) => {
   const given = text.split(",").map((key) => key.trim());
-  if (!given.every((key) => /^([A-Za-z0-9+/_-]{43}=?|[0-9a-fA-F]{64})$/.test(key))) {
+  if (!given.every((key) => readKeyBytes(key) !== null)) {
     throw new Error("must be 32 bytes in base64 or hex, as `openssl rand -base64 32` makes them; several with commas");
   }
   return given;

@@ -19,6 +19,7 @@ export * from "./database/tenants.ts";
 export * from "./events.ts";
 export * from "./files.ts";
 export * from "./ids.ts";
+export * from "./key-bytes.ts";
 export * from "./log.ts";
 export * from "./loop.ts";
 export * from "./metrics.ts";

@@ -1,8 +1,8 @@
 import type { Db, Random, Transactional } from "#kernel";
-import { nextOf, promoteNextFile, readKeyFile } from "./key-file.ts";
+import { promoteNextFile, readKeyFiles } from "./key-file.ts";
 import type { Keyring } from "./keyring.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
-import { areOthersInUseAcrossWorkspaces, changeVaultKey, countByKeyAcrossWorkspaces, findVaultKey } from "./vault-store.ts";
+import { changeVaultKey, findVaultKey, holdVaultLock, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
 
 /**
  * Sees that this node's master keys open the vault, before the node serves. The first start of all locks it: with the key that is
@@ -19,9 +19,8 @@ export async function fitKeyring(
 ): Promise<void> {
   await database.transaction(async (tx) => {
     const current = await findVaultKey(tx);
-    const wrapping = (await countByKeyAcrossWorkspaces(tx)).map(({ master_key_id }) => master_key_id);
     const shared = current !== null && (await countNodes(tx)) > 0 ? [current] : [];
-    const missing = [...shared, ...wrapping].find((id) => !keyring.has(id));
+    const missing = [...shared, ...(await listWrappingKeysAcrossWorkspaces(tx))].find((id) => !keyring.has(id));
     if (missing !== undefined) throw misfit(keyring, missing);
     if (keyring.ids.length === 0) await keyring.makeKey(random);
     const [first] = keyring.ids;
@@ -31,14 +30,22 @@ export async function fitKeyring(
 
 /**
  * Ends what a rotation does to the key files, once it is over in the database: the next key takes the place of the one that
- * nothing is wrapped by any more.
+ * nothing is wrapped by any more. Under the vault's lock only.
  */
 export async function settleKeyFile(db: Db, { file }: Keyring): Promise<void> {
   if (file === null) return;
-  const [old, next] = [await readKeyFile(file), await readKeyFile(nextOf(file))];
-  if (!old || !next || old.id === next.id || next.id !== (await findVaultKey(db))) return;
-  if (!(await areOthersInUseAcrossWorkspaces(db, next.id))) await promoteNextFile(file, old);
+  const { present, next } = await readKeyFiles(file);
+  if (!present || !next || present.id === next.id || next.id !== (await findVaultKey(db))) return;
+  const wrapping = await listWrappingKeysAcrossWorkspaces(db);
+  if (wrapping.every((id) => id === next.id)) await promoteNextFile(file, present, next);
 }
+
+/** Takes the vault's lock, and settles the key files under it. */
+export const lockAndSettleKeyFile = (database: Transactional, keyring: Keyring): Promise<void> =>
+  database.transaction(async (tx) => {
+    await holdVaultLock(tx);
+    await settleKeyFile(tx, keyring);
+  });
 
 function misfit({ file, ids }: Keyring, missing: string): VaultKeyError {
   const had = ids.length === 0 ? "there is none" : `${ids.join(" and ")} ${ids.length === 1 ? "is" : "are"} given`;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, open, realpath, rename } from "node:fs/promises";
 import path from "node:path";
-import { doneUnless, makeFile, syncPath, systemCode, unless } from "#kernel";
+import { makeFile, syncPath, systemCode, unless } from "#kernel";
 import { type MasterKey, readMasterKey, writeMasterKey } from "./master-key.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
 
@@ -13,7 +13,7 @@ const MOST_BYTES = 1_024;
 /** Where the key of a rotation that is under way waits. */
 export const nextOf = (file: string): string => `${file}.next`;
 
-/** Where a key is kept that another took the place of: backups from before need it. */
+/** Where a key is kept under its id: those that another took the place of too, for backups from before need them. */
 export const keptAs = (file: string, id: string): string => `${file}.${id}`;
 
 /**
@@ -22,12 +22,26 @@ export const keptAs = (file: string, id: string): string => `${file}.${id}`;
  * @throws {VaultKeyError} when it cannot be read, others may read it, or it holds no key
  */
 export async function readKeyFile(file: string): Promise<MasterKey | null> {
-  const text = await unless("ENOENT", null, readPrivate(file)).catch((error: unknown) => {
-    throw error instanceof VaultKeyError ? error : unusable(file, `cannot be read (${systemCode(error)})`, error);
-  });
+  const text = await orUnusable(file, "read", () => unless("ENOENT", null, readPrivate(file)));
   const key = text === null ? null : readMasterKey(text.trim());
   if (text !== null && key === null) throw unusable(file, "holds no key: that is 32 bytes in base64 or hex");
   return key;
+}
+
+/** The keys of a key file and of its `.next`; null where there is no such file. */
+export interface KeyFiles {
+  readonly present: MasterKey | null;
+  readonly next: MasterKey | null;
+}
+
+/**
+ * Reads both files. What takes the other's place meanwhile is seen in its new one, for `.next` is read first.
+ *
+ * @throws {VaultKeyError}
+ */
+export async function readKeyFiles(file: string): Promise<KeyFiles> {
+  const next = await readKeyFile(nextOf(file));
+  return { present: await readKeyFile(file), next };
 }
 
 /**
@@ -36,24 +50,33 @@ export async function readKeyFile(file: string): Promise<MasterKey | null> {
  * @throws {VaultKeyError} when it cannot be written
  */
 export async function makeKeyFile(file: string, key: MasterKey): Promise<boolean> {
-  try {
+  return orUnusable(file, "written", async () => {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    return await makeFile(file, `${writeMasterKey(key)}\n`);
-  } catch (error) {
-    throw unusable(file, `cannot be written (${systemCode(error)})`, error);
-  }
+    return makeFile(file, `${writeMasterKey(key)}\n`);
+  });
 }
 
-/** Puts the next key in the place of `old`, which is kept beside. Whenever it is broken off, it can be done again. */
-export async function promoteNextFile(file: string, old: MasterKey): Promise<void> {
-  try {
-    await makeFile(keptAs(file, old.id), `${writeMasterKey(old)}\n`);
-    // Another that does the same may have been first.
-    await doneUnless("ENOENT", rename(nextOf(file), file));
+/**
+ * Puts the next key in the place of the present one, if they are still those. Under the vault's lock only; but that is lost when the
+ * disk takes its time, so every key is kept under its id before it can come to a place where another may be put over it. Whenever
+ * this is broken off, it can be done again.
+ *
+ * @throws {VaultKeyError}
+ */
+export async function promoteNextFile(file: string, old: MasterKey, next: MasterKey): Promise<void> {
+  for (const key of [old, next]) await keepKey(file, key);
+  const found = await readKeyFiles(file);
+  if (found.present?.id !== old.id || found.next?.id !== next.id) return;
+  await orUnusable(file, "replaced", async () => {
+    await rename(nextOf(file), file);
     await syncPath(path.dirname(file));
-  } catch (error) {
-    throw unusable(file, `cannot be replaced (${systemCode(error)})`, error);
-  }
+  });
+}
+
+async function keepKey(file: string, key: MasterKey): Promise<void> {
+  const kept = keptAs(file, key.id);
+  await makeKeyFile(kept, key);
+  if ((await readKeyFile(kept))?.id !== key.id) throw unusable(kept, "holds another key than its name says");
 }
 
 /**
@@ -95,6 +118,14 @@ async function isInCluster(directory: string): Promise<boolean> {
 /** A directory without links on the way; of one that is not there, the nearest around it that is. */
 const realDirectory = async (directory: string): Promise<string> =>
   (await unless("ENOENT", null, realpath(directory))) ?? realDirectory(path.dirname(directory));
+
+async function orUnusable<Result>(file: string, done: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof VaultKeyError ? error : unusable(file, `cannot be ${done} (${systemCode(error)})`, error);
+  }
+}
 
 const unusable = (file: string, why: string, cause?: unknown): VaultKeyError =>
   new VaultKeyError(`The master key file ${file} ${why}.`, { cause });

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Config, Random } from "#kernel";
-import { makeKeyFile, nextOf, readKeyFile, refuseAmongData } from "./key-file.ts";
+import { makeKeyFile, readKeyFiles, refuseAmongData } from "./key-file.ts";
 import { type MasterKey, makeMasterKey, readMasterKey } from "./master-key.ts";
 
 type KeySettings = Pick<Config, "masterKeys" | "masterKeyFile" | "dataDir">;
@@ -53,8 +53,8 @@ export class Keyring {
    */
   async reload(): Promise<void> {
     if (this.file === null) return;
-    const read = [await readKeyFile(this.file), await readKeyFile(nextOf(this.file))];
-    this.#add(read.filter((key) => key !== null));
+    const { present, next } = await readKeyFiles(this.file);
+    this.#add([present, next].filter((key) => key !== null));
   }
 
   /** Makes the key file, for a ring that has no key. */

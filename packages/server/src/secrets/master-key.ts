@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import type { Random } from "#kernel";
+import { type Random, readKeyBytes } from "#kernel";
 
 /** A key that wraps the data keys of secrets. */
 export interface MasterKey {
@@ -12,14 +12,11 @@ export const KEY_BYTES = 32;
 
 const ID_LABEL = "tidemill master key id";
 const ID_LENGTH = 16;
-const HEX = /^[0-9a-fA-F]{64}$/;
-/** The alphabet for addresses too. */
-const BASE64 = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /** The key that a text spells, 32 bytes in base64 or hex; null when it spells none. */
 export function readMasterKey(text: string): MasterKey | null {
-  if (HEX.test(text)) return masterKeyOf(Buffer.from(text, "hex"));
-  return BASE64.test(text) ? masterKeyOf(Buffer.from(text, "base64")) : null;
+  const bytes = readKeyBytes(text);
+  return bytes && masterKeyOf(bytes);
 }
 
 export const makeMasterKey = (random: Random): MasterKey => masterKeyOf(random.bytes(KEY_BYTES));

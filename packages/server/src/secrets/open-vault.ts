@@ -1,5 +1,5 @@
 import { type Config, type Connection, type Db, type EmitEvent, type Random, type Transactional, takeLock, tolerate } from "#kernel";
-import { fitKeyring, settleKeyFile } from "./fit.ts";
+import { fitKeyring, lockAndSettleKeyFile, settleKeyFile } from "./fit.ts";
 import { Keyring } from "./keyring.ts";
 import { VAULT_LOCK } from "./vault-store.ts";
 
@@ -20,6 +20,10 @@ export interface OpenVault {
   leave(): Promise<void>;
   /** Looks at the keys again: a rotation is under way, or over. */
   learn(): Promise<void>;
+  /** Ends what a rotation that is over does to this node's key files; whoever has the vault's lock is waited for. */
+  settle(): Promise<void>;
+  /** Looks for the key that the vault is locked with; tells once when it is not found. */
+  seek(masterKeyId: string): Promise<void>;
 }
 
 /**
@@ -30,23 +34,30 @@ export interface OpenVault {
  */
 export async function openVault({ config, connection, db, random, emit, countNodes }: VaultOptions): Promise<OpenVault> {
   const leave = await takeLock(connection, VAULT_LOCK);
-  const settle = (keyring: Keyring) =>
-    tolerate(
-      () => settleKeyFile(db, keyring),
-      (error) => emit("key_file_unsettled", { error }),
-    );
   try {
     const keyring = await Keyring.open(config);
     await fitKeyring(db, keyring, random, countNodes);
-    await settle(keyring);
-    const reload = () =>
-      tolerate(
-        () => keyring.reload(),
-        (error) => emit("keyring_unreadable", { error }),
-      );
-    return { keyring, leave, learn: () => reload().then(() => settle(keyring)) };
+    const settling = (settle: () => Promise<void>) => tolerate(settle, (error) => emit("key_file_unsettled", { error }));
+    await settling(() => settleKeyFile(db, keyring));
+    return { keyring, leave, settle: () => settling(() => lockAndSettleKeyFile(db, keyring)), ...lookingAt(keyring, emit) };
   } catch (error) {
     await leave();
     throw error;
   }
+}
+
+function lookingAt(keyring: Keyring, emit: EmitEvent): Pick<OpenVault, "learn" | "seek"> {
+  let missing: string | null = null;
+  const learn = () =>
+    tolerate(
+      () => keyring.reload(),
+      (error) => emit("keyring_unreadable", { error }),
+    );
+  const seek = async (id: string) => {
+    await learn();
+    const before = missing;
+    missing = keyring.has(id) ? null : id;
+    if (missing !== null && missing !== before) emit("vault_key_missing", { masterKeyId: id });
+  };
+  return { learn, seek };
 }

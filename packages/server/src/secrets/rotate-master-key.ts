@@ -1,14 +1,15 @@
-import type { Db, Random, Transactional } from "#kernel";
+import { type Connection, type Db, isTimeout, type Random, type Transactional, takeLock } from "#kernel";
 import { showWorkspaceId } from "#workspaces";
-import { rewrapKey, type SecretIdentity, UnreadableSecretError } from "./envelope.ts";
-import { settleKeyFile } from "./fit.ts";
+import { lockAndSettleKeyFile } from "./fit.ts";
 import { keptAs } from "./key-file.ts";
 import type { Keyring } from "./keyring.ts";
-import { nextMasterKey } from "./next-master-key.ts";
+import { nextMasterKey, requireKey } from "./next-master-key.ts";
+import { rewrapAll } from "./rewrap.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
-import { changeVaultKey, findVaultKey, holdVaultLock, listToRewrapAcrossWorkspaces, rewrapAcrossWorkspaces } from "./vault-store.ts";
+import { changeVaultKey, findVaultKey, holdVaultLock, lockVaultKey, ROTATION_LOCK } from "./vault-store.ts";
 
 export interface RotationOptions {
+  readonly connection: Connection;
   readonly database: Transactional;
   readonly keyring: Keyring;
   readonly random: Random;
@@ -25,47 +26,63 @@ export interface Rotation {
   readonly from: string;
   readonly to: string;
   readonly rewrapped: number;
-  /** Secrets that did not open, whose old key stays where it was. */
+  /** Secrets that did not open, whose old key stays where it was. While there are any, no other rotation begins. */
   readonly unreadable: readonly { readonly workspace: string; readonly name: string }[];
   /** The file in which the old key is kept; null when it is not kept in one. */
   readonly kept: string | null;
 }
 
-interface Pass {
-  readonly rewrapped: number;
-  readonly unreadable: readonly SecretIdentity[];
-}
-
 const LOOK_EVERY_MS = 1_000;
 const MOST_LOOKS = 30;
-const PAGE = 500;
 
 /**
  * Locks the vault with another master key and wraps every data key anew, under load. Broken off at any point, it is finished by
- * being run again.
+ * being run again. Of two at a time the second waits, and then leads nowhere else than the first.
  *
  * @throws {VaultKeyError} when there is no other key, or nodes do not come to have it; then nothing has changed
  */
 export async function rotateMasterKey(options: RotationOptions): Promise<Rotation> {
-  const { database, keyring, random, tellNodes } = options;
-  const current = await findVaultKey(database);
-  if (current === null) throw new VaultKeyError("No node has started on this database yet: there is nothing to rotate.");
-  const to = await nextMasterKey(keyring, current, random);
+  const { database, connection } = options;
+  const before = await findVaultKey(database);
+  if (before === null) throw new VaultKeyError("No node has started on this database yet: there is nothing to rotate.");
+  const giveBack = await takeLock(connection, ROTATION_LOCK).catch((error: unknown) => {
+    throw isTimeout(error) ? new VaultKeyError("Another rotation is under way. Run this again when it has ended.") : error;
+  });
+  try {
+    return await rotateInTurn(options, before);
+  } finally {
+    await giveBack();
+  }
+}
+
+async function rotateInTurn(options: RotationOptions, before: string): Promise<Rotation> {
+  const { database, keyring, tellNodes } = options;
+  const current = (await findVaultKey(database)) ?? before;
+  await requireKey(keyring, current);
+  const left = await rewrapAll(options, current);
+  // When secrets still need a third key, or another rotation has just ended, there is nothing to do but to finish that.
+  const to = left.unreadable.length > 0 || current !== before ? current : await prepareNext(options, current);
   await tellNodes();
   if (to !== current) await changeOnceShared(options, current, to);
-  const { rewrapped, unreadable } = await rewrapAll(options, to);
-  await settleKeyFile(database, keyring);
+  const { rewrapped, unreadable } = to === current ? left : await rewrapAll(options, to);
+  await lockAndSettleKeyFile(database, keyring);
   await tellNodes();
-  const from = keyring.ids.find((id) => id !== to) ?? current;
-  const kept = keyring.file === null || unreadable.length > 0 ? null : keptAs(keyring.file, from);
+  const from = unreadable[0]?.master_key_id ?? keyring.ids.find((id) => id !== to) ?? current;
   return {
     from,
     to,
     rewrapped,
-    kept,
+    kept: keyring.file === null || unreadable.length > 0 ? null : keptAs(keyring.file, from),
     unreadable: unreadable.map(({ workspace_id, name }) => ({ workspace: showWorkspaceId(workspace_id), name })),
   };
 }
+
+/** Answers which key comes next; in the key file's `.next` it is made when there is none. */
+const prepareNext = ({ database, keyring, random }: RotationOptions, current: string): Promise<string> =>
+  database.transaction(async (tx) => {
+    await holdVaultLock(tx);
+    return nextMasterKey(keyring, current, random);
+  });
 
 /** A node that starts meanwhile is waited for: it has the vault's lock until it counts as alive. */
 async function changeOnceShared(
@@ -76,45 +93,15 @@ async function changeOnceShared(
   for (let look = 1; ; look += 1) {
     const without = await database.transaction(async (tx) => {
       await holdVaultLock(tx);
+      if ((await lockVaultKey(tx)) !== from) throw new VaultKeyError("The vault was locked with another key meanwhile. Run this again.");
       const count = await countNodesWithout(tx, to);
-      if (count === 0 && (await findVaultKey(tx)) === from) await changeVaultKey(tx, to);
+      if (count === 0) await changeVaultKey(tx, to);
       return count;
     });
     if (without === 0) return;
     if (look === MOST_LOOKS) throw withheld(without, to);
     await sleep(LOOK_EVERY_MS);
     await tellNodes();
-  }
-}
-
-/** Until a pass over all finds nothing more to do. */
-async function rewrapAll(options: RotationOptions, to: string): Promise<Pass> {
-  let rewrapped = 0;
-  for (;;) {
-    const pass = await rewrapOnce(options, to);
-    rewrapped += pass.rewrapped;
-    if (pass.rewrapped === 0) return { rewrapped, unreadable: pass.unreadable };
-  }
-}
-
-async function rewrapOnce({ database, keyring, random }: RotationOptions, to: string): Promise<Pass> {
-  const unreadable: SecretIdentity[] = [];
-  let rewrapped = 0;
-  let after: SecretIdentity | null = null;
-  for (;;) {
-    const page = await listToRewrapAcrossWorkspaces(database, to, after, PAGE);
-    const renewed = page.flatMap((secret) => {
-      try {
-        return [{ secret, wrapped: rewrapKey(random, keyring, keyring.get(to), secret) }];
-      } catch (error) {
-        if (!(error instanceof UnreadableSecretError)) throw error;
-        unreadable.push(secret);
-        return [];
-      }
-    });
-    rewrapped += await rewrapAcrossWorkspaces(database, to, renewed);
-    after = page.at(-1) ?? null;
-    if (page.length < PAGE) return { rewrapped, unreadable };
   }
 }
 

@@ -1,8 +1,13 @@
 import { type Db, plainArray, row, rows, sql } from "#kernel";
 import type { Envelope, SecretIdentity } from "./envelope.ts";
 
-/** Held by a node from before it looks whether its keys fit until it counts as alive; and by a rotation as it counts those. */
+/**
+ * Held by a node from before it looks whether its keys fit until it counts as alive, by a rotation as it counts those, and by whoever
+ * makes or moves key files.
+ */
 export const VAULT_LOCK = 7_305_512_012;
+/** Held by a rotation from its beginning to its end: others wait for their turn. */
+export const ROTATION_LOCK = 7_305_512_013;
 
 /** A secret without its value's ciphertext. */
 export interface WrappedSecret extends SecretIdentity, Omit<Envelope, "ciphertext"> {}
@@ -12,6 +17,10 @@ export const holdVaultLock = (tx: Db): Promise<unknown> => rows(tx, sql`select p
 /** Which master key the vault is locked with; null before the first start. */
 export const findVaultKey = async (db: Db): Promise<string | null> =>
   (await row<{ master_key_id: string }>(db, sql`select master_key_id from vault`))?.master_key_id ?? null;
+
+/** As `findVaultKey`; until the transaction ends no node registers, nor is a secret written. */
+export const lockVaultKey = async (tx: Db): Promise<string | null> =>
+  (await row<{ master_key_id: string }>(tx, sql`select master_key_id from vault for update`))?.master_key_id ?? null;
 
 /** Locks the vault with that key, once those who are about to use the one before have done so. */
 export const changeVaultKey = (db: Db, id: string): Promise<unknown> =>
@@ -24,15 +33,19 @@ export const changeVaultKey = (db: Db, id: string): Promise<unknown> =>
 export const countByKeyAcrossWorkspaces = (db: Db): Promise<{ master_key_id: string; secrets: number }[]> =>
   rows(db, sql`select master_key_id, count(*) as secrets from secret group by master_key_id order by master_key_id`);
 
-/** Whether a secret is wrapped by another key than that. Leans on secret_master_key. */
-export const areOthersInUseAcrossWorkspaces = async (db: Db, id: string): Promise<boolean> =>
+/** The master keys that secrets are wrapped by: one look into the index for each. Leans on secret_master_key. */
+export const listWrappingKeysAcrossWorkspaces = async (db: Db): Promise<string[]> =>
   (
-    await row<{ found: boolean }>(
+    await rows<{ id: string }>(
       db,
       sql`
-        select exists (select from secret where master_key_id < ${id}) or exists (select from secret where master_key_id > ${id}) as found`,
+        with recursive wrapping as (
+          select min(master_key_id) as id from secret
+          union all
+          select (select min(s.master_key_id) from secret s where s.master_key_id > w.id) from wrapping w where w.id is not null)
+        select id from wrapping where id is not null`,
     )
-  )?.found ?? false;
+  ).map(({ id }) => id);
 
 /** Those that other keys than that wrap, from behind `after` on. Leans on the primary key. */
 export const listToRewrapAcrossWorkspaces = (db: Db, id: string, after: SecretIdentity | null, most: number): Promise<WrappedSecret[]> =>
@@ -46,8 +59,8 @@ export const listToRewrapAcrossWorkspaces = (db: Db, id: string, after: SecretId
   );
 
 /**
- * Puts another wrapped key in the place of each that was read; one that was replaced meanwhile stays. Answers how many it was.
- * Leans on the primary key.
+ * Puts another wrapped key in the place of each that was read; one that was replaced meanwhile stays, and so do all when the vault is
+ * locked with another key than that. Answers how many it was. Leans on the primary key.
  */
 export const rewrapAcrossWorkspaces = async (
   db: Db,
@@ -58,12 +71,13 @@ export const rewrapAcrossWorkspaces = async (
     await rows(
       db,
       sql`
+        with current as (select from vault where master_key_id = ${masterKeyId} for share)
         update secret s set wrapped_key = r.after, master_key_id = ${masterKeyId}
         from unnest(${plainArray(renewed.map(({ secret }) => secret.workspace_id))}::uuid[],
           ${plainArray(renewed.map(({ secret }) => secret.id))}::uuid[],
           ${renewed.map(({ secret }) => secret.wrapped_key)}::bytea[], ${renewed.map(({ wrapped }) => wrapped)}::bytea[])
           r (workspace_id, id, before, after)
-        where s.workspace_id = r.workspace_id and s.id = r.id and s.wrapped_key = r.before
+        where s.workspace_id = r.workspace_id and s.id = r.id and s.wrapped_key = r.before and exists (select from current)
         returning s.id`,
     )
   ).length;

@@ -9,14 +9,8 @@ const strict = (text: string): string => encodeURIComponent(text).replace(/[!'()
 const base64 = (text: string, encoding: BufferEncoding = "utf8"): string => Buffer.from(text, encoding).toString("base64");
 const lines = (text: string, width: number): string => text.replace(new RegExp(`.{${width}}`, "g"), "$&\r\n");
 
-function base32(text: string): string {
-  const bits = bytes(text, (byte) => byte.toString(2).padStart(8, "0"));
-  const digits = (bits.match(/.{1,5}/g) ?? []).map((group) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[Number.parseInt(group.padEnd(5, "0"), 2)]);
-  return digits.join("").padEnd(Math.ceil(digits.length / 8) * 8, "=");
-}
-
-const HTML_NAMES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39", é: "eacute" };
-const html = (text: string): string => text.replace(/[&<>"'é]/g, (character) => `&${HTML_NAMES[character]};`);
+const HTML_NAMES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
+const html = (text: string): string => text.replace(/[&<>"']/g, (character) => `&${HTML_NAMES[character]};`);
 const quotedPrintable = (text: string): string => {
   const escaped = bytes(text, (byte) =>
     byte > 32 && byte < 127 && byte !== 61 ? String.fromCharCode(byte) : `=${hex(byte).toUpperCase()}`,
@@ -46,21 +40,18 @@ export const ENCODERS: Readonly<Record<string, (value: string) => string>> = {
   "base64 after two bytes": (value) => base64(`xy${value}z`),
   "base64 without padding": (value) => base64(value).replaceAll("=", ""),
   base64url: (value) => Buffer.from(value).toString("base64url"),
-  "base64 of base64": (value) => base64(base64(value)),
-  "base64 of base64 after one byte": (value) => base64(base64(`:${value}`)),
   "base64 of JSON": (value) => base64(JSON.stringify({ value })),
   "base64 in a URL": (value) => encodeURIComponent(base64(value)),
   "base64 of UTF-16LE": (value) => base64(value, "utf16le"),
-  "base64 of UTF-16BE": (value) => Buffer.from(value, "utf16le").swap16().toString("base64"),
   "base64 in lines": (value) => lines(base64(value), 16),
   "base64 in lines in JSON": (value) => inner(JSON.stringify(lines(base64(value), 16))),
   hex: (value) => Buffer.from(value).toString("hex"),
+  "HEX-WITH-DASHES": (value) => bytes(value, hex, "-").toUpperCase(),
   "HEX:WITH:COLONS": (value) => bytes(value, hex, ":").toUpperCase(),
   "hex with spaces": (value) => bytes(value, hex, " "),
   "hex with \\x": (value) => bytes(value, (byte) => `\\x${hex(byte)}`),
   "hex with 0x": (value) => bytes(value, (byte) => `0x${hex(byte)}`, ", "),
   "bytes in decimal": (value) => JSON.stringify([...Buffer.from(value)]),
-  base32,
   octal: (value) => bytes(value, (byte) => `\\${byte.toString(8).padStart(3, "0")}`),
   html,
   "HTML in decimal": (value) => Array.from(value, (character) => `&#${character.codePointAt(0)};`).join(""),
@@ -71,6 +62,5 @@ export const ENCODERS: Readonly<Record<string, (value: string) => string>> = {
   "a shell's double quotes": (value) => value.replace(/["$`\\]/g, "\\$&"),
   "SQL's quotes": (value) => value.replaceAll("'", "''"),
   "CSV's quotes": (value) => value.replaceAll('"', '""'),
-  backwards: (value) => [...value].reverse().join(""),
   "UTF-8 read as Latin-1": (value) => Buffer.from(value).toString("latin1"),
 };

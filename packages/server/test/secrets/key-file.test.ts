@@ -133,10 +133,10 @@ describe("a key file", () => {
     const file = path.join(dir, "master.key");
     await makeKeyFile(file, old);
     await makeKeyFile(`${file}.next`, next);
-    await promoteNextFile(file, old);
+    await promoteNextFile(file, old, next);
     // Another that does the same, a moment later.
-    await promoteNextFile(file, old);
-    expect(readdirSync(dir).sort()).toEqual(["master.key", `master.key.${old.id}`]);
+    await promoteNextFile(file, old, next);
+    expect(readdirSync(dir).sort()).toEqual(["master.key", ...[old.id, next.id].map((id) => `master.key.${id}`).sort()]);
     expect([(await readKeyFile(file))?.id, (await readKeyFile(`${file}.${old.id}`))?.id]).toEqual([next.id, old.id]);
     expect(modeOf(`${file}.${old.id}`)).toBe("600");
   });
@@ -171,7 +171,7 @@ describe("a keyring", () => {
     expect(keyring.has(next.id)).toBe(false);
     await keyring.reload();
     expect(keyring.ids).toEqual([old.id, next.id]);
-    await promoteNextFile(file, old);
+    await promoteNextFile(file, old, next);
     await keyring.reload();
     expect(keyring.ids).toEqual([old.id, next.id]);
     expect((await open(dir)).ids).toEqual([next.id]);

@@ -22,6 +22,7 @@ interface Parts {
 /** Rotates as the command does; nodes are not told, and no time is let pass, unless `parts` does. */
 async function rotate(vault: VaultStage, { database = vault.engine, keyring, tellNodes = async () => {} }: Parts = {}): Promise<Rotation> {
   return rotateMasterKey({
+    connection: { connectionString: vault.database.url },
     database,
     keyring: keyring ?? (await vault.keyring()),
     random: systemRandom,
@@ -66,6 +67,10 @@ function dyingAfter(vault: VaultStage, most: number): { database: Transactional;
   };
 }
 
+const lockWith = async ({ database }: VaultStage, id: string): Promise<void> => {
+  await database.query("update vault set master_key_id = $1", [id]);
+};
+
 /** Whether a statement on the vault's database waits for a lock. */
 const isWaiting = async ({ database }: VaultStage): Promise<boolean> =>
   (await database.query("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")).length > 0;
@@ -90,14 +95,15 @@ describe("a rotation of the master key", () => {
     expect(without(await vault.stored())).toEqual(without(before));
   });
 
-  test("puts the new key into the key file, and keeps the old one beside", async ({ vault }) => {
+  test("puts the new key into the key file, and keeps each beside", async ({ vault }) => {
     await lockedVault(vault);
     const text = readFileSync(vault.file, "utf8");
     const one = await rotate(vault);
     expect(readFileSync(`${vault.file}.${one.from}`, "utf8")).toBe(text);
     const two = await rotate(vault);
     expect(two.from).toBe(one.to);
-    expect(readdirSync(path.dirname(vault.file)).sort()).toEqual(["master.key", `master.key.${one.from}`, `master.key.${two.from}`].sort());
+    const kept = [one.from, one.to, two.to].map((id) => `master.key.${id}`);
+    expect(readdirSync(path.dirname(vault.file)).sort()).toEqual(["master.key", ...kept.sort()]);
     expect((await vault.keyring()).ids).toEqual([two.to]);
     await vault.node();
   });
@@ -198,7 +204,7 @@ describe("a rotation of the master key", () => {
     expect((await vault.keys()).wrapping).toEqual([rotation.to]);
   });
 
-  test("names what does not open, keeps the old key for it, and ends when it is gone", async ({ vault }) => {
+  test("names what does not open, keeps the old key for it, and ends when it is gone; then another may begin", async ({ vault }) => {
     const from = await lockedVault(vault);
     await vault.fill(3);
     await vault.database.query("update secret set wrapped_key = substring(wrapped_key for 20) where name = 'SECRET_2'");
@@ -207,10 +213,66 @@ describe("a rotation of the master key", () => {
     expect(rotation).toMatchObject({ from, rewrapped: 2, unreadable, kept: null });
     expect((await vault.keyring()).ids).toEqual([from, rotation.to]);
     expect(await vault.unreadable()).toEqual(["SECRET_2"]);
-    expect(await rotate(vault)).toMatchObject({ to: rotation.to, rewrapped: 0, unreadable });
+    expect(await rotate(vault)).toMatchObject({ from, to: rotation.to, rewrapped: 0, unreadable });
     await vault.database.query("delete from secret where name = 'SECRET_2'");
     expect(await rotate(vault)).toMatchObject({ from, to: rotation.to, unreadable: [], kept: `${vault.file}.${from}` });
     expect((await vault.keyring()).ids).toEqual([rotation.to]);
+    expect(await rotate(vault)).toMatchObject({ from: rotation.to, rewrapped: 2, unreadable: [] });
+  });
+
+  test("is finished, and another may begin, when what did not open was given another value", async ({ vault }) => {
+    const service = await vault.service(await vault.node());
+    const tell = tellNodes(vault, 1);
+    await service.ok("POST", "/v1/secrets", { name: "BROKEN", value: "old" });
+    await vault.database.query("update secret set wrapped_key = substring(wrapped_key for 20)");
+    const { from, to, unreadable } = await rotate(vault, { tellNodes: tell });
+    expect(unreadable).toHaveLength(1);
+    await service.ok("PATCH", "/v1/secrets/BROKEN", { value: "BROKEN" });
+    expect(await rotate(vault, { tellNodes: async () => {} })).toMatchObject({ from, to, unreadable: [] });
+    expect(await rotate(vault, { tellNodes: tell })).toMatchObject({ from: to, rewrapped: 1, unreadable: [] });
+    expect(await vault.unreadable()).toEqual([]);
+  });
+
+  test("of two that are begun at the same time the second waits, and leads to the same key", async ({ vault }) => {
+    const from = await lockedVault(vault);
+    await vault.fill(3);
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    vault.stage.finally(async () => released.resolve());
+    const first = rotate(vault, {
+      tellNodes: () => {
+        reached.resolve();
+        return released.promise;
+      },
+    });
+    await reached.promise;
+    const second = rotate(vault);
+    await until(() => isWaiting(vault), "the second rotation to wait");
+    released.resolve();
+    const { to } = await first;
+    expect(await second).toEqual({ from, to, rewrapped: 0, unreadable: [], kept: `${vault.file}.${from}` });
+    expect([await vault.keys(), (await vault.keyring()).ids]).toEqual([{ vault: to, wrapping: [to] }, [to]]);
+  });
+
+  test("is refused when the vault comes to be locked with another key before its own, and wraps nothing by that", async ({ vault }) => {
+    const from = await lockedVault(vault);
+    await vault.fill(3);
+    const changed = rotate(vault, { tellNodes: () => lockWith(vault, "ffffffffffffffff") });
+    await expect(changed).rejects.toMatchObject({ code: "MASTER_KEY_UNUSABLE", message: expect.stringContaining("another key meanwhile") });
+    expect(await vault.keys()).toEqual({ vault: "ffffffffffffffff", wrapping: [from] });
+  });
+
+  test("wraps nothing more once the vault is locked with yet another key", async ({ vault }) => {
+    const from = await lockedVault(vault);
+    await vault.fill(3);
+    const database: Transactional = {
+      transaction: (work) => vault.engine.transaction(work),
+      query: async (statement) => {
+        if (statement.text.includes("update secret")) await lockWith(vault, "ffffffffffffffff");
+        return vault.engine.query(statement);
+      },
+    };
+    await expect(rotate(vault, { database })).rejects.toMatchObject({ code: "MASTER_KEY_UNUSABLE" });
+    expect(await vault.keys()).toEqual({ vault: "ffffffffffffffff", wrapping: [from] });
   });
 
   test("that is broken off anywhere leaves every secret readable to a node that starts, and is finished by being run again", async ({
@@ -267,6 +329,18 @@ describe("with keys in the environment", () => {
     expect(await vault.keys()).toEqual({ vault: ids[1], wrapping: [ids[1]] });
     for (const node of nodes) await node.stop();
     await vault.node({ given: KEYS[1] });
+  });
+
+  test("no other begins while a secret needs the key from before the last one", async ({ vault }) => {
+    await (await vault.node({ given: KEYS[0] })).stop();
+    const [first, second] = (await given(KEYS[0], KEYS[1])).ids;
+    const service = await vault.service(await vault.node({ given: `${KEYS[0]},${KEYS[1]}` }));
+    await service.ok("POST", "/v1/secrets", { name: "BROKEN", value: "broken" });
+    await vault.database.query("update secret set wrapped_key = substring(wrapped_key for 20)");
+    const unreadable = [{ workspace: expect.stringMatching(/^ws_/), name: "BROKEN" }];
+    for (const keys of [[KEYS[0], KEYS[1]] as const, [KEYS[1], KEYS[2]] as const])
+      expect(await rotate(vault, { keyring: await given(...keys) })).toMatchObject({ from: first, to: second, unreadable });
+    expect(await vault.keys()).toEqual({ vault: second, wrapping: [first] });
   });
 
   test.for([[[KEYS[0]]], [[KEYS[0], KEYS[0]]], [[KEYS[0], KEYS[1], KEYS[2]]], [[KEYS[1], KEYS[2]]]] as const)(

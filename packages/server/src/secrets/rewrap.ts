@@ -1,0 +1,55 @@
+import type { Db, Random } from "#kernel";
+import { rewrapKey, type SecretIdentity, UnreadableSecretError } from "./envelope.ts";
+import type { Keyring } from "./keyring.ts";
+import { VaultKeyError } from "./vault-key-error.ts";
+import { findVaultKey, listToRewrapAcrossWorkspaces, rewrapAcrossWorkspaces, type WrappedSecret } from "./vault-store.ts";
+
+interface RewrapOptions {
+  readonly database: Db;
+  readonly keyring: Keyring;
+  readonly random: Random;
+}
+
+interface Pass {
+  readonly rewrapped: number;
+  /** What did not open, as it was found. */
+  readonly unreadable: readonly WrappedSecret[];
+}
+
+const PAGE = 500;
+
+/**
+ * Wraps every data key anew by the key that the vault is locked with, until a pass over all finds nothing more to do.
+ *
+ * @throws {VaultKeyError} when the vault is locked with another key than `to`, or comes to be; nothing is wrapped by `to` then
+ */
+export async function rewrapAll(options: RewrapOptions, to: string): Promise<Pass> {
+  let rewrapped = 0;
+  for (;;) {
+    const pass = await rewrapOnce(options, to);
+    rewrapped += pass.rewrapped;
+    if ((await findVaultKey(options.database)) !== to) throw new VaultKeyError("The vault was locked with another key. Run this again.");
+    if (pass.rewrapped === 0) return { rewrapped, unreadable: pass.unreadable };
+  }
+}
+
+async function rewrapOnce({ database, keyring, random }: RewrapOptions, to: string): Promise<Pass> {
+  const unreadable: WrappedSecret[] = [];
+  let rewrapped = 0;
+  let after: SecretIdentity | null = null;
+  for (;;) {
+    const page = await listToRewrapAcrossWorkspaces(database, to, after, PAGE);
+    const renewed = page.flatMap((secret) => {
+      try {
+        return [{ secret, wrapped: rewrapKey(random, keyring, keyring.get(to), secret) }];
+      } catch (error) {
+        if (!(error instanceof UnreadableSecretError)) throw error;
+        unreadable.push(secret);
+        return [];
+      }
+    });
+    if (renewed.length > 0) rewrapped += await rewrapAcrossWorkspaces(database, to, renewed);
+    after = page.at(-1) ?? null;
+    if (page.length < PAGE) return { rewrapped, unreadable };
+  }
+}
