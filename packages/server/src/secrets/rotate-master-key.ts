@@ -65,6 +65,7 @@ async function rotateInTurn(options: RotationOptions, before: string): Promise<R
   await tellNodes();
   if (to !== current) await changeOnceShared(options, current, to);
   const { rewrapped, unreadable } = to === current ? left : await rewrapAll(options, to);
+  if (keyring.file === null && to === before && rewrapped === 0 && unreadable.length === 0) throw nothingToDo(to);
   await lockAndSettleKeyFile(database, keyring);
   await tellNodes();
   const from = unreadable[0]?.master_key_id ?? keyring.ids.find((id) => id !== to) ?? current;
@@ -109,4 +110,11 @@ const withheld = (nodes: number, key: string): VaultKeyError =>
   new VaultKeyError(
     `${nodes} of the nodes that are alive ${nodes === 1 ? "does" : "do"} not have the key ${key}, and nothing was changed. ` +
       "Give it to them beside the old one, in TIDEMILL_MASTER_KEY or in <key file>.next, and run this again.",
+  );
+
+/** Whoever gives the keys the wrong way round must not believe that he is rid of the old one. */
+const nothingToDo = (key: string): VaultKeyError =>
+  new VaultKeyError(
+    `The vault is locked with ${key}, the last key of TIDEMILL_MASTER_KEY, and no secret is wrapped by the other: nothing was rotated. ` +
+      "To rotate, give the present key first and the new one last.",
   );
