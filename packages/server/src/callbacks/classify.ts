@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { Answer } from "#dispatch";
 import { parseHttpDate } from "#kernel";
@@ -7,6 +8,8 @@ import type { Redactor } from "#secrets";
 /** Statuses whose `Retry-After` is heeded. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
 const GONE = 410;
+const TOO_MUCH = "it holds too much to be looked through for secrets";
+const NOT_UTF8 = "it is not UTF-8 and cannot be looked through for secrets";
 const EXCERPT_CHARACTERS = 200;
 /** What a terminal that prints an error would obey. */
 const CONTROLS = /(?![\t\n\r])\p{Cc}/gu;
@@ -27,8 +30,7 @@ export function classify(response: Response, nowMs: number, redactor: Redactor |
   if (response.kind === "failed") return unreachable(response.error, redactor);
   const { status, headers, body } = response;
   if (status >= 200 && status < 300) {
-    const result = resultOf(headers, body);
-    return { kind: "accepted", status, result: result !== null && redactor ? redactor.json(result) : result };
+    return { kind: "accepted", status, result: resultOf(headers, body, redactor) };
   }
   const redirect = status >= 300 && status < 400;
   return {
@@ -45,13 +47,15 @@ export function classify(response: Response, nowMs: number, redactor: Redactor |
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
 
-/** A JSON body of at most 64 KiB, as it came; one that says it is something else is none. */
-function resultOf(headers: Headers, body: Buffer | null): string | null {
+/** A JSON body of at most 64 KiB, with secrets and without, as it came; one that says it is something else is none. */
+function resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): string | null {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
   if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    return isShallow(JSON.parse(text), LIMITS.jsonDepth) ? text.trim() : null;
+    if (!isShallow(JSON.parse(text), LIMITS.jsonDepth)) return null;
+    const kept = redactor ? redactor.json(text.trim()) : text.trim();
+    return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
   } catch {
     return null;
   }
@@ -69,7 +73,9 @@ const isEncoded = (headers: Headers): boolean => !/^(identity)?$/i.test(single(h
 /** Secrets are taken out before the cut: it might leave half of one. */
 function excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): string {
   const bytes = body && !isEncoded(headers) ? body : Buffer.alloc(0);
+  if (redactor && !isUtf8(bytes)) return `; what it said is left out: ${NOT_UTF8}.`;
   const text = redactor ? redactor.text(bytes.toString("utf8")) : bytes.subarray(0, EXCERPT_CHARACTERS * 4).toString("utf8");
+  if (text === null) return `; what it said is left out: ${TOO_MUCH}.`;
   const excerpt = text.trim().replace(CONTROLS, "\ufffd");
   if (excerpt === "") return ".";
   return `: ${excerpt.length > EXCERPT_CHARACTERS ? `${excerpt.slice(0, EXCERPT_CHARACTERS).toWellFormed()}…` : excerpt}`;
@@ -99,5 +105,6 @@ function unreachable(error: unknown, redactor: Redactor | null): Answer {
   // A host with several addresses fails with one error for each; the first has the reason.
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;
   const reason = first?.message ?? message ?? "The connection failed.";
-  return { kind: "unreachable", code: CODES[code ?? ""] ?? "CONNECTION", message: redactor?.text(reason) ?? reason };
+  const kept = redactor ? redactor.text(reason) : reason;
+  return { kind: "unreachable", code: CODES[code ?? ""] ?? "CONNECTION", message: kept ?? `The reason is left out: ${TOO_MUCH}.` };
 }

@@ -1,38 +1,37 @@
-import { type Form, fold, formsOf } from "./encodings.ts";
-import { GAPS } from "./escapings.ts";
-import { occurrencesOf } from "./occurrences.ts";
-import { type Reading, readingsOf, readingsOfJson, undo } from "./readings.ts";
+import { LIMITS } from "@tidemill/contract";
+import { digitForms, type Form, LONGEST_NUMBER, writtenForms } from "./encodings.ts";
+import { bytesOf, readingsOf } from "./readings.ts";
+import { DIGITS, LETTERS, Seeker } from "./seek.ts";
+import { type Span, Spans } from "./spans.ts";
+import { Steps } from "./steps.ts";
 
-/** Where a text holds a value. */
-interface Find {
-  readonly start: number;
-  readonly end: number;
-  readonly name: string;
-}
-
-const NUMBER = /^[-\d.]+$/;
-const PACKED = /[a-z\d+/_-]/;
 /** What a JSON text consists of, but for its structure. */
 const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[^\s[\]{}:,"]+/g;
 
-const mark = (name: string): string => `[secret:${name}]`;
-
 /**
  * Takes the values of secrets out of what is kept of an attempt: each becomes `[secret:NAME]`, in whatever encoding of
- * `encodings.ts` and `escapings.ts` it stands there, in upper or lower case. What handlers make of a value besides (a part of it,
- * a hash, a cipher) is not found. Source: contract §9.
+ * `encodings.ts` and `readings.ts` it stands there, in upper or lower case. What handlers make of a value besides (a part of it,
+ * a hash, a cipher) is not found. Nothing is kept (null) of a text that is too much work to look through, or too long with
+ * marks in their place. Source: contract §9.
  */
 export class Redactor {
-  readonly #secrets: readonly Secret[];
+  /** By value: of those that have the same, the first. */
+  readonly #names = new Map<string, string>();
+  /** For so many of the values, the shortest. */
+  #ready: { readonly sought: number; readonly seekers: readonly Seeker[] } | undefined;
 
   /** @param secrets values by name */
   constructor(secrets: ReadonlyMap<string, string>) {
-    this.#secrets = [...secrets].filter(([, value]) => value !== "").map(([name, value]) => new Secret(name, value));
+    for (const [name, value] of secrets) {
+      for (const other of layoutsOf(value)) if (!this.#names.has(other)) this.#names.set(other, name);
+    }
   }
 
   /** The text without the values. It must be whole: what is left of a value that was cut off is not found. */
-  text(text: string): string {
-    return replace(text, this.#find(readingsOf(text), text.length), ({ name }) => mark(name));
+  text(text: string): string | null {
+    const bytes = bytesOf(text);
+    const spans = this.#find(bytes, "text");
+    return spans?.length === 0 ? text : spans && textOf(replace(bytes, spans));
   }
 
   /**
@@ -41,122 +40,94 @@ export class Redactor {
    *
    * @param text valid JSON
    */
-  json(text: string): string {
-    const finds = this.#find(readingsOfJson(text), text.length);
-    if (finds.length === 0) return text;
-    const touched = touchedTokens(text, finds);
-    if (!touched) return JSON.stringify(this.text(text));
-    return replace(text, touched, ({ start, end, name }) => JSON.stringify(this.#token(text.slice(start, end), name)));
+  json(text: string): string | null {
+    const bytes = bytesOf(text);
+    const spans = this.#find(bytes, "json");
+    if (!spans || spans.length === 0) return spans && text;
+    const redacted = replaceInTokens(bytes, spans);
+    return redacted === null ? JSON.stringify(textOf(replace(bytes, spans))) : textOf(redacted);
   }
 
-  #token(token: string, name: string): string {
-    const content = token.startsWith('"') ? (JSON.parse(token) as string) : token;
-    const redacted = this.text(content);
-    return redacted === content ? mark(name) : redacted;
-  }
-
-  #find(readings: Iterable<Reading>, length: number): Find[] {
+  /** Where values stand in bytes, in order; null when that is too much work, or marks in their place would be too long. */
+  #find(bytes: string, kind: "text" | "json"): Span[] | null {
     // A value is no longer than the text that holds it, but for numbers, which are shorter in other hands.
-    const sought = this.#secrets.filter(({ value }) => value.length <= length || NUMBER.test(value));
-    if (sought.length === 0) return [];
-    const finds: Find[] = [];
-    for (const reading of readings) {
-      seek(reading, sought, (secret) => secret.forms, finds);
-      const joined = undo(reading, GAPS);
-      if (joined !== reading) seek(joined, sought, (secret) => secret.digits, finds);
+    const sought = [...this.#names].filter(([value]) => value.length <= Math.max(bytes.length, LONGEST_NUMBER));
+    if (sought.length === 0 || bytes === "") return [];
+    const steps = new Steps();
+    const seekers = this.#seekersOf(sought, steps);
+    if (steps.areSpent) return null;
+    const spans = new Spans(bytes.length);
+    for (const reading of readingsOf(bytes, kind, steps)) {
+      for (const seeker of seekers) seeker.seek(reading, steps, (start, end, name) => spans.add(start, end, name));
+      if (steps.areSpent) return null;
     }
-    return merged(finds);
+    const merged = spans.merged();
+    return growth(merged) > Math.max(0, LIMITS.resultBytes - bytes.length) ? null : merged;
+  }
+
+  /** Made once for all answers to attempts that got the same secrets, but for values that no text so short could hold. */
+  #seekersOf(sought: readonly [value: string, name: string][], steps: Steps): readonly Seeker[] {
+    if (this.#ready?.sought === sought.length) return this.#ready.seekers;
+    const seekers = [new Seeker(LETTERS, all(sought, writtenForms), steps), new Seeker(DIGITS, all(sought, digitForms), steps)];
+    if (!steps.areSpent) this.#ready = { sought: sought.length, seekers };
+    return seekers;
   }
 }
 
-class Secret {
-  readonly name: string;
-  readonly value: string;
-  #forms: readonly Form[] | undefined;
-  #digits: readonly Form[] | undefined;
-
-  constructor(name: string, value: string) {
-    this.name = name;
-    this.value = value;
-  }
-
-  get forms(): readonly Form[] {
-    this.#forms ??= formsOf(this.value);
-    return this.#forms;
-  }
-
-  get digits(): readonly Form[] {
-    this.#digits ??= this.forms.filter(({ digits }) => digits);
-    return this.#digits;
-  }
+/** The value, and as it comes back from who trims it, or has another way to end a line, or none. */
+function layoutsOf(value: string): Set<string> {
+  const unix = value.replace(/\r\n?/g, "\n");
+  const layouts = [
+    value,
+    value.trim(),
+    unix,
+    unix.trim(),
+    ...[unix, unix.trim()].map((text) => text.replaceAll("\n", "\r\n")),
+    unix.replaceAll("\n", ""),
+  ];
+  return new Set(layouts.filter((layout) => layout !== ""));
 }
 
-function seek(reading: Reading, secrets: readonly Secret[], formsIn: (secret: Secret) => readonly Form[], finds: Find[]): void {
-  const folded = fold(reading.bytes);
-  for (const secret of secrets) {
-    for (const form of formsIn(secret)) {
-      for (const at of occurrencesOf(form.bytes, folded)) {
-        const [start, end] = reading.place(...widened(folded, at, form));
-        finds.push({ start, end, name: secret.name });
-      }
-    }
+function* all(secrets: Iterable<[value: string, name: string]>, formsOf: (name: string, value: string) => Form[]): Iterable<Form> {
+  for (const [value, name] of secrets) yield* formsOf(name, value);
+}
+
+const textOf = (bytes: string): string => Buffer.from(bytes, "latin1").toString("utf8");
+const mark = (name: string): string => `[secret:${name}]`;
+/** By how many bytes marks are longer than what they stand for. */
+const growth = (spans: readonly Span[]): number => spans.reduce((sum, { start, end, name }) => sum + mark(name).length - (end - start), 0);
+
+/** Bytes from `from` to before `to` with marks in place of spans. */
+function replace(bytes: string, spans: readonly Span[], from = 0, to = bytes.length): string {
+  let kept = "";
+  let next = from;
+  for (const { start, end, name } of spans) {
+    kept += bytes.slice(next, start) + mark(name);
+    next = end;
   }
+  return kept + bytes.slice(next, to);
 }
 
-/** With the digits around it that hold some of the value's bits, and the padding. */
-function widened(text: string, at: number, form: Form): [start: number, end: number] {
-  let start = at;
-  let end = at + form.bytes.length;
-  while (at - start < form.before && PACKED.test(text.charAt(start - 1))) start -= 1;
-  for (let after = 0; after < form.after && PACKED.test(text.charAt(end)); after += 1) end += 1;
-  if (form.after > 0) while (text.charAt(end) === "=") end += 1;
-  return [start, end];
-}
-
-/** In order, those that overlap made one, which has the name of the longest. */
-function merged(finds: Find[]): Find[] {
-  finds.sort((a, b) => a.start - b.start || b.end - a.end);
-  const apart: Find[] = [];
-  let longest = 0;
-  for (const find of finds) {
-    const last = apart.at(-1);
-    const length = find.end - find.start;
-    if (!last || find.start >= last.end) {
-      apart.push(find);
-      longest = length;
-      continue;
-    }
-    apart[apart.length - 1] = { start: last.start, end: Math.max(last.end, find.end), name: length > longest ? find.name : last.name };
-    longest = Math.max(longest, length);
-  }
-  return apart;
-}
-
-function replace(text: string, finds: readonly Find[], by: (find: Find) => string): string {
+/** JSON with marks in its strings, and strings in place of its literals; null when a span goes over the edge of one. */
+function replaceInTokens(bytes: string, spans: readonly Span[]): string | null {
   let kept = "";
   let from = 0;
-  for (const find of finds) {
-    kept += text.slice(from, find.start) + by(find);
-    from = find.end;
-  }
-  return from === 0 ? text : kept + text.slice(from);
-}
-
-/** The tokens of a JSON text that hold what was found; null when something stands in none of them. */
-function touchedTokens(text: string, finds: readonly Find[]): Find[] | null {
-  const touched: Find[] = [];
   let next = 0;
-  for (const { 0: token, index: start } of text.matchAll(JSON_TOKEN)) {
+  for (const { 0: token, index: start } of bytes.matchAll(JSON_TOKEN)) {
     const end = start + token.length;
-    const first = finds[next];
-    if (!first) break;
-    if (first.start < start) return null;
-    if (first.start >= end) continue;
-    while ((finds[next]?.start ?? end) < end) {
-      if ((finds[next] as Find).end > end) return null;
-      next += 1;
+    const own: Span[] = [];
+    for (let span = spans[next]; span && span.start < end; next += 1, span = spans[next]) {
+      // What is structure and nothing else holds no value.
+      if (span.end <= start) continue;
+      if (span.start < start || span.end > end) return null;
+      own.push(span);
     }
-    touched.push({ start, end, name: first.name });
+    const quotes = token.startsWith('"') ? 1 : 0;
+    const inside = own.map((span) => ({ ...span, start: Math.max(span.start, start + quotes), end: Math.min(span.end, end - quotes) }));
+    const held = inside.filter((span) => span.start < span.end);
+    if (held.length === 0) continue;
+    kept += `${bytes.slice(from, start)}"${replace(bytes, held, start + quotes, end - quotes)}"`;
+    from = end;
   }
-  return next < finds.length ? null : touched;
+  return kept + bytes.slice(from);
 }

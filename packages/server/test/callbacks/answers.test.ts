@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { Answer } from "../harness/handler.ts";
 import { type Service, test } from "../harness/service.ts";
@@ -137,6 +138,51 @@ describe("a refusal is a failed attempt and retried", () => {
       [2, "failed", 404],
       [3, "completed", 200],
     ]);
+  });
+});
+
+describe("of an attempt that had secrets", () => {
+  const mostly = (value: string, body: string): string => value + body.slice(value.length);
+
+  /** What is recorded when a handler that was sent the secret answers so. */
+  async function recordWith(service: Service, value: string, answer: Answer, state: string) {
+    const name = `S${randomBytes(8).toString("hex").toUpperCase()}`;
+    await service.ok("POST", "/v1/secrets", { name, value });
+    const handler = await service.handler({ answers: answer });
+    const job = await service.enqueue({ queue: handler.queue, payload: `\${{ secrets.${name} }}` });
+    await service.untilState(job, state);
+    return { name, record: await service.job(job) };
+  }
+
+  test("an excerpt of a body that is not UTF-8 is left out", async ({ service }) => {
+    const answer = { status: 401, body: Buffer.from("Token Pässw0rd-geheim-1234567890 falsch", "latin1") as unknown as string };
+    const { record } = await recordWith(service, "Pässw0rd-geheim-1234567890", answer, "delayed");
+    expect(record.last_error.message).toBe(
+      "The handler answered 401; what it said is left out: it is not UTF-8 and cannot be looked through for secrets.",
+    );
+    const { record: other } = await recordAfter(service, answer, "delayed");
+    expect(other.last_error.message).toBe("The handler answered 401: Token P\ufffdssw0rd-geheim-1234567890 falsch");
+  });
+
+  test("an excerpt of a body that is too much work to look through is left out", async ({ service }) => {
+    const { record } = await recordWith(service, "a", { status: 500, body: "a".repeat(RESULT_BYTES) }, "delayed");
+    expect(record.last_error.message).toBe(
+      "The handler answered 500; what it said is left out: it holds too much to be looked through for secrets.",
+    );
+  });
+
+  test("a result is null that has more than 65,536 bytes without them", async ({ service }) => {
+    const value = "correct horse";
+    const text = (bytes: number) => JSON.stringify(mostly(value, "x".repeat(bytes - 2)));
+    const grows = "[secret:S0123456789ABCDEF]".length - value.length;
+    const kept = await recordWith(service, value, json(text(RESULT_BYTES - grows)), "completed");
+    expect(kept.record.result).toMatch(new RegExp(`^\\[secret:${kept.name}\\]x+$`));
+    expect((await recordWith(service, value, json(text(RESULT_BYTES - grows + 1)), "completed")).record.result).toBeNull();
+  });
+
+  test("a result is null that grows in becoming a string", async ({ service }) => {
+    const body = `{"key":"value","list":[${'"",'.repeat(20_000)}""]}`;
+    expect((await recordWith(service, ':"value"', json(body), "completed")).record.result).toBeNull();
   });
 });
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Redactor } from "#secrets";
@@ -5,7 +6,10 @@ import { ENCODERS } from "../harness/encoders.ts";
 
 const RUNS = { numRuns: 60 };
 const MARK = "[secret:KEY]";
-const redactorOf = (value: string): Redactor => new Redactor(new Map([["KEY", value]]));
+const redactorOf = (value: string): { text(text: string): string; json(text: string): string } => {
+  const redactor = new Redactor(new Map([["KEY", value]]));
+  return { text: (text) => String(redactor.text(text)), json: (text) => String(redactor.json(text)) };
+};
 
 /** Ordinary ones, and what breaks out of quotes, patterns, lines and character sets. */
 const character = fc.oneof(
@@ -130,7 +134,7 @@ describe("a JSON text with values stays JSON", () => {
 });
 
 describe("several values", () => {
-  const redact = (text: string, values: Record<string, string>): string => new Redactor(new Map(Object.entries(values))).text(text);
+  const redact = (text: string, values: Record<string, string>) => new Redactor(new Map(Object.entries(values))).text(text);
 
   test("are each replaced by their own name", () => {
     expect(redact("a first-one, a second-one", { A: "first-one", B: "second-one" })).toBe("a [secret:A], a [secret:B]");
@@ -158,6 +162,21 @@ describe("a value", () => {
     expect(redactorOf("7").text("37, not 0x37 or Nw==")).toBe(`3${MARK}, not 0x3${MARK} or Nw==`);
   });
 
+  test("of three characters is looked for as it is, one of four in its encodings, too", () => {
+    const text = (value: string) => `${value} ${Buffer.from(value).toString("hex")}`;
+    expect(redactorOf("k9x").text(text("k9x"))).toBe(`${MARK} 6b3978`);
+    expect(redactorOf("k9xz").text(text("k9xz"))).toBe(`${MARK} ${MARK}`);
+  });
+
+  test("that is a very long number is not taken for infinity", () => {
+    expect(redactorOf("9".repeat(400)).text("Infinity")).toBe("Infinity");
+  });
+
+  test("that is JSON's structure is not found in it", () => {
+    expect(redactorOf(",").json('[1,"a,b"]')).toBe(`[1,"a${MARK}b"]`);
+    expect(redactorOf('"').json('["a","\\""]')).toBe(`["a","${MARK}"]`);
+  });
+
   test("is found through two escapings one inside the other, of JSON's strings two more", () => {
     const value = 'K9 "quoted" & %41/é';
     const text = encodeURIComponent(JSON.stringify(ENCODERS.html?.(value)));
@@ -175,13 +194,72 @@ describe("a value", () => {
   });
 });
 
-test.for([
-  ["a value of one letter in a text of the same", "a".repeat(32_768), "a".repeat(65_536)],
-  ["a value that nearly stands everywhere", `${"a".repeat(32_768)}b`, "a".repeat(65_536)],
-  ["a text that is its value", "qwErty 1234!".repeat(5_400), "qwErty 1234!".repeat(5_400)],
-  ["a text of escapes", "0123456789", '\\u0041%25&amp;=41\\"+'.repeat(3_000)],
-  ["a text of quotes", "0123456789", '"'.repeat(65_536)],
-] as const)("one that is as hard to look through as can be: %s", ([, value, text]) => {
-  expect(redactorOf(value).text(text)).toBe(text.includes(value) ? MARK : text);
-  expect(JSON.parse(redactorOf(value).json(JSON.stringify(text)))).toBe(text.includes(value) ? MARK : text);
+const MOST_BYTES = 64 * 1024;
+const filled = (piece: string, length = MOST_BYTES): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+/** A secret that looks like nothing else. */
+const ordinary = (number: number): string => `tok${number}-${createHash("sha256").update(`${number}`).digest("base64")}`;
+const secretsOf = (values: readonly string[]): Redactor => new Redactor(new Map(values.map((value, number) => [`S${number}`, value])));
+const HUNDRED = Array.from({ length: 100 }, (_, number) => number);
+const HOSTILE = "%2541\\u0026#65;=3D41aaaa";
+
+describe("a text of 64 KiB is looked through", () => {
+  test.for([
+    ["that is its value", "qwErty 1234!".repeat(5_400), "qwErty 1234!".repeat(5_400)],
+    ["of escapes", "0123456789", '\\u0041%25&amp;=41\\"+'.repeat(3_000)],
+    ["of escapes in escapes", "0123456789", filled(`%${"25".repeat(30)}41`)],
+    ["of quotes", "0123456789", '"'.repeat(MOST_BYTES)],
+  ] as const)("%s", ([, value, text]) => {
+    expect(redactorOf(value).text(text)).toBe(text.includes(value) ? MARK : text);
+    expect(JSON.parse(redactorOf(value).json(JSON.stringify(text)))).toBe(text.includes(value) ? MARK : text);
+  });
+
+  test("for a hundred secrets among the hardest escapes", () => {
+    const values = HUNDRED.map(ordinary);
+    const echoed = encodeURIComponent(values.join(" "));
+    const redacted = secretsOf(values).text(`${filled(HOSTILE, MOST_BYTES - echoed.length)}${echoed}`);
+    expect(redacted).toContain(HUNDRED.map((number) => `[secret:S${number}]`).join("%20"));
+  });
+});
+
+describe("nothing is kept of a text", () => {
+  const inOne = (value: string) => [value];
+  test.for([
+    ["for one letter that stands everywhere", inOne("a"), filled(HOSTILE)],
+    ["for ten letters", [..."abcdefghij"], filled("abcdefghij")],
+    ["for a hundred short values", HUNDRED.map((number) => String(number)), filled("0123456789")],
+    ["for a value that overlaps itself everywhere", inOne("a".repeat(32_768)), "a".repeat(MOST_BYTES)],
+    ["for a value that nearly stands everywhere", inOne(`${"a".repeat(32_768)}b`), "a".repeat(MOST_BYTES)],
+    ["for a hundred that begin as the text does", HUNDRED.map((number) => `${"a".repeat(30)}${number}`), "a".repeat(MOST_BYTES)],
+    ["for more of values than can be encoded", [1, 2].map((number) => filled(`${number}qwErty`)), filled("zuiop")],
+  ] as const)("that takes too much work: %s", ([, values, text]) => {
+    expect(secretsOf(values).text(text)).toBeNull();
+    expect(secretsOf(values).json(JSON.stringify([text, values]))).toBeNull();
+  });
+
+  test("that marks make longer than 64 KiB", () => {
+    const text = (bytes: number) => `the-value ${"x".repeat(bytes - 10)}`;
+    const grows = MARK.length - "the-value".length;
+    expect(redactorOf("the-value").text(text(MOST_BYTES - grows))).toHaveLength(MOST_BYTES);
+    expect(new Redactor(new Map([["KEY", "the-value"]])).text(text(MOST_BYTES - grows + 1))).toBeNull();
+  });
+});
+
+describe("a value that comes back in another layout", () => {
+  const PEM = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----\n";
+  const redactor = new Redactor(
+    new Map([
+      ["KEY", PEM],
+      ["TOKEN", " padded with spaces "],
+    ]),
+  );
+
+  test.for([
+    ["trimmed, as headers are", "got padded with spaces"],
+    ["with the line breaks of Windows", `got ${PEM.replaceAll("\n", "\r\n")}`],
+    ["without its last line break", `got ${PEM.trim()}`],
+    ["without line breaks", `got ${PEM.replaceAll("\n", "")}`],
+    ["trimmed, in base64", `got ${btoa(PEM.trim())}`],
+  ])("is found %s", ([, text = ""]) => {
+    expect(redactor.text(text)).toMatch(/^got \[secret:(KEY|TOKEN)\]$/);
+  });
 });
