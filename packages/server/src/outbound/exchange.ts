@@ -1,13 +1,11 @@
 import type { Dispatcher } from "undici";
-import { AnswerError, type Meter, MOST_HEAD_BYTES } from "./meter.ts";
+import { AnswerError, type Meter } from "./meter.ts";
 import type { Response } from "./send.ts";
 
 type Headers = Extract<Response, { kind: "answered" }>["headers"];
 
 /** Of an answer longer than what is kept, this much is read to save the connection; then it is closed. */
 const MOST_DRAINED_BYTES = 256 * 1024;
-/** What a header takes on the wire besides its name and value. */
-const HEADER_SEPARATORS = ": \r\n".length;
 const FIRST_BODY_BYTES = 512;
 const NOTHING = Buffer.alloc(0);
 
@@ -44,15 +42,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#aborted) controller.abort(this.#aborted);
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     if (status < 200) return;
-    const bytes = bytesOf(headers);
     this.#meter = this.#meterNow();
-    this.#meter?.addHead(bytes);
-    if (bytes > MOST_HEAD_BYTES) {
-      controller.abort(new AnswerError("The answer's headers are too long."));
-      return;
-    }
+    this.#meter?.beginBody();
     this.#status = status;
     this.#headers = headers;
   }
@@ -107,16 +100,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#body = NOTHING;
     this.#onDone(response);
   }
-}
-
-function bytesOf(headers: Headers): number {
-  let bytes = 0;
-  for (const name in headers) {
-    const values = headers[name] ?? "";
-    if (typeof values === "string") bytes += name.length + values.length + HEADER_SEPARATORS;
-    else for (const value of values) bytes += name.length + value.length + HEADER_SEPARATORS;
-  }
-  return bytes;
 }
 
 /** What the client's own errors mean to the handler's owner. */

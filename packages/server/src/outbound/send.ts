@@ -25,8 +25,6 @@ export type Abort = (reason: Error) => void;
 
 const KEEP_ALIVE_MS = 4_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** More than comes at once, so that it is the meter that decides: the parser makes an error for each header past its own limit. */
-const PARSED_HEADER_BYTES = 1024 * 1024;
 
 /** Sends POST requests over kept-alive connections whose addresses the guard has checked. Redirects are not followed. */
 export class Sender {
@@ -42,7 +40,6 @@ export class Sender {
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Whatever the handler asks for: idle connections are ours to keep.
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: PARSED_HEADER_BYTES,
       // The caller's clock ends slow requests as a whole.
       headersTimeout: 0,
       bodyTimeout: 0,

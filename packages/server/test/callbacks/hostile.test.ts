@@ -73,6 +73,11 @@ describe("what is no answer, or more than one may be, is a failed attempt at onc
     ["a gigabyte of one header", pours(`${OK}X: `, "x".repeat(65_536)), /headers are too long/],
     ["the shortest headers, without end", pours(OK, "a:\r\n".repeat(10_000)), /headers are too long/],
     ["headers just over what they may be", says(`${OK}X: ${"x".repeat(16_384)}\r\nContent-Length: 2\r\n\r\nok`), /headers are too long/],
+    [
+      "hints and headers of too many lines together",
+      says(`HTTP/1.1 103 Early\r\n\r\n${OK}${"a:\r\n".repeat(126)}\r\n`),
+      /headers are too long/,
+    ],
     ["a reason phrase without end", pours("HTTP/1.1 200 ", "x".repeat(65_536)), /headers are too long/],
     ["empty lines without end", pours("", "\r\n".repeat(10_000)), /headers are too long/],
     ["hints without end", pours("", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(100)), /headers are too long/],
@@ -80,6 +85,7 @@ describe("what is no answer, or more than one may be, is a failed attempt at onc
     ["a chunk's extension without end", pours(`${CHUNKED}1;a=`, "x".repeat(65_536)), /chunks or trailers are too long/],
     ["extensions without end", pours(CHUNKED, `1;a=${"x".repeat(1_000)}\r\nx\r\n`), /chunks or trailers are too long/],
     ["trailers without end", pours(`${CHUNKED}1\r\nx\r\n0\r\n`, "a:\r\n".repeat(10_000)), /chunks or trailers are too long/],
+    ["chunks of one byte without end", pours(CHUNKED, "1\r\nx\r\n".repeat(10_000)), /chunks are too small/],
     ["garbage", pours("", "\0\xff\x80garbage".repeat(1_000)), /does not match the HTTP\/1.1 protocol/],
     ["HTTP/0.9", ends("<html>hello</html>"), /does not match the HTTP\/1.1 protocol/],
     ["HTTP/2", ends("HTTP/2 200 OK\r\n\r\n"), /does not match the HTTP\/1.1 protocol/],
@@ -109,7 +115,6 @@ describe("an answer whose body is too long counts by its status alone", () => {
   const lengths = [
     ["a gigabyte", GIGABYTE, "0,".repeat(30_000)],
     ["chunks without end", "Transfer-Encoding: chunked\r\n\r\n", `8000\r\n${"x".repeat(0x8000)}\r\n`],
-    ["chunks of one byte without end", "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n".repeat(10_000)],
     ["no length and no end", "\r\n", "x".repeat(60_000)],
   ] as const;
 
@@ -120,7 +125,8 @@ describe("an answer whose body is too long counts by its status alone", () => {
     await untilAllLeft(server);
   });
 
-  test.for(lengths)("500 with %s: a failed attempt", async ([, head, piece], { service, onTestFinished }) => {
+  const tinyChunks = ["chunks of one byte without end", "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n".repeat(10_000)] as const;
+  test.for([...lengths, tinyChunks])("500 with %s: a failed attempt", async ([, head, piece], { service, onTestFinished }) => {
     const server = await listen(pours(`HTTP/1.1 500 No\r\n${head}`, piece), onTestFinished);
     const record = await recordAfter(service, server, NEVER, "delayed");
     expect(record.last_error).toEqual({ code: "HTTP_STATUS", message: "The handler answered 500.", status: 500 });
@@ -253,10 +259,12 @@ describe("16 of a kind at once take at most 20 MB", () => {
     ["that pours a gigabyte with its 500", pours(`HTTP/1.1 500 No\r\n${GIGABYTE}`, "0,".repeat(30_000))],
     ["that pours chunks", pours(CHUNKED, "1\r\nx\r\n".repeat(10_000))],
     ["that hangs with a bomb", says(OK + BOMB_HEAD.replace("Length: ", "Length: 9"), BOMB)],
-    ["that hangs after the most headers", says(OK + "a:\r\n".repeat(4_080))],
+    ["that hangs after the most headers", says(OK + "a:\r\n".repeat(126))],
     ["that hangs after more headers", says(OK + "a:\r\n".repeat(16_000))],
-    ["that hangs after the longest body, in chunks of one byte", says(CHUNKED, tinyChunks)],
-    ["that hangs in its trailers", says(CHUNKED, tinyChunks, `0\r\n${"a:\r\n".repeat(16_000)}`)],
+    ["that hangs after the most chunks of one byte", says(CHUNKED, "1\r\nx\r\n".repeat(1_000))],
+    ["that hangs after more chunks of one byte", says(CHUNKED, tinyChunks)],
+    ["that hangs in its trailers", says(CHUNKED, `1\r\nx\r\n0\r\n${"a:\r\n".repeat(200)}`)],
+    ["that hangs in more trailers", says(CHUNKED, `1\r\nx\r\n0\r\n${"a:\r\n".repeat(16_000)}`)],
   ] as const)("a handler %s", async ([, answer], { service, onTestFinished }) => {
     const server = await listen(answer, onTestFinished);
     const queue = await service.queue({ callback_url: server.url, ...NEVER, defaultJobOptions: { attempts: 1 } });
