@@ -9,13 +9,19 @@ export interface Lane extends LaneKey {
   /** Most attempts of this lane under way at once, on this node, while its endpoint answers quickly. */
   window: number;
   lastAnswerMs: number;
+  /** Answers since the window grew. */
+  answered: number;
   /** Mean length of the payloads that the last claim brought. */
   payloadLength: number;
 }
 
-const FIRST_WINDOW = 512;
+const FIRST_WINDOW = 64;
+/** To which the window of a lane grows that is answered, doubled for each window of answers: a dead endpoint never gets so many. */
+const QUICK_WINDOW = 512;
 /** A full lane from which no answer came for this long gets a wider window: its endpoint is slow, not busy. */
 const STALL_MS = 100;
+/** By how much: a thousand connections at once would hold up the others. */
+const STALL_STEP = 64;
 /** A lane whose last answer is no older than this is busy. */
 const BUSY_MS = 20;
 export const MOST_LANES_A_CLAIM = 128;
@@ -50,7 +56,7 @@ export class Lanes {
   get(key: LaneKey): Lane {
     let lane = this.#lanes.get(key.laneId);
     if (!lane) {
-      lane = { ...key, inFlight: 0, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, payloadLength: 0 };
+      lane = { ...key, inFlight: 0, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, answered: 0, payloadLength: 0 };
       this.#lanes.set(key.laneId, lane);
     }
     return lane;
@@ -74,6 +80,11 @@ export class Lanes {
     const lane = this.get(key);
     lane.inFlight -= 1;
     lane.lastAnswerMs = nowMs;
+    lane.answered += 1;
+    if (lane.answered >= lane.window && lane.window < QUICK_WINDOW) {
+      lane.window *= 2;
+      lane.answered = 0;
+    }
     this.#inFlight -= 1;
     this.#payload -= payloadLength;
     this.#forgetIfIdle(lane);
@@ -89,7 +100,7 @@ export class Lanes {
   widen(nowMs: number): void {
     for (const lane of this.#ready) {
       const stalled = lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
-      if (stalled) lane.window = Math.min(lane.window * 2, this.#capacity);
+      if (stalled) lane.window = Math.min(lane.window + STALL_STEP, this.#capacity);
     }
   }
 
