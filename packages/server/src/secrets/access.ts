@@ -71,14 +71,8 @@ export class SecretAccess {
     });
     const answers = await handOutAcrossWorkspaces(db, asked);
     await this.#learnKeysOf(answers);
-    const handed = await Promise.all(
-      groups.map((group, at) =>
-        this.#decide(
-          group,
-          answers.filter((answer) => answer.group === at),
-        ),
-      ),
-    );
+    const byGroup = Map.groupBy(answers, ({ group }) => group);
+    const handed = await Promise.all(groups.map((group, at) => this.#decide(group, byGroup.get(at) ?? [])));
     return groupOf.map((at) => handed[at] as HandedOut);
   }
 
