@@ -5,9 +5,9 @@ import type { LaneId } from "#queues";
 import type { TestDatabase } from "./database.ts";
 import { test as base, type Service } from "./service.ts";
 
-/** As `test`, with the node's own ways into the file's database: for statements that no endpoint runs alone. */
+/** As `test`, with the node's own ways into the file's database, where time stands still: for statements that no endpoint runs alone. */
 export const test = base
-  .extend("engine", { scope: "file" }, async ({ database }, { onCleanup }) => {
+  .extend("engine", { scope: "file" }, async ({ database, clock: _frozen }, { onCleanup }) => {
     const engine = new Database(optionsOf(database));
     onCleanup(() => engine.close());
     return engine;

@@ -86,7 +86,8 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
   });
 
   test("when the answer would have it tried again: always cancelled, and never tried again", async ({ service }) => {
-    const outcomes = await race(service, 500, { attempts: 100, backoff: { delay: 0 } });
+    // Not a 5xx: those open the queue's circuit, and the jobs behind it are not raced for.
+    const outcomes = await race(service, 429, { attempts: 100, backoff: { delay: 0 } });
     for (const { job, reply, attempts } of outcomes) {
       expect(reply.status).toBe(200);
       await expectCancelled(service, job, reply, attempts);
