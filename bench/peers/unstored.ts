@@ -37,6 +37,8 @@ mountJobs(api, {
         payload: job.payload,
         result: null,
         last_error: null,
+        schedule: null,
+        scheduled_for: null,
       }));
     },
   },

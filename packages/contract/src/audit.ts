@@ -18,13 +18,20 @@ export const AUDIT_EVENT_TYPES = [
   "secret.accessed",
   "secret.refused",
   "secret.unreadable",
+  "schedule.created",
+  "schedule.updated",
+  "schedule.paused",
+  "schedule.resumed",
+  "schedule.triggered",
+  "schedule.skipped",
+  "schedule.deleted",
   "dlq.retried",
   "dlq.purged",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
 /** What audit events are about. */
-export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "secret", "queue", "job", "dlq"] as const;
+export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "secret", "queue", "job", "schedule", "dlq"] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 
 /** A fact of the audit log. Its types are those above, and what later releases add. Source: specification, Audit event; contract §10. */

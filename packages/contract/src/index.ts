@@ -7,6 +7,7 @@ export * from "./paging.ts";
 export * from "./plans.ts";
 export * from "./problem.ts";
 export * from "./queues.ts";
+export * from "./schedules.ts";
 export * from "./secrets.ts";
 export * from "./signing.ts";
 export * from "./status.ts";

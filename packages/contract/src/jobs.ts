@@ -108,7 +108,8 @@ const jobFields = {
   started_at: Nullable(Timestamp),
   finished_at: Nullable(Timestamp),
   result: Type.Unknown({ description: "JSON that the handler answered with; null when there is none." }),
-  schedule: Nullable(Type.String()),
+  schedule: Nullable(Type.String({ description: "Name of the schedule that made the job." })),
+  scheduled_for: Nullable(Type.String({ format: "date-time", description: "The tick of the schedule that the job was made for." })),
   last_error: Nullable(LastError),
 };
 
@@ -129,6 +130,7 @@ const jobExample = {
   finished_at: "2026-11-21T09:30:00.021Z",
   result: { sent: true },
   schedule: null,
+  scheduled_for: null,
   last_error: null,
 };
 

@@ -8,6 +8,7 @@ export const LIMITS = {
   tagLength: 128,
   concurrencyKeyLength: 256,
   delaySeconds: 31_536_000,
+  cronLength: 256,
   resultBytes: 64 * 1024,
   callbackHeaders: 50,
   callbackHeaderLength: 4_096,

@@ -169,4 +169,5 @@ class Callback implements Attempt {
 /** The callback's body. The payload stands in it as it was sent. Source: contract §4. */
 const bodyOf = (claim: Claim, id: string, queue: string, payload: string): string =>
   `{"id":"${id}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
-  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":null,"payload":${payload}}`;
+  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":${JSON.stringify(claim.schedule)},` +
+  `"scheduled_for":${JSON.stringify(claim.scheduledFor)},"payload":${payload}}`;

@@ -17,6 +17,9 @@ export interface Claim extends JobKey {
   readonly tag: string | null;
   readonly createdAt: Timestamp;
   readonly startedAt: Timestamp;
+  /** Name of the schedule that made the job, and the tick that it was made for. */
+  readonly schedule: string | null;
+  readonly scheduledFor: Timestamp | null;
   /** Revision of the queue's configuration that the claim was made under. */
   readonly revision: number;
   /** What a claim from a lane whose circuit is open tries out; null for all others. */

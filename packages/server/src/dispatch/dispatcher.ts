@@ -81,6 +81,8 @@ export class Dispatcher implements Outlet {
         tag: input.tag,
         createdAt: inserted.createdAt,
         startedAt: inserted.createdAt,
+        schedule: null,
+        scheduledFor: null,
         revision: inserted.revision,
         probe: null,
       });

@@ -36,11 +36,12 @@ export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settle
           returning j.*, s.result, s.log_entry
         ), kept as (
           insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
-            created_at, started_at, finished_at, tag, concurrency_key, payload, result, last_error, attempts_log, expires_at)
+            created_at, started_at, finished_at, tag, concurrency_key, payload, result, last_error, attempts_log, expires_at,
+            schedule, scheduled_for)
           select g.workspace_id, lane_id, g.id, 'completed', priority, attempt, spared, attempts, backoff_delay_ms, run_at,
             g.created_at, started_at, moment(), tag, concurrency_key, payload, result, last_error,
             concat_ws(',', nullif(attempts_log, ''), log_entry),
-            coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
+            coalesce(moment() + w.retention_days * interval '1 day', 'infinity'), schedule, scheduled_for
           from gone g join workspace w on w.id = g.workspace_id
         ), counted as (
           select workspace_id, lane_id, count(*) as jobs from gone group by workspace_id, lane_id

@@ -59,7 +59,8 @@ export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (L
       from picked
       where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
       returning job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, node_id as "nodeId", attempt, attempts, spared,
-        backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt", revision, probe`,
+        backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt",
+        schedule, scheduled_for as "scheduledFor", revision, probe`,
   );
 
 /** All that a node holds. Leans on job_active. */
@@ -68,7 +69,8 @@ export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[
     db,
     sql`
       select workspace_id as "workspaceId", lane_id as "laneId", id, node_id as "nodeId", attempt, attempts, spared,
-        backoff_delay_ms as "backoffDelayMs", '' as payload, tag, created_at as "createdAt", started_at as "startedAt", 0 as revision,
+        backoff_delay_ms as "backoffDelayMs", '' as payload, tag, created_at as "createdAt", started_at as "startedAt",
+        schedule, scheduled_for as "scheduledFor", 0 as revision,
         null::json as probe
       from job where state = 'active' and node_id = ${nodeId}`,
   );

@@ -1,4 +1,4 @@
-import { ATTEMPT_ERRORS, AUDIT_EVENT_TYPES, AUDIT_RESOURCE_TYPES, hasTemplate, JOB_STATES } from "@tidemill/contract";
+import { ATTEMPT_ERRORS, AUDIT_EVENT_TYPES, AUDIT_RESOURCE_TYPES, hasTemplate, JOB_STATES, SCHEDULE_STATES } from "@tidemill/contract";
 import { parseMoment } from "#kernel";
 import { readHost } from "./host.ts";
 
@@ -40,6 +40,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   /** PostgreSQL's text holds no NUL, and UTF-8 no lone surrogate. */
   storable: isStorable,
   "job-states": listOf(JOB_STATES),
+  "schedule-states": listOf(SCHEDULE_STATES),
   "attempt-errors": listOf(ATTEMPT_ERRORS),
   "audit-event-types": listOf(AUDIT_EVENT_TYPES),
   "audit-resource-types": listOf(AUDIT_RESOURCE_TYPES),
@@ -54,6 +55,7 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "header-value": "must hold only characters that a header value may have",
   host: "must be a host name or an address, without scheme, port or wildcard",
   storable: "must not hold NUL characters or lone surrogates",
+  "schedule-states": `must be one or more of ${SCHEDULE_STATES.join(", ")}`,
   "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
   "audit-event-types": `must be one or more of ${AUDIT_EVENT_TYPES.join(", ")}`,
   "audit-resource-types": `must be one or more of ${AUDIT_RESOURCE_TYPES.join(", ")}`,

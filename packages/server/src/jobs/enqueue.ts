@@ -7,6 +7,7 @@ import {
   problem,
   type Transactional,
   tolerate,
+  toMoment,
   type UuidSource,
   unavailable,
   type WorkspaceId,
@@ -102,7 +103,7 @@ export class Enqueuer {
     if (this.#unlimited.waiting + this.#limited.waiting + jobs.length > this.#mostWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
-    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, straight: false }));
+    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
     const batcher = executionsPerMonth === null ? this.#unlimited : this.#limited;
     const inserted = await batcher.add({ workspaceId, queue, jobs: toInsert });
     if (!Array.isArray(inserted)) throw inserted;
@@ -208,7 +209,7 @@ const demandOf = ({ workspaceId, jobs }: InsertRequest) => ({ workspaceId, execu
 const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
 /** The job as it was accepted. One that went straight through was started in the same breath; its record says so from then on. */
-function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
+export function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
   return {
     id: input.id,
     state: inserted.state === "active" ? "waiting" : inserted.state,
@@ -225,5 +226,7 @@ function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
     payload: input.payload,
     result: null,
     last_error: null,
+    schedule: input.tick?.schedule ?? null,
+    scheduled_for: input.tick && toMoment(input.tick.atMs),
   };
 }

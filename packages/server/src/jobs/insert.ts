@@ -3,8 +3,18 @@ import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, t
 import { DELIVERING_PLANS, type LaneId } from "#queues";
 import type { NewJob } from "./enqueue.ts";
 
+/** What a schedule makes a job for. */
+export interface Tick {
+  /** The schedule's name. */
+  readonly schedule: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
 export interface JobToInsert extends NewJob {
   readonly id: JobId;
+  /** Null for a job that no schedule made. */
+  readonly tick: Tick | null;
   /** It may go straight through to `nodeId` if its lane has nothing before it. */
   readonly straight: boolean;
 }
@@ -58,7 +68,13 @@ export async function insertJobsAcrossWorkspaces(
   });
   const firsts = [...lanes.values()].map((lane) => requests[laneOf.indexOf(lane)] as InsertRequest);
   const jobsOf = firsts.map(() => 0);
-  for (const [index, request] of requests.entries()) jobsOf[laneOf[index] ?? 0] = (jobsOf[laneOf[index] ?? 0] ?? 0) + request.jobs.length;
+  const ticksOf = firsts.map(() => 0);
+  for (const [index, request] of requests.entries()) {
+    const lane = laneOf[index] ?? 0;
+    const ticks = request.jobs.reduce((sum, { tick }) => sum + Number(tick !== null), 0);
+    jobsOf[lane] = (jobsOf[lane] ?? 0) + request.jobs.length - ticks;
+    ticksOf[lane] = (ticksOf[lane] ?? 0) + ticks;
+  }
   const jobs = requests.flatMap((request) => request.jobs);
   const column = <Value>(of: (job: JobToInsert) => Value) => jobs.map(of);
 
@@ -81,10 +97,10 @@ export async function insertJobsAcrossWorkspaces(
         left join queue q on q.workspace_id = r.workspace_id and q.name = r.queue and q.deleted_at is null
       ), inserted as (
         insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, node_id,
-          run_at, created_at, started_at, tag, concurrency_key, payload)
+          run_at, created_at, started_at, tag, concurrency_key, payload, schedule, scheduled_for)
         select workspace_id, lane_id, id, state, priority, (state = 'active')::int, attempts, backoff_delay_ms,
           case when state = 'active' then ${nodeId}::bigint end, run_at, moment(), case when state = 'active' then moment() end,
-          tag, concurrency_key, payload
+          tag, concurrency_key, payload, schedule, scheduled_for
         from (
           select (${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[])[n.lane] as workspace_id, lane.id[n.lane] as lane_id, n.id,
             (case
@@ -95,7 +111,7 @@ export async function insertJobsAcrossWorkspaces(
             coalesce(n.priority, 0) as priority, coalesce(n.attempts, lane.attempts[n.lane]) as attempts,
             coalesce(n.backoff_delay_ms, lane.backoff_delay_ms[n.lane]) as backoff_delay_ms,
             coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second', moment()) as run_at,
-            n.tag, n.concurrency_key, n.payload
+            n.tag, n.concurrency_key, n.payload, n.schedule, n.scheduled_for
           from lane cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
             ${plainArray(column(({ id }) => id))}::uuid[], ${textArray(column(({ payload }) => payload))}::text[],
@@ -138,17 +154,28 @@ export async function insertJobsAcrossWorkspaces(
               false,
               column(({ straight }) => straight),
               plainArray,
-            )}::boolean[]
-          ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, attempts, backoff_delay_ms, straight)
+            )}::boolean[],
+            ${unlessAll(
+              null,
+              column(({ tick }) => tick?.schedule ?? null),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              null,
+              column(({ tick }) => tick && toMoment(tick.atMs)),
+              textArray,
+            )}::timestamptz[]
+          ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, attempts, backoff_delay_ms, straight,
+            schedule, scheduled_for)
           where lane.id[n.lane] > 0
           offset 0
         ) ready
         returning id, state, run_at
       ), counted as (
-        insert into usage_delta (workspace_id, lane_id, at, jobs)
-        select workspace_id, lane.id[at], moment(), jobs
-        from lane cross join unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobsOf)}::int[])
-          with ordinality n (workspace_id, jobs, at)
+        insert into usage_delta (workspace_id, lane_id, at, jobs, schedules)
+        select workspace_id, lane.id[at], moment(), jobs, ticks
+        from lane cross join unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobsOf)}::int[],
+          ${plainArray(ticksOf)}::int[]) with ordinality n (workspace_id, jobs, ticks, at)
         where lane.id[at] > 0
       )
       select moment() as at, lane.id as lanes, lane.attempts, lane.backoff_delay_ms as backoffs, lane.revision as revisions,

@@ -47,6 +47,9 @@ export interface JobRow {
   readonly payload: string;
   readonly result: string | null;
   readonly last_error: string | null;
+  /** Name of the schedule that made it, and the tick that it was made for. */
+  readonly schedule: string | null;
+  readonly scheduled_for: Timestamp | null;
 }
 
 export const showJobId = (id: JobId): string => typeId("job", id);
@@ -61,13 +64,14 @@ export const logEntry = (entry: AttemptEntry): string => JSON.stringify(entry);
  * digits of big numbers and the order of keys.
  */
 export function showJob(job: JobRow, queue: string, more = ""): string {
-  const { tag, concurrency_key, started_at, finished_at } = job;
+  const { tag, concurrency_key, started_at, finished_at, schedule, scheduled_for } = job;
   return (
     `{"id":"${showJobId(job.id)}","queue":${JSON.stringify(queue)},"state":"${job.state}","payload":${job.payload},` +
     `"tag":${tag === null ? "null" : JSON.stringify(tag)},"priority":${job.priority},` +
     `"concurrencyKey":${concurrency_key === null ? "null" : JSON.stringify(concurrency_key)},"idempotencyKey":null,` +
     `"attempt":${job.attempt},"attempts":${job.attempts + job.spared},"run_at":"${job.run_at}","created_at":"${job.created_at}",` +
     `"started_at":${started_at === null ? "null" : `"${started_at}"`},"finished_at":${finished_at === null ? "null" : `"${finished_at}"`},` +
-    `"result":${job.result ?? "null"},"schedule":null,"last_error":${job.last_error ?? "null"}${more}}`
+    `"result":${job.result ?? "null"},"schedule":${schedule === null ? "null" : JSON.stringify(schedule)},` +
+    `"scheduled_for":${scheduled_for === null ? "null" : `"${scheduled_for}"`},"last_error":${job.last_error ?? "null"}${more}}`
   );
 }

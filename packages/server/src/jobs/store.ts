@@ -20,7 +20,8 @@ export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
         returning *
       ), kept as (
         insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
-          created_at, started_at, finished_at, tag, concurrency_key, payload, last_error, attempts_log, expires_at)
+          created_at, started_at, finished_at, tag, concurrency_key, payload, last_error, attempts_log, expires_at,
+          schedule, scheduled_for)
         select g.workspace_id, lane_id, g.id, 'cancelled', priority, attempt, spared, attempts, backoff_delay_ms, run_at,
           g.created_at, started_at, moment(), tag, concurrency_key, payload, last_error,
           case when g.state <> 'active' then attempts_log else
@@ -28,7 +29,7 @@ export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
               to_char(started_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
               'duration_ms', round((extract(epoch from moment() - started_at) * 1000)::numeric, 2), 'outcome', 'cancelled',
               'status', null, 'error', null, 'worker', null)::text) end,
-          coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
+          coalesce(moment() + w.retention_days * interval '1 day', 'infinity'), schedule, scheduled_for
         from gone g join workspace w on w.id = g.workspace_id
         returning *
       ), counted as (
@@ -80,9 +81,9 @@ export const retryFinishedJob = (db: Db, { workspaceId, laneId, id }: JobKey): P
         select workspace_id, lane_id, finished_at, -(state = 'cancelled')::int, -(state = 'rejected')::int from gone
       )
       insert into job (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
-        started_at, tag, concurrency_key, payload, last_error, attempts_log)
+        started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for)
       select workspace_id, lane_id, id, 'waiting', priority, attempt, attempt, attempts, backoff_delay_ms, moment(), created_at,
-        started_at, tag, concurrency_key, payload, last_error, attempts_log
+        started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for
       from gone
       returning *, null as result`,
   );

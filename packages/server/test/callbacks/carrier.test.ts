@@ -19,6 +19,8 @@ const claim: Claim = {
   backoffDelayMs: 1_000,
   payload: '{"to":"ada"}',
   tag: null,
+  schedule: null,
+  scheduledFor: null,
   revision: 1,
   probe: null,
   createdAt: "2026-11-21T12:00:00.000Z",

@@ -43,6 +43,7 @@ describe("the request of a callback", () => {
       tag: "welcome",
       created_at: job.created_at,
       schedule: null,
+      scheduled_for: null,
       payload: { to: "ada" },
     });
   });
@@ -72,7 +73,7 @@ describe("the request of a callback", () => {
     await service.ok("POST", `/v1/queues/${handler.queue}/jobs`, `{"tag":"é","payload":${payload}}`);
     await until(() => handler.received.length === 1);
     const [callback] = handler.received as [Received];
-    expect(callback.raw).toContain(`"schedule":null,"payload":${payload}}`);
+    expect(callback.raw).toContain(`"schedule":null,"scheduled_for":null,"payload":${payload}}`);
     expect(callback.headers["content-length"]).toBe(String(Buffer.byteLength(callback.raw)));
     expect(isSigned(callback, handler.secret)).toBe(true);
   });

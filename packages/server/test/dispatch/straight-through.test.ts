@@ -10,6 +10,7 @@ let made = 0;
 const newJob = (more: Partial<JobToInsert> = {}): JobToInsert => ({
   id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId,
   straight: true,
+  tick: null,
   payload: "{}",
   delaySeconds: 0,
   runAtMs: null,

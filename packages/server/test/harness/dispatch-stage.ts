@@ -21,6 +21,8 @@ export const claimed = (id: number, lane = 1): Claim => ({
   tag: null,
   createdAt: "2026-11-21T12:00:00.000Z",
   startedAt: "2026-11-21T12:00:00.000Z",
+  schedule: null,
+  scheduledFor: null,
   revision: 1,
   probe: null,
 });

@@ -1,0 +1,68 @@
+-- What makes jobs by the clock.
+create table schedule (
+  workspace_id     uuid not null,
+  id               bigint generated always as identity,
+  name             text not null,
+  lane_id          bigint not null,
+  cron             text not null,
+  timezone         text not null,
+  payload          text not null,
+  tag              text,
+  priority         smallint not null default 0,
+  concurrency_key  text,
+  -- Null: the queue's own at the tick.
+  attempts         integer,
+  overlap          text not null check (overlap in ('allow', 'skip')),
+  catch_up         text not null check (catch_up in ('none', 'last', 'all')),
+  paused           boolean not null default false,
+  -- The first tick that has not been taken. Null: it is paused, or there is none any more.
+  next_run_at      timestamptz,
+  -- The last tick that was taken, whether it made a job or not.
+  last_tick_at     timestamptz,
+  -- Of the newest job it made.
+  last_run_at      timestamptz,
+  last_job_id      uuid,
+  -- The newest tick that made none.
+  last_skip_at     timestamptz,
+  last_skip_reason text check (last_skip_reason in ('overlap', 'quota', 'catch_up')),
+  created_at       timestamptz not null default moment(),
+  updated_at       timestamptz not null default moment(),
+  primary key (workspace_id, id),
+  foreign key (workspace_id, lane_id) references queue on delete cascade,
+  check (not paused or next_run_at is null),
+  -- Ticks are taken in order, each once (I7).
+  check (next_run_at > last_tick_at),
+  check ((last_skip_at is null) = (last_skip_reason is null))
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create unique index schedule_name on schedule (workspace_id, name);
+create index schedule_lane on schedule (workspace_id, lane_id);
+-- What a pass reads: its cost grows with the ticks that are due.
+create index schedule_due on schedule (next_run_at) where next_run_at is not null;
+
+-- Ticks taken in the last hour or more: the key makes each one job at most, whoever fires it (I7). Older ones, which the order of
+-- ticks keeps from coming again, are deleted when their schedule fires.
+create table schedule_tick (
+  workspace_id uuid not null,
+  schedule_id  bigint not null,
+  tick_at      timestamptz not null,
+  primary key (workspace_id, schedule_id, tick_at),
+  foreign key (workspace_id, schedule_id) references schedule on delete cascade
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- The schedule that made a job, by its name, which the job outlives; and the tick that it was made for.
+alter table job add column schedule text, add column scheduled_for timestamptz;
+alter table job_history add column schedule text, add column scheduled_for timestamptz;
+-- Whether a schedule has a job that is not finished.
+create index job_schedule on job (workspace_id, schedule) where schedule is not null and state <> 'failed';
+
+-- A view keeps the columns that it was made with.
+create or replace view job_record as
+  select workspace_id, lane_id, id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at,
+    tag, concurrency_key, payload, null::text as result, last_error, attempts_log, schedule, scheduled_for
+  from job
+  union all
+  select workspace_id, lane_id, id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at,
+    tag, concurrency_key, payload, result, last_error, attempts_log, schedule, scheduled_for
+  from job_history where expires_at > moment();
+
+select make_tenant_views();
