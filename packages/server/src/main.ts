@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { CallbackCarrier, Endpoints } from "#callbacks";
 import {
   Broadcaster,
-  ComeDue,
   circuitOf,
+  comeDueAcrossWorkspaces,
   countNodes,
   Dispatcher,
   forgetCircuit,
@@ -18,6 +18,7 @@ import {
 import { closeAtOnce, closeGently, createApi, listen } from "#http";
 import { Enqueuer, metricsOf } from "#jobs";
 import {
+  Clockwork,
   type Config,
   createMetrics,
   DatabaseClock,
@@ -35,6 +36,7 @@ import {
 import { createAddressGuard, Sender } from "#outbound";
 import { markQueuesDeleted } from "#queues";
 import { keepPartitions } from "#retention";
+import { Calendars, type Fired, tickAcrossWorkspaces } from "#schedules";
 import { openVault, removeSecrets, SecretAccess } from "#secrets";
 import { RequestRate } from "#usage";
 import { createFirstWorkspace, createRegistrar, KeyUses, PrincipalFinder } from "#workspaces";
@@ -180,7 +182,16 @@ export async function startNode(
       onDueAt: (ms) => comeDue.expect(ms),
     });
     const onWaiting = (lanes: LaneKey[]) => dispatcher.wake(lanes);
-    const comeDue = new ComeDue({ db: engine, clock, random, emit, everyMs: config.pollEveryMs, onWaiting });
+    const clockwork = (name: string, pass: () => Promise<unknown>) =>
+      new Clockwork({ name, everyMs: config.pollEveryMs, pass }, clock, emit, random);
+    const comeDue: Clockwork = clockwork("come-due", () => comeDueAcrossWorkspaces(engine, onWaiting));
+    const firing = { calendars: new Calendars(), ids: registrar.ids, audit: registrar.audit };
+    const onFired = ({ jobs, lanes, nextMs }: Fired) => {
+      emit("jobs_enqueued", { count: jobs });
+      onWaiting([...lanes]);
+      if (nextMs !== null) ticks.expect(nextMs);
+    };
+    const ticks: Clockwork = clockwork("schedules", () => tickAcrossWorkspaces({ ...firing, db: engine, emit, onFired }));
     const onFound = (lanes: LaneKey[]) => dispatcher.wakeHere(lanes);
     const keyUses = new KeyUses(engine, clock);
     const principals = new PrincipalFinder(apiDatabase, clock, keyUses, config.bootstrapKey);
@@ -192,6 +203,7 @@ export async function startNode(
     const look = () => {
       for (const loop of loops) loop.wake();
       comeDue.wake();
+      ticks.wake();
     };
     const listener = new Listener({
       connection: databases.connection,
@@ -281,6 +293,7 @@ export async function startNode(
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();
     comeDue.start();
+    ticks.start();
     await listener.start();
     serving = true;
     emit("node_started", { nodeId: lease.id, url, version: VERSION });
@@ -298,6 +311,7 @@ export async function startNode(
       await Promise.all([
         ...loops.map((loop) => loop.stop()),
         comeDue.stop(),
+        ticks.stop(),
         lease.stop(),
         listener.stop(),
         broadcaster.flush(),

@@ -1,4 +1,5 @@
 export * from "./enqueue.ts";
+export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./insert.ts";
 export * from "./job.ts";
 export * from "./metrics.ts";
 export * from "./retry.ts";

@@ -49,3 +49,6 @@ export function parseHttpDate(text: string): number | null {
 export const momentMs = (moment: string): number => Date.parse(moment);
 
 export const toMoment = (ms: number): string => new Date(ms).toISOString();
+
+/** For a library that wants a `Date`. */
+export const dateAt = (ms: number): Date => new Date(ms);

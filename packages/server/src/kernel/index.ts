@@ -1,6 +1,7 @@
 export * from "./address-range.ts";
 export * from "./batcher.ts";
 export * from "./clock.ts";
+export * from "./clockwork.ts";
 export * from "./config.ts";
 export * from "./database/listen.ts";
 export * from "./database/lock.ts";

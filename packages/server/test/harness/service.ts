@@ -108,7 +108,7 @@ export class Service {
   async moveTo(ms: number): Promise<void> {
     if (ms > this.clock.nowMs()) await this.clock.set(ms);
     this.node.wake();
-    await until(async () => (await this.#countDue()) === 0, "due jobs to be moved");
+    await until(async () => (await this.#countDue()) === 0, "due jobs to be moved and due schedules to fire");
   }
 
   advance(seconds: number): Promise<void> {
@@ -129,7 +129,8 @@ export class Service {
 
   async #countDue(): Promise<number> {
     const found = await this.database.query<{ n: number }>(
-      "select count(*)::int as n from job where state = 'delayed' and run_at <= moment()",
+      `select (select count(*) from job where state = 'delayed' and run_at <= moment())::int
+         + (select count(*) from schedule where next_run_at <= moment())::int as n`,
     );
     return found[0]?.n ?? 0;
   }

@@ -1,0 +1,3 @@
+export { Calendars } from "./calendar.ts";
+export { type Fired } from "./fire.ts";
+export { tickAcrossWorkspaces } from "./tick.ts";

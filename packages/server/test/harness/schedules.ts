@@ -1,0 +1,56 @@
+import type { LaneKey } from "#dispatch";
+import type { TestDatabase } from "./database.ts";
+import { test as base } from "./engine.ts";
+import type { Service } from "./service.ts";
+
+/** A schedule of a lane that has taken one tick and is not due for a year, straight in the database. */
+export async function putSchedule(database: TestDatabase, { workspaceId, laneId }: LaneKey): Promise<void> {
+  await database.query(
+    `with made as (
+       insert into schedule (workspace_id, name, lane_id, cron, timezone, payload, overlap, catch_up, next_run_at, last_tick_at)
+       values ($1, 'schedule-' || gen_random_uuid(), $2, '0 0 1 1 *', 'UTC', '1', 'allow', 'last', moment() + interval '1 year', moment())
+       returning workspace_id, id, last_tick_at
+     )
+     insert into schedule_tick (workspace_id, schedule_id, tick_at) select workspace_id, id, last_tick_at from made`,
+    [workspaceId, laneId],
+  );
+}
+
+let made = 0;
+
+/** Makes a schedule over HTTP, of a queue of its own that calls nobody unless `settings` name one. Answers its record. */
+export async function schedule(
+  service: Service,
+  settings: Record<string, unknown> = {},
+  // biome-ignore lint/suspicious/noExplicitAny: as in Service.
+): Promise<any> {
+  const queue = settings.queue ?? (await service.queue());
+  return service.ok("POST", "/v1/schedules", { name: `schedule-${++made}`, queue, cron: "* * * * *", timezone: "UTC", ...settings });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as in Service.
+export const scheduleOf = (service: Service, { name }: { name: string }): Promise<any> => service.ok("GET", `/v1/schedules/${name}`);
+
+/** The moments that jobs of a schedule were made for, in the order in which they were made. */
+export async function ticksOf(service: Service, { name }: { name: string }): Promise<string[]> {
+  const found = await service.database.query<{ at: Date }>(
+    `select scheduled_for as at from job_record
+     where schedule = $1 and workspace_id = (select workspace_id from api_key where hash = sha256($2::text::bytea)) order by id`,
+    [name, service.key],
+  );
+  return found.map(({ at }) => at.toISOString());
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * As the engine's `test`, with time standing still at a noon that no test of the file had, and no schedule left of the others. `at`
+ * gives moments of that day by their time: `12:01`, `12:01:30`.
+ */
+export const test = base.extend("at", { auto: true }, async ({ service }) => {
+  await service.database.query("delete from schedule");
+  const noonMs = Math.floor(service.clock.nowMs() / DAY_MS) * DAY_MS + 1.5 * DAY_MS;
+  await service.moveTo(noonMs);
+  const day = new Date(noonMs).toISOString().slice(0, 10);
+  return (...times: string[]): string[] => times.map((time) => `${day}T${time.length === 5 ? `${time}:00` : time}.000Z`);
+});
