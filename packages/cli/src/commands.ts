@@ -4,6 +4,7 @@ import { verifyAuditCommand } from "./audit.ts";
 import { showConfig } from "./config.ts";
 import { fail } from "./fail.ts";
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from "./key.ts";
+import { listSchedulesCommand } from "./schedule.ts";
 import { up } from "./up.ts";
 import { rotateMasterKeyCommand, showVaultCommand } from "./vault.ts";
 import { createWorkspaceCommand, deleteWorkspaceCommand, listWorkspacesCommand, updateWorkspaceCommand } from "./workspace.ts";
@@ -26,6 +27,11 @@ const withLimits = (command: Command): Command =>
 function numberOrNone(text: string): number | "none" {
   if (text === "none") return text;
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It takes a whole number or "none".');
+  return Number(text);
+}
+
+function oneToTen(text: string): number {
+  if (!/^([1-9]|10)$/.test(text)) throw new InvalidArgumentError("It takes a whole number from 1 to 10.");
   return Number(text);
 }
 
@@ -80,6 +86,18 @@ key
   .argument("<key>", "id of the key: key_…")
   .option(...JSON_OPTION)
   .action(revokeKeyCommand);
+
+program
+  .command("schedule")
+  .description("schedules of workspaces")
+  .command("list")
+  .description("list a workspace's schedules, newest first, with their next runs in local time and in each one's time zone")
+  .argument(...WORKSPACE)
+  .option("--next <number>", "how many next runs to show of each, 1 to 10", oneToTen, 1)
+  .option("--queue <name>", "those of one queue")
+  .option("--paused", "those that are paused")
+  .option(...JSON_OPTION)
+  .action(listSchedulesCommand);
 
 const vault = program.command("vault").description("the master key of the secrets vault");
 vault

@@ -4,28 +4,10 @@ import { Client } from "../../server/test/harness/client.ts";
 import { hasPostgres, postmasterOf } from "../../server/test/harness/cluster.ts";
 import { KEY, type NodeProcess } from "../../server/test/harness/process.ts";
 import { until } from "../../server/test/harness/service.ts";
-import { type Stage, test } from "../../server/test/harness/stage.ts";
+import { test } from "../../server/test/harness/stage.ts";
+import { output, readRows, readTable } from "./output.ts";
 
 const VERSION = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
-
-/** The cells of the one row of a table, by their column's name. */
-const readTable = (text: string): Record<string, string> => readRows(text)[0] ?? {};
-
-/** The rows of a table, their cells by their column's name. */
-function readRows(text: string): Record<string, string>[] {
-  const [head = "", ...rows] = text.trimEnd().split("\n");
-  const columns = [...head.matchAll(/\S+\s*/g)].map(({ 0: name, index }) => ({ name: name.trim(), from: index, to: index + name.length }));
-  return rows.map((row) =>
-    Object.fromEntries(columns.map(({ name, from, to }, at) => [name, row.slice(from, at === columns.length - 1 ? undefined : to).trim()])),
-  );
-}
-
-/** Runs a command that must succeed, and answers what it printed. */
-async function output(stage: Stage, args: string[], settings: Record<string, string>): Promise<string> {
-  const { code, stdout, stderr } = await stage.run(args, settings);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return stdout;
-}
 
 async function allows(node: NodeProcess, key: string, method: string, path: string, body?: unknown): Promise<number> {
   return (await new Client(node.url, key).api(method, path, body)).status;
@@ -121,6 +103,10 @@ describe("workspaces and keys from the command line", () => {
     [["workspace", "update", "acme", "--name", "x"], '"acme" is not the id of a workspace'],
     [["workspace", "delete", "acme", "--yes"], '"acme" is not the id of a workspace'],
     [["workspace", "delete", "ws_01m7zf6kffe00a0a7enfysbfm9"], "needs --yes"],
+    [["schedule", "list"], "missing required argument 'workspace'"],
+    [["schedule", "list", "acme"], '"acme" is not the id of a workspace'],
+    [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9", "--next", "0"], "whole number from 1 to 10"],
+    [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9", "--next", "11"], "whole number from 1 to 10"],
     [["key", "list"], "missing required argument 'workspace'"],
     [["key", "list", "acme"], '"acme" is not the id of a workspace'],
     [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9"], "missing required argument 'key'"],
@@ -138,6 +124,7 @@ describe("workspaces and keys from the command line", () => {
 
   test.for([
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
+    [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
     [["key", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
     [
       ["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9", "key_01kajv3k4ve6nsd9z5kgtzx0rw"],
@@ -309,5 +296,5 @@ describe("tidemill config", () => {
 test("tidemill --version, --help", async ({ stage }) => {
   expect(await output(stage, ["--version"], {})).toBe(`${VERSION}\n`);
   const help = await output(stage, ["--help"], {});
-  for (const command of ["up", "config", "workspace", "key"]) expect(help).toMatch(new RegExp(`^ +${command}\\b`, "m"));
+  for (const command of ["up", "config", "workspace", "key", "schedule"]) expect(help).toMatch(new RegExp(`^ +${command}\\b`, "m"));
 });

@@ -45,7 +45,8 @@ const Timezone = Type.String({
 const settings = {
   payload: Type.Optional(
     Type.Unknown({
-      description: "Any JSON value, null when left out: the payload of each job. Templates like `${{ secrets.NAME }}` may stand in its strings.",
+      description:
+        "Any JSON value, null when left out: the payload of each job. Templates like `${{ secrets.NAME }}` may stand in its strings.",
       examples: [{ report: "daily" }],
     }),
   ),
@@ -96,8 +97,12 @@ export const Schedule = Type.Object(
     overlap: Type.Enum([...OVERLAPS]),
     catch_up: Type.Enum([...CATCH_UPS]),
     state: Type.Enum([...SCHEDULE_STATES]),
-    next_run_at: Nullable(Type.String({ format: "date-time", description: "The next tick; null while paused, or when there is none any more." })),
-    last_run_at: Nullable(Type.String({ format: "date-time", description: "The tick, or the trigger by hand, that the newest job was made for." })),
+    next_run_at: Nullable(
+      Type.String({ format: "date-time", description: "The next tick; null while paused, or when there is none any more." }),
+    ),
+    last_run_at: Nullable(
+      Type.String({ format: "date-time", description: "The tick, or the trigger by hand, that the newest job was made for." }),
+    ),
     last_job_id: Nullable(JobId),
     last_skip: Nullable(
       Type.Object(
@@ -147,7 +152,7 @@ export const PreviewSchedule = Type.Object(
   {
     cron: Cron,
     timezone: Timezone,
-    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 5, description: "How many ticks to show." })),
+    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 5, description: "How many runs at most.", examples: [5] })),
   },
   { additionalProperties: false },
 );

@@ -5,12 +5,21 @@ import { type Api, describeApi, refuseOtherMethods } from "#http";
 import { type JobRoutes, mountJobs } from "#jobs";
 import { type Database, rows, sql, unavailable } from "#kernel";
 import { mountQueues, type QueueRoutes } from "#queues";
+import { mountSchedules, type ScheduleRoutes } from "#schedules";
 import { mountSecrets, type SecretRoutes } from "#secrets";
 import { mountStatus, type StatusRoutes } from "#status";
 import { mountUsage } from "#usage";
 import { type KeyRoutes, mountKeys, mountOperatorApi, type OperatorRoutes } from "#workspaces";
 
-export interface PublicApp extends QueueRoutes, JobRoutes, DispatchRoutes, SecretRoutes, AuditRoutes, StatusRoutes, KeyRoutes {
+export interface PublicApp
+  extends QueueRoutes,
+    JobRoutes,
+    DispatchRoutes,
+    ScheduleRoutes,
+    SecretRoutes,
+    AuditRoutes,
+    StatusRoutes,
+    KeyRoutes {
   readonly version: string;
   readonly database: Database;
   readonly isReady: () => boolean;
@@ -25,6 +34,7 @@ export async function mountPublic(api: Api, app: PublicApp): Promise<void> {
   mountQueues(api, app);
   mountJobs(api, app);
   mountDispatch(api, app);
+  mountSchedules(api, app);
   mountSecrets(api, app);
   mountAudit(api, app);
   mountKeys(api, app);

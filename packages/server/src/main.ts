@@ -36,7 +36,7 @@ import {
 import { createAddressGuard, Sender } from "#outbound";
 import { markQueuesDeleted } from "#queues";
 import { keepPartitions } from "#retention";
-import { Calendars, type Fired, tickAcrossWorkspaces } from "#schedules";
+import { Calendars, type Fired, removeSchedules, removeSchedulesOf, tickAcrossWorkspaces } from "#schedules";
 import { openVault, removeSecrets, SecretAccess } from "#secrets";
 import { RequestRate } from "#usage";
 import { createFirstWorkspace, createRegistrar, KeyUses, PrincipalFinder } from "#workspaces";
@@ -55,13 +55,16 @@ export {
   Events,
   logEvents,
   migrate,
+  momentMs,
   readConfig,
   SETTINGS,
   systemRandom,
+  toMoment,
   type Uuid,
   unknownSettings,
   type WorkspaceId,
 } from "#kernel";
+export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#secrets";
 export {
   createKey,
@@ -85,9 +88,10 @@ export { type OpenDatabases, openDatabases } from "./databases.ts";
 export const VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
   .version;
 
-/** Deletes, with a workspace, its queues and all that opens its secrets; what else it had is swept after it. */
+/** Deletes, with a workspace, its queues and schedules and all that opens its secrets; what else it had is swept after it. */
 export async function emptyWorkspace(tx: Db, workspaceId: WorkspaceId): Promise<void> {
   await markQueuesDeleted(tx, workspaceId);
+  await removeSchedules(tx, workspaceId);
   await removeSecrets(tx, workspaceId);
 }
 
@@ -185,13 +189,14 @@ export async function startNode(
     const clockwork = (name: string, pass: () => Promise<unknown>) =>
       new Clockwork({ name, everyMs: config.pollEveryMs, pass }, clock, emit, random);
     const comeDue: Clockwork = clockwork("come-due", () => comeDueAcrossWorkspaces(engine, onWaiting));
-    const firing = { calendars: new Calendars(), ids: registrar.ids, audit: registrar.audit };
+    const firing = { calendars: new Calendars(), ids: registrar.ids, audit: registrar.audit, emit };
     const onFired = ({ jobs, lanes, nextMs }: Fired) => {
       emit("jobs_enqueued", { count: jobs });
+      emit("schedule_jobs_made", { count: jobs });
       onWaiting([...lanes]);
       if (nextMs !== null) ticks.expect(nextMs);
     };
-    const ticks: Clockwork = clockwork("schedules", () => tickAcrossWorkspaces({ ...firing, db: engine, emit, onFired }));
+    const ticks: Clockwork = clockwork("schedules", () => tickAcrossWorkspaces({ ...firing, db: engine, onFired }));
     const onFound = (lanes: LaneKey[]) => dispatcher.wakeHere(lanes);
     const keyUses = new KeyUses(engine, clock);
     const principals = new PrincipalFinder(apiDatabase, clock, keyUses, config.bootstrapKey);
@@ -254,6 +259,10 @@ export async function startNode(
       metricsOf,
       circuitOf,
       forgetCircuit,
+      removeSchedulesOf,
+      firing,
+      onFired,
+      onNextRun: (ms) => ticks.expect(ms),
       lookAtRate: async ({ workspaceId, requestsPerMinute }) =>
         requestsPerMinute === null ? null : rateLimiter.peek(workspaceId, requestsPerMinute),
       onChanged: ({ workspace_id, id }) => onWaiting([{ workspaceId: workspace_id, laneId: id }]),

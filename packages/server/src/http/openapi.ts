@@ -22,6 +22,7 @@ export async function describeApi(api: Api, version: string): Promise<void> {
         { name: "Queues", description: "Named queues and how their jobs are delivered." },
         { name: "Jobs", description: "Enqueue, watch, cancel and retry." },
         { name: "Dead letters", description: "The failed jobs of all queues." },
+        { name: "Schedules", description: "Jobs by the clock: a cron expression in a time zone." },
         { name: "Secrets", description: "The vault: values for `${{ secrets.NAME }}`, put in as jobs are delivered." },
         { name: "Keys", description: "The workspace's own keys." },
         { name: "Audit", description: "Who did what." },

@@ -21,6 +21,14 @@ export function readPage<Key>(query: PageParameters, readKey: (cursor: string) =
   return { limit: query.limit ?? DEFAULT_LIMIT, after };
 }
 
+/** The number that a cursor of base 36 stands for, or null. */
+export function readNumber(cursor: string): number | null {
+  const id = /^[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor, 36) : Number.NaN;
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+export const showNumber = (id: number): string => id.toString(36);
+
 /** Splits off what shows that there is another page: stores select one record more than `limit`. */
 export function nextPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string): { rows: Row[]; nextCursor: string | null } {
   const last = rows.length > limit ? rows[limit - 1] : undefined;

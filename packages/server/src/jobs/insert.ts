@@ -4,7 +4,7 @@ import { DELIVERING_PLANS, type LaneId } from "#queues";
 import type { NewJob } from "./enqueue.ts";
 
 /** What a schedule makes a job for. */
-export interface Tick {
+interface Tick {
   /** The schedule's name. */
   readonly schedule: string;
   /** Milliseconds since 1970. */

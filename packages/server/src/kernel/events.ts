@@ -29,6 +29,7 @@ const SEVERITIES: Record<string, Severity> = {
   circuit_opened: "warn",
   circuit_closed: "info",
   circuit_close_failed: "warn",
+  schedule_unreadable: "error",
   partitions_failed: "warn",
   pass_on_failed: "error",
   claim_failed: "warn",

@@ -18,6 +18,13 @@ export function createMetrics(events: Events): Registry {
   const rescued = new Counter({ name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", registers });
   const lostRaces = new Counter({ name: "tidemill_settles_lost_total", help: "Settles that came after a cancel or a rescue.", registers });
   const circuits = new Counter({ name: "tidemill_circuits_opened_total", help: "Endpoints that were taken for dead.", registers });
+  const ticks = new Counter({ name: "tidemill_schedule_jobs_total", help: "Jobs that schedules made.", registers });
+  const lateness = new Histogram({
+    name: "tidemill_schedule_lateness_seconds",
+    help: "How long the oldest tick that fired had been due, by the transactions that fire some.",
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600],
+    registers,
+  });
   const failures = new Counter({
     name: "tidemill_loop_failures_total",
     help: "Passes of background loops that failed.",
@@ -37,6 +44,8 @@ export function createMetrics(events: Events): Registry {
     request_rate_limited: () => limited.inc(),
     jobs_rescued: ({ count }) => rescued.inc(Number(count)),
     settle_lost_race: ({ count }) => lostRaces.inc(Number(count)),
+    schedule_jobs_made: ({ count }) => ticks.inc(Number(count)),
+    schedules_fired: ({ lateMs }) => lateness.observe(Number(lateMs) / 1000),
     circuit_opened: () => circuits.inc(),
     loop_failed: ({ loop }) => failures.inc({ loop: String(loop) }),
   };

@@ -38,6 +38,8 @@ export interface QueueMaker {
   readonly guard: Pick<AddressGuard, "refusesHost">;
   /** Takes the queue's endpoint for alive again, in the transaction that changed how it is called. */
   readonly forgetCircuit: (tx: Db, workspaceId: WorkspaceId, laneId: LaneId) => Promise<unknown>;
+  /** Deletes the queue's schedules, in the transaction that deletes it. Answers how many there were. */
+  readonly removeSchedulesOf: (tx: Db, workspaceId: WorkspaceId, laneId: LaneId) => Promise<number>;
 }
 
 /** The plans on which jobs are delivered to a queue's `callback_url`, for statements. */

@@ -12,7 +12,7 @@ import {
 } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
-import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readPage, replies } from "#http";
+import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readNumber, readPage, replies, showNumber } from "#http";
 import { type Db, problem, SharedReads, type Tenants } from "#kernel";
 import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
@@ -55,10 +55,10 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
       },
     },
     async (request) => {
-      const page = readPage(request.query, readCursor);
+      const page = readPage(request.query, readNumber);
       const { workspaceId, plan } = principalOf(request);
       const found = await listQueues(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
-      const { rows, nextCursor } = nextPage(found, page.limit, (queue) => queue.id.toString(36));
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showNumber(id));
       return { data: rows.map((queue) => showQueue(queue, plan)), next_cursor: nextCursor };
     },
   );
@@ -136,7 +136,7 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
       schema: {
         tags,
         security,
-        summary: "Delete a queue and its jobs",
+        summary: "Delete a queue, its jobs and its schedules",
         operationId: "deleteQueue",
         params: QueuePath,
         response: replies({ 204: noContent("The queue is gone.") }, "NOT_FOUND"),
@@ -144,7 +144,7 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      onDeleted(await deleteQueue(tenants.of(caller.workspaceId), maker.audit, caller, request.params.name));
+      onDeleted(await deleteQueue(tenants.of(caller.workspaceId), maker, caller, request.params.name));
       return reply.code(204).send();
     },
   );
@@ -153,9 +153,4 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
 function callerOf(request: FastifyRequest): Caller {
   const { workspaceId, plan } = principalOf(request);
   return { workspaceId, plan, actorId: actorOf(request) };
-}
-
-function readCursor(cursor: string): number | null {
-  const id = /^[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor, 36) : Number.NaN;
-  return Number.isSafeInteger(id) ? id : null;
 }

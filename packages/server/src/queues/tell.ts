@@ -29,9 +29,9 @@ export const tellUpdated = (
     },
   });
 
-/** Tells the audit log that a queue was deleted. */
-export const tellDeleted = (tx: Db, audit: AuditLog, caller: Omit<Caller, "plan">, name: string): Promise<void> =>
-  audit.record(tx, { ...of(caller, "queue.deleted", name), input: null, output: null });
+/** Tells the audit log that a queue was deleted, and with it its schedules. */
+export const tellDeleted = (tx: Db, audit: AuditLog, caller: Omit<Caller, "plan">, name: string, schedules: number): Promise<void> =>
+  audit.record(tx, { ...of(caller, "queue.deleted", name), input: null, output: schedules === 0 ? null : { schedules } });
 
 const of = ({ workspaceId, actorId }: Omit<Caller, "plan">, eventType: AuditEventType, resourceId: string) => ({
   workspaceId,

@@ -5,7 +5,8 @@ import type { LaneId } from "#queues";
 const CHUNK = 5_000;
 
 /**
- * Deletes the jobs of deleted queues, then the queues. A queue's row stays for a minute, so that an enqueue that was under
+ * Deletes the jobs of deleted queues, then the queues. Schedules go with their queue; one that has any yet was made in a workspace
+ * that was being deleted, and must make no more jobs. A queue's row stays for a minute, so that an enqueue that was under
  * way when it was deleted leaves nothing behind, and until its usage is folded, which keeps its name.
  */
 export async function sweepDeletedQueuesAcrossWorkspaces(db: Db): Promise<void> {
@@ -14,6 +15,7 @@ export async function sweepDeletedQueuesAcrossWorkspaces(db: Db): Promise<void> 
     sql`select workspace_id, id from queue where deleted_at is not null order by id limit 100`,
   );
   for (const queue of deleted) {
+    await rows(db, sql`delete from schedule where workspace_id = ${queue.workspace_id} and lane_id = ${queue.id}`);
     while ((await deleteLive(db, queue.workspace_id, queue.id)) === CHUNK);
     while ((await deleteHistory(db, queue.workspace_id, queue.id)) === CHUNK);
     await rows(db, sql`delete from tally where workspace_id = ${queue.workspace_id} and lane_id = ${queue.id}`);

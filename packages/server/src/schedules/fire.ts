@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import type { AuditLog, NewAuditEvent } from "#audit";
 import type { LaneKey } from "#dispatch";
 import { insertJobsAcrossWorkspaces, type InsertRequest, type JobToInsert, MOST_WEIGHT, weightOf } from "#jobs";
-import { type Db, type JobId, toMoment, type UuidSource } from "#kernel";
+import { type Db, type EmitEvent, type JobId, toMoment, type UuidSource } from "#kernel";
 import { takeExecutions } from "#usage";
-import type { Calendars } from "./calendar.ts";
+import type { Calendar, Calendars } from "./calendar.ts";
 import { type Advance, type DueSchedule, findBusyAcrossWorkspaces, lockDue, takeTicksAcrossWorkspaces } from "./fire-store.ts";
 import { planTicks, type TickPlan } from "./plan-ticks.ts";
 import type { Schedule, ScheduleId } from "./schedule.ts";
@@ -14,6 +14,7 @@ export interface Firing {
   readonly calendars: Calendars;
   readonly ids: UuidSource;
   readonly audit: AuditLog;
+  readonly emit: EmitEvent;
 }
 
 /** What came of due ticks, to be acted on after the transaction. */
@@ -31,12 +32,16 @@ const NOTHING: Fired = { jobs: 0, lanes: [], nextMs: null };
 const PLANNED_IN_A_ROW = 25;
 
 /**
- * Fires what is due of one schedule, which the transaction then holds: before it changes, what was due runs as it was.
+ * Fires all that is due of one schedule, which the transaction then holds: before it changes, what was due runs as it was.
  * Source: contract §6.
  */
 export async function fireDue(tx: Db, firing: Firing, schedule: Pick<Schedule, "workspace_id" | "id">): Promise<Fired> {
-  const due = await lockDue(tx, schedule);
-  return due ? fireLocked(tx, firing, [due]) : NOTHING;
+  let fired = NOTHING;
+  for (let due = await lockDue(tx, schedule); due; due = await lockDue(tx, schedule)) {
+    const { jobs, lanes, nextMs } = await fireLocked(tx, firing, [due]);
+    fired = { jobs: fired.jobs + jobs, lanes: [...fired.lanes, ...lanes], nextMs };
+  }
+  return fired;
 }
 
 /**
@@ -46,7 +51,7 @@ export async function fireDue(tx: Db, firing: Firing, schedule: Pick<Schedule, "
 export async function fireLocked(tx: Db, firing: Firing, due: readonly DueSchedule[]): Promise<Fired> {
   const exclusive = due.filter(({ overlap }) => overlap === "skip");
   const busy = exclusive.length > 0 ? await findBusyAcrossWorkspaces(tx, exclusive) : new Set<ScheduleId>();
-  const planned = await planAll(firing.calendars, due, busy);
+  const planned = await planAll(firing, due, busy);
   const refused = await takeQuota(tx, planned);
   const drafts = planned.map((one) => draft(one, refused, firing.ids));
   const fresh = new Set(
@@ -78,19 +83,30 @@ interface Draft extends Planned {
 }
 
 /** Each schedule may run one tick; what is left of a statement's weight goes to those that have missed more. */
-async function planAll(calendars: Calendars, due: readonly DueSchedule[], busy: ReadonlySet<ScheduleId>): Promise<Planned[]> {
+async function planAll(firing: Firing, due: readonly DueSchedule[], busy: ReadonlySet<ScheduleId>): Promise<Planned[]> {
   const planned: Planned[] = [];
   let spare = MOST_WEIGHT - due.reduce((sum, { payload }) => sum + weightOf(payload), 0);
   for (const [index, schedule] of due.entries()) {
     if (index % PLANNED_IN_A_ROW === PLANNED_IN_A_ROW - 1) await setImmediate();
-    const { cron, timezone, overlap, catch_up, due_ms, now_ms, payload } = schedule;
+    const { overlap, catch_up, due_ms, now_ms, payload } = schedule;
     const most = 1 + Math.max(0, Math.floor(spare / weightOf(payload)));
     const terms = { overlap, catchUp: catch_up, busy: busy.has(schedule.id), dueMs: due_ms, nowMs: now_ms, most };
-    const plan = planTicks(calendars.of(cron, timezone), terms);
+    const calendar = calendarOf(firing, schedule);
+    const plan = calendar ? planTicks(calendar, terms) : { run: [], skip: null, lastMs: due_ms, nextMs: null };
     spare -= Math.max(0, plan.run.length - 1) * weightOf(payload);
     planned.push({ schedule, plan });
   }
   return planned;
+}
+
+/** Null for what this program reads no more, a zone that was taken out say: it must not keep the others from firing. */
+function calendarOf({ calendars, emit }: Firing, { workspace_id, name, cron, timezone }: DueSchedule): Calendar | null {
+  try {
+    return calendars.of(cron, timezone);
+  } catch (error) {
+    emit("schedule_unreadable", { workspaceId: workspace_id, schedule: name, cron, timezone, error });
+    return null;
+  }
 }
 
 /** Takes an execution for each tick that is to make a job. Answers those that the quota has none for. */

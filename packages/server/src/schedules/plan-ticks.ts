@@ -19,7 +19,7 @@ export interface DueTicks {
   readonly most: number;
 }
 
-export interface Skip {
+interface Skip {
   readonly atMs: number;
   readonly reason: SkipReason;
 }

@@ -33,3 +33,9 @@ export interface Schedule {
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
 }
+
+/** Who asks for a change, as the audit log names him. */
+export interface Caller {
+  readonly workspaceId: WorkspaceId;
+  readonly actorId: string;
+}

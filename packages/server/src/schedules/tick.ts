@@ -1,5 +1,5 @@
 import { CHARACTERS_OF_WEIGHT, MOST_WEIGHT } from "#jobs";
-import type { EmitEvent, Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import { type Fired, type Firing, fireLocked } from "./fire.ts";
 import { findNextDueAcrossWorkspaces, lockDueAcrossWorkspaces } from "./fire-store.ts";
 
@@ -10,7 +10,6 @@ const LOCKED_MS = 50;
 
 export interface Ticking extends Firing {
   readonly db: Transactional;
-  readonly emit: EmitEvent;
   readonly onFired: (fired: Fired) => void;
 }
 
@@ -20,7 +19,7 @@ export interface Ticking extends Firing {
  *
  * @returns the wait until there is more to do, in milliseconds; undefined while no schedule has a next tick
  */
-export async function tickAcrossWorkspaces({ db, emit, onFired, ...firing }: Ticking): Promise<number | undefined> {
+export async function tickAcrossWorkspaces({ db, onFired, ...firing }: Ticking): Promise<number | undefined> {
   const inMs = await findNextDueAcrossWorkspaces(db);
   if (inMs === null) return undefined;
   if (inMs > 0) return Math.max(1, inMs);
@@ -30,7 +29,7 @@ export async function tickAcrossWorkspaces({ db, emit, onFired, ...firing }: Tic
     return { schedules: due.length, lateMs: late, fired: due.length > 0 ? await fireLocked(tx, firing, due) : null };
   });
   if (!fired) return LOCKED_MS;
-  emit("schedules_fired", { schedules, jobs: fired.jobs, lateMs: Math.round(lateMs) });
+  firing.emit("schedules_fired", { schedules, jobs: fired.jobs, lateMs: Math.round(lateMs) });
   onFired(fired);
   return 0;
 }

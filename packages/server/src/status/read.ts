@@ -31,7 +31,7 @@ function statusOf(
   quota: Awaited<ReturnType<typeof readQuota>>,
   rate: Status["rate_limit"],
 ): Status {
-  const { name, plan, queues, with_callback, failed_last_minute } = standing;
+  const { name, plan, queues, schedules, with_callback, failed_last_minute } = standing;
   const stopped = planHas(plan, "callback_url") ? 0 : with_callback;
   const checks: Check[] = [
     check(
@@ -51,10 +51,10 @@ function statusOf(
     workspace: { id: showWorkspaceId(workspaceId), name, plan },
     checks,
     jobs: Object.fromEntries(JOB_STATES.map((state) => [state, standing[state]])),
-    // Neither can be made yet.
+    // None can be started yet.
     runs: Object.fromEntries(RUN_STATUSES.map((status) => [status, 0])),
-    schedules: 0,
     queues,
+    schedules,
     quota,
     rate_limit: rate,
   };

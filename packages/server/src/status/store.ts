@@ -5,13 +5,14 @@ export interface Standing extends Record<JobState, number> {
   name: string;
   plan: Plan;
   queues: number;
+  schedules: number;
   with_callback: number;
   failed_last_minute: number;
 }
 
 /**
  * What a workspace has at this moment. Live jobs are counted, finished ones are added up from the tally. Leans on indexes that begin
- * with the workspace: job_claimable or the primary key, as the planner sees fit, job_parked, tally_lane; and on job_active.
+ * with the workspace: job_claimable or the primary key, as the planner sees fit, job_parked, tally_lane, schedule's; and on job_active.
  */
 export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<Standing> {
   const standing = await row<Standing>(
@@ -34,6 +35,7 @@ export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<St
       select w.name, w.plan,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting') as waiting,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'active') as active,
+        (select count(*) from schedule where workspace_id = ${workspaceId}) as schedules,
         parked.*, finished.*, held.*
       from workspace w, parked, finished, held where w.id = ${workspaceId}`,
   );

@@ -66,6 +66,24 @@ const job = {
   "backoff.type": [...NO_TEXT, '"linear"'],
   "backoff.delay": [...NO_INTEGER, "-1", "86400001"],
 };
+// biome-ignore format: a table
+const schedule = {
+  queue: [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '"a b"', text(129)],
+  cron: [
+    ...NO_TEXT, ...UNSTORABLE, '""', '" "', '"* * * *"', '"* * * * * * *"', '"60 * * * *"', '"* 24 * * *"', '"* * 32 * *"', '"* * * 13 *"', '"* * * * 8"', '"30 2 30 2 *"',
+    '"0 0 31 4 *"', '"? * * * *"', '"@never"', '"@Daily"', '"@reboot"', '"every minute"', '"*/0 * * * *"', '"5-1 * * * *"', String.raw`"* * * * *\n"`, text(257),
+  ],
+  timezone: [
+    ...NO_TEXT, ...UNSTORABLE, '""', '" "', '"Nowhere"', '"Europe/Atlantis"', '"+01:00"', '"UTC+1"', '"Europe"', '"local"', '"../../etc/localtime"', '"Europe/Berlin "', text(65),
+  ],
+  payload: [],
+  tag: [...NO_TEXT.filter((one) => one !== "null"), ...UNSTORABLE, '""', text(129)],
+  priority: job.priority,
+  concurrencyKey: [...NO_TEXT.filter((one) => one !== "null"), ...UNSTORABLE, '""', text(257)],
+  attempts: job.attempts.filter((one) => one !== "null"),
+  overlap: [...NO_TEXT, '"Allow"', '""', '"queue"'],
+  catch_up: [...NO_TEXT, '"first"', '""', '"None"'],
+};
 const NO_VALUE = [...NO_TEXT, ...UNSTORABLE, '""'];
 const NO_LIST = ["7", '"x"', "true", "{}", '"[]"'];
 const restrictions = {
@@ -128,6 +146,14 @@ const ROWS: Record<string, Row> = {
       expires_at: [...NO_MOMENT.filter((one) => one !== "null"), '"2026-11-21T12:00:00Z"', '"2020-01-01T00:00:00Z"'],
     },
   },
+  createSchedule: {
+    good: { queue: '"queue-1"', cron: '"@daily"', timezone: '"UTC"' },
+    fields: {
+      ...schedule,
+      name: [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '".a"', '"a b"', '"a/b"', '"é"', '"preview"', text(129)],
+    },
+  },
+  patchSchedule: { good: {}, fields: schedule },
   retryAll: { good: {}, fields: { ...filter, failed_before: NO_MOMENT, failed_after: NO_MOMENT } },
   retryDeadLetters: { good: {}, fields: deadLetters },
   purgeDeadLetters: { good: {}, fields: deadLetters },
@@ -144,7 +170,9 @@ async function setUp(
   bad: (body: string | Buffer, more?: Partial<Bad>) => Bad;
 }> {
   const operation = (await operationsOf(service)).find((one) => one.id === id) as Operation;
-  const path = pathOf(operation, { name: operation.path.startsWith("/v1/secrets/") ? "FINE" : await service.queue() });
+  const name = await service.queue();
+  await service.ok("POST", "/v1/schedules", { queue: name, cron: "@yearly", timezone: "UTC" });
+  const path = pathOf(operation, { name: operation.path.startsWith("/v1/secrets/") ? "FINE" : name });
   const row = ROWS[id] as Row;
   const { before, after } = row.around ?? { before: "", after: "" };
   const body = (members: string) => `${before}{${members}}${after}`;

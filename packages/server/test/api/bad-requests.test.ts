@@ -1,5 +1,5 @@
 import { METHODS } from "node:http";
-import { JOB_STATES } from "@tidemill/contract";
+import { JOB_STATES, SCHEDULE_STATES } from "@tidemill/contract";
 import { expect } from "vitest";
 import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
 import { exchange } from "../harness/exchange.ts";
@@ -35,10 +35,13 @@ const NO_MOMENT = [
 const QUERIES: Record<string, readonly string[]> = {
   limit: ["", "0", "-1", "101", "1.5", "1e1", "0x10", "%205", "5%20", "+5", "ten", "null", "true", "1,2", "1e400", "9223372036854775808", "%D9%A5", ...NOT_UTF8],
   cursor: ["", "-1", "nope!", "a.b", "..%2F", "1%20or%201", "%27", "{}", "x".repeat(257), "job_01kajv3k4ve6nsd9z5kgtzx0rW", "zzzzzzzzzzz", ...TEXTS],
-  state: ["", "nope", "Waiting", "waiting,", ",waiting", "waiting,nope", "waiting%20", "waiting;failed", ...TEXTS],
+  state: ["", "nope", "Waiting", "waiting,", ",waiting", "waiting,nope", "waiting%20", "waiting;failed", "active,", "active,nope", "Paused", ...TEXTS],
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
   queue: TEXTS,
+  cron: ["", "x", "*%20*%20*%20*", "60%20*%20*%20*%20*", "30%202%2030%202%20*", "%3F%20*%20*%20*%20*", "@never", "*/0%20*%20*%20*%20*", "x".repeat(257), ...TEXTS],
+  timezone: ["", "Nowhere", "Europe/Atlantis", "%2B01:00", "Europe/Berlin,UTC", "x".repeat(65), ...TEXTS],
+  count: ["", "0", "-1", "101", "1.5", "1e1", "ten", "%205", "1,2", ...NOT_UTF8],
   event_type: ["", "queue", "queue.read", "Queue.created", "queue.", ".created", "queue.created,", "queue%20created", "queue.created;x", ...TEXTS],
   resource_type: ["", "thing", "Queue", "queue,", "queue.created", "1", "queue%20", ...TEXTS],
   actor_id: ["", "key_", "nobody", "operator,", "KEY_01kajv3k4ve6nsd9z5kgtzx0rw", "job_01kajv3k4ve6nsd9z5kgtzx0rw", ...TEXTS],
@@ -55,6 +58,7 @@ interface Spoilt extends Partial<Bad> {
 /** Every operation, and what makes a request to one: good but for what spoils it. */
 async function asked(service: Service): Promise<{ operations: Operation[]; bad: (operation: Operation, spoilt?: Spoilt) => Bad }> {
   const name = await service.queue();
+  await service.ok("POST", "/v1/schedules", { queue: name, cron: "@yearly", timezone: "UTC" });
   return {
     operations: await operationsOf(service),
     bad: (operation, { query = "", values = {}, ...more } = {}) => {
@@ -64,6 +68,13 @@ async function asked(service: Service): Promise<{ operations: Operation[]; bad: 
     },
   };
 }
+
+/** The query parameters that an operation cannot do without, but for one. */
+const othersNeeded = ({ parameters }: Operation, but: string): string =>
+  parameters
+    .filter((one) => one.in === "query" && one.required && one.name !== but)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}&`)
+    .join("");
 
 test("every path and query parameter has its row here", async ({ service }) => {
   const parameters = (await operationsOf(service)).flatMap((one) => one.parameters);
@@ -91,7 +102,9 @@ test("a list's malformed parameter is refused by its name", async ({ service }) 
     operation.parameters
       .filter((one) => one.in === "query")
       .flatMap(({ name }) =>
-        (QUERIES[name] ?? []).map((value) => bad(operation, { query: `?${name}=${value}`, names: NOT_UTF8.includes(value) ? "" : name })),
+        (QUERIES[name] ?? []).map((value) =>
+          bad(operation, { query: `?${othersNeeded(operation, name)}${name}=${value}`, names: NOT_UTF8.includes(value) ? "" : name }),
+        ),
       ),
   );
   expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
@@ -106,6 +119,7 @@ test("a cursor of another list is refused", async ({ service }) => {
   const requests = [
     { method: "GET", path: `/v1/queues?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/queues/${queue}/jobs?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/schedules?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/dlq?cursor=${ofQueues}`, names: "cursor" },
     { method: "GET", path: `/v1/secrets?cursor=${ofQueues}`, names: "cursor" },
     { method: "GET", path: `/v1/secrets?cursor=${ofJobs}`, names: "cursor" },
@@ -120,6 +134,11 @@ test("a cursor of another list is refused", async ({ service }) => {
 test("an unknown state is refused with the states that there are", async ({ service }) => {
   const path = `/v1/queues/${await service.queue()}/jobs?state=done`;
   const requests = JOB_STATES.map((state) => ({ method: "GET", path, names: "state", says: state }));
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
+test("an unknown state of schedules is refused with those that there are", async ({ service }) => {
+  const requests = SCHEDULE_STATES.map((state) => ({ method: "GET", path: "/v1/schedules?state=stopped", names: "state", says: state }));
   expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
 });
 
@@ -142,7 +161,17 @@ test("an unknown query parameter of a list is refused, with the one that was pro
 test("an operation that takes no body refuses one that says something", async ({ service }) => {
   const { operations, bad } = await asked(service);
   const bodyless = operations.filter(({ method, requestBody }) => !requestBody && method !== "GET");
-  expect(bodyless.map(({ id }) => id).sort()).toEqual(["deleteJob", "deleteQueue", "deleteSecret", "retryJob", "revokeKey"]);
+  expect(bodyless.map(({ id }) => id).sort()).toEqual([
+    "deleteJob",
+    "deleteQueue",
+    "deleteSchedule",
+    "deleteSecret",
+    "pauseSchedule",
+    "resumeSchedule",
+    "retryJob",
+    "revokeKey",
+    "triggerSchedule",
+  ]);
   const requests = bodyless.flatMap((operation) => [
     bad(operation, { body: '{"delay":5}', names: "delay", says: "is not a known field" }),
     ...["[]", "7", "null", "{", '{"__proto__":{}}'].map((body) => bad(operation, { body })),

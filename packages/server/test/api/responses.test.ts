@@ -73,6 +73,18 @@ const secret =
     return plain({ values: { name: "KEPT" }, ...spoilt })(service, operation);
   };
 
+/** As `plain`, of a schedule that there is, made with these settings and then changed. */
+const schedule =
+  (spoilt: Spoilt = {}, settings: Record<string, unknown> = {}, change: string | null = null): Ask =>
+  async (service, operation) => {
+    // The example names this one.
+    await service.api("POST", "/v1/queues", { name: "reports" });
+    const made = await service.ok("POST", "/v1/schedules", { queue: "reports", cron: "@daily", timezone: "UTC", ...settings });
+    if (change === "pause") await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
+    if (change === "trigger") await service.ok("POST", `/v1/schedules/${made.name}/trigger`);
+    return plain({ values: { name: made.name }, ...spoilt })(service, operation);
+  };
+
 const STATES = ["completed", "failed", "active", "delayed", "cancelled", "waiting"] as const;
 type State = (typeof STATES)[number];
 
@@ -118,6 +130,19 @@ const SUCCESSES: Record<string, Ask[]> = {
   "deleteJob 204": [job("completed"), job("failed"), job("cancelled")],
   "retryJob 200": [job("failed"), job("cancelled")],
   "retryAll 200": [queue(), job("failed", {}), job("failed", { tag: "t", failed_before: "2030-01-01T00:00:00Z" })],
+  "listSchedules 200": [
+    plain(),
+    schedule({ query: "?limit=1" }),
+    schedule({ query: "?limit=1&state=active" }, { payload: [1], tag: "t", concurrencyKey: "k", attempts: 1 }),
+  ],
+  "createSchedule 201": [schedule(), schedule({ body: { queue: "reports", cron: "@daily", timezone: "UTC" } })],
+  "previewSchedule 200": [plain({ query: "?cron=@hourly&timezone=Asia/Kathmandu" }), plain({ query: "?cron=@daily&timezone=UTC&count=1" })],
+  "getSchedule 200": [schedule(), schedule({}, {}, "pause"), schedule({}, { payload: null, overlap: "skip", catch_up: "all" }, "trigger")],
+  "patchSchedule 200": [schedule(), schedule({ body: { tag: null, attempts: null, payload: "x" } }, {}, "pause")],
+  "pauseSchedule 200": [schedule(), schedule({}, {}, "pause")],
+  "resumeSchedule 200": [schedule(), schedule({}, {}, "pause")],
+  "triggerSchedule 201": [schedule(), schedule({}, { tag: "t", concurrencyKey: "k" }, "pause")],
+  "deleteSchedule 204": [schedule(), schedule({}, {}, "trigger")],
   "listSecrets 200": [plain(), secret(), secret({ query: "?limit=1" })],
   "createSecret 201": [plain(), plain({ body: { name: "LIMITED", value: "x", allowed_queues: ["q"], allowed_hosts: null } })],
   "patchSecret 200": [secret(), secret({ body: { allowed_queues: [], allowed_hosts: ["example.com"] } })],
@@ -157,14 +182,14 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(path.includes("{name}") ? [plain({ values: { name: "-" } })] : []),
     ...(path.includes("{id}") ? [plain({ values: { id: "-" } })] : []),
     ...(parameters.some(({ name }) => name === "limit") ? [plain({ query: "?limit=0" })] : []),
-    ...(["getStatus", "getUsage"].includes(id) ? [plain({ query: "?nope=1" })] : []),
+    ...(["getStatus", "getUsage", "previewSchedule"].includes(id) ? [plain({ query: "?nope=1" })] : []),
     ...(requestBody ? [plain({ body: "{" }), plain({ body: { nope: 1 } })] : []),
   ],
   401: () => [plain({ headers: { authorization: "" } })],
   402: () => [
     async (service, operation) => {
       const limited = await limitedTo(service, { executions_per_month: 0 });
-      return queue()(limited, operation);
+      return (operation.path.startsWith("/v1/schedules/") ? schedule() : queue())(limited, operation);
     },
   ],
   403: ({ id }) => [
@@ -172,16 +197,19 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
       plain({ headers: { authorization: `Bearer ${await makeKey(service, { role: "read" })}` } })(service, operation),
     ...(["createQueue", "patchQueue"].includes(id) ? [onFree] : []),
   ],
-  404: ({ path }) => [
+  404: ({ id, path }) => [
     ...(path.includes("{name}") ? [plain({ values: { name: absentName(path) } })] : []),
     ...(path.includes("{id}") ? [path.includes("{name}") ? queue() : plain()] : []),
-    ...(path.includes("{") ? [] : [plain({ body: { queue: "absent" } })]),
+    ...(path === "/v1/dlq/retry" || path === "/v1/dlq/purge" ? [plain({ body: { queue: "absent" } })] : []),
+    ...(id === "createSchedule" ? [plain({ body: { queue: "absent", cron: "@daily", timezone: "UTC" } })] : []),
+    ...(id === "patchSchedule" ? [schedule({ body: { queue: "absent" } })] : []),
   ],
   409: ({ id }) => {
     const taken: Ask = async (service, operation) => plain({ body: { name: await service.queue() } })(service, operation);
     return (
       {
         createQueue: [taken],
+        createSchedule: [schedule({ body: { name: "taken", queue: "reports", cron: "@daily", timezone: "UTC" } }, { name: "taken" })],
         createSecret: [secret({ body: { name: "KEPT", value: "x" } })],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active")],
       }[id] ?? []
@@ -248,7 +276,9 @@ test("every operation answers a fault of ours with 500 and nothing of its inside
     );
     await database.query("select make_tenant_views()");
     await database.query("alter table job rename to job_away");
-    expect(await check(service, operations, "500")).toEqual([]);
+    // A preview asks the database nothing.
+    const asking = operations.filter(({ id }) => id !== "previewSchedule");
+    expect(await check(service, asking, "500")).toEqual([]);
     const { body } = await plain()(service, operations[0] as Operation);
     expect(body).toEqual({ error: { code: "INTERNAL", message: "Something failed on our side.", details: {} } });
   } finally {

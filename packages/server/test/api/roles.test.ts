@@ -20,6 +20,15 @@ const LEAST: Record<string, Role> = {
   "GET /v1/queues/{name}/jobs/{id}": "read",
   "DELETE /v1/queues/{name}/jobs/{id}": "write",
   "POST /v1/queues/{name}/jobs/{id}/retry": "write",
+  "GET /v1/schedules": "read",
+  "POST /v1/schedules": "write",
+  "GET /v1/schedules/preview": "read",
+  "GET /v1/schedules/{name}": "read",
+  "PATCH /v1/schedules/{name}": "write",
+  "PATCH /v1/schedules/{name}/pause": "write",
+  "PATCH /v1/schedules/{name}/resume": "write",
+  "POST /v1/schedules/{name}/trigger": "write",
+  "DELETE /v1/schedules/{name}": "write",
   "GET /v1/dlq": "read",
   "POST /v1/dlq/retry": "write",
   "POST /v1/dlq/purge": "write",
@@ -69,6 +78,7 @@ test("a request that a role refuses changes nothing, though there is what it nam
   const name = await service.queue();
   const { id } = await service.enqueue({ queue: name, delay: 60 });
   await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value: "guarded" });
+  await service.ok("POST", "/v1/schedules", { queue: name, cron: "@yearly", timezone: "UTC" });
   const { id: keyId } = (await service.ok("GET", "/v1/keys")).data[0];
   const keys = { write: await makeKey(service, { role: "write" }), read: await makeKey(service, { role: "read" }) };
   const before = await everythingStored(database);

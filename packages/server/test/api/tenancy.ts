@@ -24,6 +24,7 @@ async function furnish(service: Service, name: string): Promise<string[]> {
   const handler = await service.handler({ answers: ({ body }) => (body.payload === "fail" ? 500 : 200) });
   await service.ok("POST", "/v1/queues", { name, callback_url: handler.url, defaultJobOptions: { attempts: 1 } });
   await service.ok("POST", "/v1/secrets", { name: name.toUpperCase(), value: `what ${name} has` });
+  await service.ok("POST", "/v1/schedules", { name, queue: name, cron: "@yearly", timezone: "UTC", payload: name });
   const { jobs } = await service.ok("POST", `/v1/queues/${name}/jobs/batch`, [
     { payload: "complete" },
     { payload: "fail" },
@@ -95,20 +96,26 @@ export function describeTenancy(test: typeof Test): void {
     test("answers as what is not there does where a body or a filter names a queue", async ({ service }) => {
       const other = await neighbour(service);
       await furnish(other, "theirs");
+      await service.ok("POST", "/v1/queues", { name: "mine" });
+      await service.ok("POST", "/v1/schedules", { queue: "mine", cron: "@yearly", timezone: "UTC" });
       const before = await everythingStored(service.database);
       const operations = await operationsOf(service);
       const byBody = operations.filter((operation) => bodySchemaOf(operation)?.properties?.queue);
       const byFilter = operations.filter(({ parameters }) => parameters.some(({ name }) => name === "queue"));
       expect([byBody.map(({ id }) => id).sort(), byFilter.map(({ id }) => id)]).toEqual([
-        ["purgeDeadLetters", "retryDeadLetters"],
-        ["listDeadLetters"],
+        ["createSchedule", "patchSchedule", "purgeDeadLetters", "retryDeadLetters"],
+        ["listDeadLetters", "listSchedules"],
       ]);
       for (const operation of byBody) {
+        const example = operation.id === "createSchedule" ? { cron: "@daily", timezone: "UTC" } : {};
         const [theirs, absent] = [
-          await ask(service, operation, {}, { body: { queue: "theirs" } }),
-          await ask(service, operation, {}, { body: { queue: "absent" } }),
+          await ask(service, operation, { name: "mine" }, { body: { ...example, queue: "theirs" } }),
+          await ask(service, operation, { name: "mine" }, { body: { ...example, queue: "absent" } }),
         ];
-        expect([operation.id, comparable(theirs)]).toEqual([operation.id, comparable(absent)]);
+        expect([operation.id, theirs.status]).toEqual([operation.id, 404]);
+        // Of the two names, which are as long as each other, a reply may have the one that it was asked for.
+        const asked = { ...theirs, text: theirs.text.replaceAll("theirs", "absent") };
+        expect([operation.id, comparable(asked)]).toEqual([operation.id, comparable(absent)]);
       }
       for (const operation of byFilter) {
         const [theirs, absent] = [
@@ -132,6 +139,10 @@ export function describeTenancy(test: typeof Test): void {
       expect([await service.ok("GET", "/v1/queues"), await service.ok("GET", "/v1/dlq")]).toEqual(before);
       expect((await other.ok("GET", "/v1/secrets")).data).toHaveLength(2);
       expect(await service.ok("GET", "/v1/secrets")).toEqual({ data: [], next_cursor: null });
+      expect((await other.ok("GET", "/v1/schedules")).data).toHaveLength(2);
+      const theirPage = (await other.ok("GET", "/v1/schedules?limit=1")).next_cursor;
+      for (const query of ["", "?queue=theirs", `?cursor=${theirPage}`])
+        expect(await service.ok("GET", `/v1/schedules${query}`)).toEqual({ data: [], next_cursor: null });
       expect(await service.ok("GET", `/v1/queues?cursor=${page}`)).toEqual({ data: [], next_cursor: null });
       await service.ok("POST", "/v1/queues", { name: "mine" });
       expect(await service.ok("GET", "/v1/queues/mine/jobs")).toEqual({ data: [], next_cursor: null });

@@ -48,7 +48,19 @@ const isIssue = (issue: { path: unknown; message: unknown }) =>
 
 /** All that callers have stored: how many rows each table has, and what stands in them but when keys were last used. */
 export async function everythingStored(database: TestDatabase): Promise<unknown> {
-  const tables = ["workspace", "api_key", "queue", "secret", "circuit", "job", "job_history", "audit_event", "quota_month"];
+  const tables = [
+    "workspace",
+    "api_key",
+    "queue",
+    "secret",
+    "circuit",
+    "schedule",
+    "schedule_tick",
+    "job",
+    "job_history",
+    "audit_event",
+    "quota_month",
+  ];
   const counts = tables.map(
     (name) => `select '${name}' as name, count(*)::int as rows, md5(string_agg(row, ' ' order by row)) as content
        from (select (to_jsonb(t) - 'last_used_at')::text as row from ${name} t) as stored`,

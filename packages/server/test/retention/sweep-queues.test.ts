@@ -5,19 +5,21 @@ import { foldTallyAcrossWorkspaces, sweepDeletedQueuesAcrossWorkspaces } from "#
 import type { TestDatabase } from "../harness/database.ts";
 import { putCircuit, putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { putSchedule } from "../harness/schedules.ts";
 
-/** What is left of a lane: rows of live jobs, of history, of the tally, of circuits, and of the queue itself. */
+/** What is left of a lane: rows of live jobs, of history, of the tally, of circuits, of schedules, and of the queue itself. */
 async function leftOf(database: TestDatabase, { laneId }: LaneKey) {
   const [left] = await database.query(
     `select (select count(*)::int from job where lane_id = $1) as live, (select count(*)::int from job_history where lane_id = $1) as history,
        (select count(*)::int from tally where lane_id = $1) as tally, (select count(*)::int from circuit where lane_id = $1) as circuit,
+       (select count(*)::int from schedule where lane_id = $1) as schedules,
        (select count(*)::int from queue where id = $1) as queue`,
     [laneId],
   );
   return left;
 }
 
-/** A queue with a job of every state. */
+/** A queue with a job of every state, and a schedule. */
 async function fullLane(database: TestDatabase): Promise<LaneKey> {
   const lane = await putLane(database);
   const nodeId = await putNode(database);
@@ -27,6 +29,7 @@ async function fullLane(database: TestDatabase): Promise<LaneKey> {
     lane.laneId,
   ]);
   await putCircuit(database, lane);
+  await putSchedule(database, lane);
   return lane;
 }
 
@@ -34,12 +37,12 @@ const markDeleted = (database: TestDatabase, { laneId }: LaneKey) =>
   database.query("update queue set deleted_at = moment() where id = $1", [laneId]);
 
 describe("a deleted queue", () => {
-  test("loses all its jobs, whatever their state; other queues lose nothing", async ({ database, engine }) => {
+  test("loses all its jobs, whatever their state, and its schedules; other queues lose nothing", async ({ database, engine }) => {
     const [deleted, kept] = [await fullLane(database), await fullLane(database)];
     const before = await leftOf(database, kept);
     await markDeleted(database, deleted);
     await sweepDeletedQueuesAcrossWorkspaces(engine);
-    expect(await leftOf(database, deleted)).toEqual({ live: 0, history: 0, tally: 0, circuit: 1, queue: 1 });
+    expect(await leftOf(database, deleted)).toEqual({ live: 0, history: 0, tally: 0, circuit: 1, schedules: 0, queue: 1 });
     expect(await leftOf(database, kept)).toEqual(before);
   });
 
@@ -52,7 +55,7 @@ describe("a deleted queue", () => {
     expect(await leftOf(database, lane)).toMatchObject({ live: 1, queue: 1 });
     await clock.advance(0.001);
     await sweepDeletedQueuesAcrossWorkspaces(engine);
-    expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, circuit: 0, queue: 0 });
+    expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, circuit: 0, schedules: 0, queue: 0 });
   });
 
   test("loses more jobs than one statement takes", async ({ database, engine }) => {

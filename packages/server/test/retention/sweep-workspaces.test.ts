@@ -4,6 +4,7 @@ import { sweepDeletedQueuesAcrossWorkspaces, sweepDeletedWorkspacesAcrossWorkspa
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { putSchedule } from "../harness/schedules.ts";
 
 const markDeleted = (database: TestDatabase, id: WorkspaceId) =>
   database.query("update workspace set deleted_at = moment() where id = $1", [id]);
@@ -61,6 +62,24 @@ describe("a deleted workspace", () => {
     expect([await isThere(database, deleted.workspaceId), await isThere(database, kept.workspaceId)]).toEqual([false, true]);
     expect(await database.query("select from api_key where workspace_id = $1", [deleted.workspaceId])).toEqual([]);
     expect(await database.query("select from queue where id = $1 and deleted_at is null", [kept.laneId])).toHaveLength(1);
+  });
+
+  test("loses its schedules with the queues that were made while it was being deleted; others keep theirs", async ({
+    database,
+    engine,
+  }) => {
+    const [deleted, kept] = [await putLane(database), await putLane(database)];
+    for (const lane of [deleted, kept]) await putSchedule(database, lane);
+    await markDeleted(database, deleted.workspaceId);
+    await sweepDeletedWorkspacesAcrossWorkspaces(engine);
+    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    for (const table of ["schedule", "schedule_tick"]) {
+      const left = await database.query(`select workspace_id from ${table} where workspace_id in ($1, $2)`, [
+        deleted.workspaceId,
+        kept.workspaceId,
+      ]);
+      expect(left).toEqual([{ workspace_id: kept.workspaceId }]);
+    }
   });
 
   test("without anything stays for a minute", async ({ database, clock, engine }) => {

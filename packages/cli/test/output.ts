@@ -1,0 +1,21 @@
+import { expect } from "vitest";
+import type { Stage } from "../../server/test/harness/stage.ts";
+
+/** The cells of the one row of a table, by their column's name. */
+export const readTable = (text: string): Record<string, string> => readRows(text)[0] ?? {};
+
+/** The rows of a table, their cells by their column's name. */
+export function readRows(text: string): Record<string, string>[] {
+  const [head = "", ...rows] = text.trimEnd().split("\n");
+  const columns = [...head.matchAll(/\S+\s*/g)].map(({ 0: name, index }) => ({ name: name.trim(), from: index, to: index + name.length }));
+  return rows.map((row) =>
+    Object.fromEntries(columns.map(({ name, from, to }, at) => [name, row.slice(from, at === columns.length - 1 ? undefined : to).trim()])),
+  );
+}
+
+/** Runs a command that must succeed, and answers what it printed. */
+export async function output(stage: Stage, args: string[], settings: Record<string, string>): Promise<string> {
+  const { code, stdout, stderr } = await stage.run(args, settings);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}

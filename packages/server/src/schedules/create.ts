@@ -1,0 +1,54 @@
+import type { CreateSchedule } from "@tidemill/contract";
+import { type Db, momentMs, problem, type Transactional } from "#kernel";
+import { checkCalendar } from "./check-calendar.ts";
+import type { Firing } from "./fire.ts";
+import { holdQueue } from "./hold-queue.ts";
+import type { Caller, Schedule } from "./schedule.ts";
+import { settingsOf } from "./settings.ts";
+import { findFreeName, insertSchedule } from "./store.ts";
+import { tellCreated } from "./tell.ts";
+
+type NewSchedule = Parameters<typeof insertSchedule>[1];
+type Stored = Awaited<ReturnType<typeof insertSchedule>>;
+
+/**
+ * Makes a schedule, named after its queue when the request names none. Its first tick is the first one after now.
+ *
+ * @throws NOT_FOUND when the workspace has no such queue; CONFLICT when it has a schedule of that name; VALIDATION_ERROR for a cron
+ *   expression, a time zone or a template that is none; PAYLOAD_TOO_LARGE
+ */
+export async function createSchedule(
+  database: Transactional,
+  { calendars, audit }: Pick<Firing, "calendars" | "audit">,
+  caller: Caller,
+  request: CreateSchedule,
+): Promise<Schedule> {
+  const settings = settingsOf(request);
+  const calendar = checkCalendar(calendars, request);
+  return database.transaction(async (tx) => {
+    const { workspaceId } = caller;
+    const queue = await holdQueue(tx, workspaceId, request.queue);
+    const asked = { workspaceId, laneId: queue.id, nextMs: calendar.next(momentMs(queue.now)) };
+    const insert = (one: NewSchedule) => insertSchedule(tx, one, settings);
+    const stored = await (request.name === undefined
+      ? insertUnnamed(tx, asked, request.queue, insert)
+      : insert({ ...asked, name: request.name }));
+    if (!stored) throw problem("CONFLICT", { name: request.name }, { message: "There is a schedule of that name already." });
+    const schedule = { ...stored, queue: request.queue };
+    await tellCreated(tx, audit, caller, schedule, request);
+    return schedule;
+  });
+}
+
+/** Whoever makes another at the same moment may take the name that was free: then the next one is. */
+async function insertUnnamed(
+  tx: Db,
+  asked: Omit<NewSchedule, "name">,
+  base: string,
+  insert: (one: NewSchedule) => Promise<Stored>,
+): Promise<Stored> {
+  for (;;) {
+    const stored = await insert({ ...asked, name: await findFreeName(tx, asked.workspaceId, base) });
+    if (stored) return stored;
+  }
+}

@@ -1,0 +1,13 @@
+import { type Db, problem, type WorkspaceId } from "#kernel";
+import { type HeldLane, holdLane } from "./store.ts";
+
+/**
+ * The queue of a request; it cannot be deleted until the transaction ends.
+ *
+ * @throws NOT_FOUND
+ */
+export async function holdQueue(tx: Db, workspaceId: WorkspaceId, queue: string): Promise<HeldLane> {
+  const lane = await holdLane(tx, workspaceId, queue);
+  if (!lane) throw problem("NOT_FOUND", {}, { message: `There is no queue ${queue}.` });
+  return lane;
+}

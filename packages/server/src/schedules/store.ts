@@ -1,0 +1,185 @@
+import type { ScheduleState } from "@tidemill/contract";
+import { type Db, type JobId, row, rows, sql, type Timestamp, toMoment, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#queues";
+import type { Schedule } from "./schedule.ts";
+
+/** What a caller may set; `undefined` leaves a setting as it is. */
+export interface ScheduleSettings {
+  readonly cron: string | undefined;
+  readonly timezone: string | undefined;
+  /** JSON text. */
+  readonly payload: string | undefined;
+  readonly tag: string | null | undefined;
+  readonly priority: number | undefined;
+  readonly concurrencyKey: string | null | undefined;
+  readonly attempts: number | null | undefined;
+  readonly overlap: Schedule["overlap"] | undefined;
+  readonly catchUp: Schedule["catch_up"] | undefined;
+}
+
+/** A queue that stays until the transaction ends, and the time. */
+export interface HeldLane {
+  readonly id: LaneId;
+  readonly now: Timestamp;
+}
+
+/** The queue cannot be deleted until the transaction ends: a schedule that is given to it goes with it. Leans on queue_name. */
+export const holdLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promise<HeldLane | null> =>
+  row(
+    db,
+    sql`
+      select id, moment() as now from queue
+      where workspace_id = ${workspaceId} and name = ${queue} and deleted_at is null for share`,
+  );
+
+/**
+ * A name that no schedule has: the base, or the base with the first number from 2 on that is free, cut to a name's length. Among one
+ * name more than there are schedules, one is free. Leans on schedule_name.
+ */
+export const findFreeName = async (db: Db, workspaceId: WorkspaceId, base: string): Promise<string> => {
+  const found = await row<{ name: string }>(
+    db,
+    sql`
+      select c.name
+      from generate_series(1, (select count(*) from schedule where workspace_id = ${workspaceId}) + 3) n,
+        lateral (select case n when 1 then ${base} else left(${base}, 127 - length(n::text)) || '-' || n end as name) c
+      where c.name <> 'preview' and not exists (select from schedule s where s.workspace_id = ${workspaceId} and s.name = c.name)
+      order by n limit 1`,
+  );
+  if (!found) throw new Error("Every name of a schedule is taken.");
+  return found.name;
+};
+
+/** Nothing when there is one of that name. Leans on schedule_name. */
+export const insertSchedule = (
+  db: Db,
+  { workspaceId, name, laneId, nextMs }: { workspaceId: WorkspaceId; name: string; laneId: LaneId; nextMs: number | null },
+  settings: ScheduleSettings,
+): Promise<Omit<Schedule, "queue"> | null> =>
+  row(
+    db,
+    sql`
+      insert into schedule (workspace_id, name, lane_id, cron, timezone, payload, tag, priority, concurrency_key, attempts, overlap,
+        catch_up, next_run_at)
+      values (${workspaceId}, ${name}, ${laneId}, ${settings.cron}, ${settings.timezone}, coalesce(${settings.payload}, 'null'),
+        ${settings.tag}, coalesce(${settings.priority}::int, 0), ${settings.concurrencyKey}, ${settings.attempts},
+        coalesce(${settings.overlap}, 'allow'), coalesce(${settings.catchUp}, 'last'), ${nextMs === null ? null : toMoment(nextMs)})
+      on conflict (workspace_id, name) do nothing
+      returning *`,
+  );
+
+/** Leans on schedule_name. */
+export const findSchedule = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Schedule | null> =>
+  row(
+    db,
+    sql`
+      select s.*, q.name as queue from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
+      where s.workspace_id = ${workspaceId} and s.name = ${name}`,
+  );
+
+/** Locks the schedule until the transaction ends, and tells the time. Leans on schedule_name. */
+export const lockSchedule = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  name: string,
+): Promise<(Pick<Schedule, "workspace_id" | "id"> & { now: Timestamp }) | null> =>
+  row(db, sql`select workspace_id, id, moment() as now from schedule where workspace_id = ${workspaceId} and name = ${name} for update`);
+
+/** A page of schedules: newest first, from below `before`. Null filters hold for all. */
+export interface SchedulesPage {
+  readonly workspaceId: WorkspaceId;
+  readonly queues: readonly string[] | null;
+  readonly states: readonly ScheduleState[] | null;
+  readonly before: number | null;
+  readonly most: number;
+}
+
+export const listSchedules = (db: Db, page: SchedulesPage): Promise<Schedule[]> =>
+  page.queues === null ? listAny(db, page) : listOfQueues(db, page, page.queues);
+
+/** Leans on the primary key. */
+const listAny = (db: Db, { workspaceId, states, before, most }: SchedulesPage): Promise<Schedule[]> =>
+  rows(
+    db,
+    sql`
+      select s.*, q.name as queue from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
+      where s.workspace_id = ${workspaceId} and (${before}::bigint is null or s.id < ${before})
+        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
+      order by s.id desc limit ${most}`,
+  );
+
+/** Leans on queue_name and schedule_lane. */
+const listOfQueues = (db: Db, { workspaceId, states, before, most }: SchedulesPage, queues: readonly string[]): Promise<Schedule[]> =>
+  rows(
+    db,
+    sql`
+      select s.*, q.name as queue from queue q join schedule s on s.workspace_id = q.workspace_id and s.lane_id = q.id
+      where q.workspace_id = ${workspaceId} and q.name = any(${queues}) and q.deleted_at is null
+        and (${before}::bigint is null or s.id < ${before})
+        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
+      order by s.id desc limit ${most}`,
+  );
+
+/** What names a schedule in a statement that changes it. */
+type ScheduleKey = Pick<Schedule, "workspace_id" | "id">;
+
+/** `laneId` and `nextMs` that are `undefined` leave what is stored, as settings do. */
+export const updateSchedule = (
+  db: Db,
+  { workspace_id, id }: ScheduleKey,
+  { laneId, nextMs, ...settings }: ScheduleSettings & { laneId: LaneId | undefined; nextMs: number | null | undefined },
+): Promise<Omit<Schedule, "queue"> | null> =>
+  row(
+    db,
+    sql`
+      update schedule set
+        lane_id = coalesce(${laneId}::bigint, lane_id),
+        cron = coalesce(${settings.cron}, cron),
+        timezone = coalesce(${settings.timezone}, timezone),
+        payload = coalesce(${settings.payload}, payload),
+        tag = case when ${settings.tag !== undefined} then ${settings.tag} else tag end,
+        priority = coalesce(${settings.priority}::int, priority),
+        concurrency_key = case when ${settings.concurrencyKey !== undefined} then ${settings.concurrencyKey} else concurrency_key end,
+        attempts = case when ${settings.attempts !== undefined} then ${settings.attempts}::int else attempts end,
+        overlap = coalesce(${settings.overlap}, overlap),
+        catch_up = coalesce(${settings.catchUp}, catch_up),
+        next_run_at = case when ${nextMs !== undefined} then ${nextMs == null ? null : toMoment(nextMs)}::timestamptz else next_run_at end,
+        updated_at = moment()
+      where workspace_id = ${workspace_id} and id = ${id}
+      returning *`,
+  );
+
+/** A paused schedule has no next run. */
+export const updatePaused = (
+  db: Db,
+  { workspace_id, id }: ScheduleKey,
+  { paused, nextMs }: { paused: boolean; nextMs: number | null },
+): Promise<Omit<Schedule, "queue"> | null> =>
+  row(
+    db,
+    sql`
+      update schedule set paused = ${paused}, next_run_at = ${nextMs === null ? null : toMoment(nextMs)}::timestamptz, updated_at = moment()
+      where workspace_id = ${workspace_id} and id = ${id}
+      returning *`,
+  );
+
+/** Keeps which job the schedule made last, and for what moment: milliseconds since 1970. */
+export const storeLastRun = (db: Db, { workspace_id, id }: ScheduleKey, jobId: JobId, atMs: number): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      update schedule set last_job_id = ${jobId}, last_run_at = ${toMoment(atMs)}::timestamptz
+      where workspace_id = ${workspace_id} and id = ${id}`,
+  );
+
+/** Leans on schedule_name. */
+export const removeSchedule = (db: Db, workspaceId: WorkspaceId, name: string): Promise<ScheduleKey | null> =>
+  row(db, sql`delete from schedule where workspace_id = ${workspaceId} and name = ${name} returning workspace_id, id`);
+
+/** Deletes the schedules of a queue that is being deleted, in the same transaction. Answers how many. Leans on schedule_lane. */
+export const removeSchedulesOf = async (db: Db, workspaceId: WorkspaceId, laneId: LaneId): Promise<number> =>
+  (await rows(db, sql`delete from schedule where workspace_id = ${workspaceId} and lane_id = ${laneId} returning id`)).length;
+
+/** Deletes all schedules of a workspace that is being deleted. Leans on the primary key. */
+export const removeSchedules = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
+  rows(db, sql`delete from schedule where workspace_id = ${workspaceId}`);
