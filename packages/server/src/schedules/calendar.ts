@@ -16,7 +16,7 @@ export interface Calendar {
 const SECOND_MS = 1_000;
 /** Longer than any two offsets of a zone differ (26 hours), and too short for two changes. */
 const NEAR_MS = 36 * 3_600_000;
-/** 3 kB each; reading one anew costs some 50 µs. */
+/** 3 kB each; reading one anew costs some 60 µs. */
 const MOST_CALENDARS = 4_000;
 /** 30 kB each; opening one anew costs some 50 µs. */
 const MOST_CLOCKS = 500;

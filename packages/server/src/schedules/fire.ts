@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog, NewAuditEvent } from "#audit";
 import type { LaneKey } from "#dispatch";
-import { insertJobsAcrossWorkspaces, type InsertRequest, type JobToInsert, MOST_WEIGHT, weightOf } from "#jobs";
+import { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert, MOST_WEIGHT, weightOf } from "#jobs";
 import { type Db, type EmitEvent, type JobId, toMoment, type UuidSource } from "#kernel";
 import { takeExecutions } from "#usage";
 import type { Calendar, Calendars } from "./calendar.ts";
@@ -55,9 +55,16 @@ export async function fireLocked(tx: Db, firing: Firing, due: readonly DueSchedu
   const refused = await takeQuota(tx, planned);
   const drafts = planned.map((one) => draft(one, refused, firing.ids));
   const fresh = new Set(
-    (await takeTicksAcrossWorkspaces(tx, drafts.flatMap(ticksOf), drafts.map(advanceOf))).map(({ scheduleId, atMs }) => `${scheduleId} ${atMs}`),
+    (await takeTicksAcrossWorkspaces(tx, drafts.flatMap(ticksOf), drafts.map(advanceOf))).map(
+      ({ scheduleId, atMs }) => `${scheduleId} ${atMs}`,
+    ),
   );
-  const requests = drafts.flatMap(({ schedule, jobs }) => requestOf(schedule, jobs.filter(({ atMs }) => fresh.has(`${schedule.id} ${atMs}`))));
+  const requests = drafts.flatMap(({ schedule, jobs }) =>
+    requestOf(
+      schedule,
+      jobs.filter(({ atMs }) => fresh.has(`${schedule.id} ${atMs}`)),
+    ),
+  );
   const inserted = requests.length > 0 ? await insertJobsAcrossWorkspaces(tx, null, requests) : [];
   await firing.audit.recordAll(tx, drafts.flatMap(tellRefused));
   const waiting = inserted.flatMap((jobs, index) =>

@@ -58,6 +58,13 @@ describe("when New York's clocks go back from 02:00 to 01:00, at 06:00 UTC on 1 
   });
 });
 
+test("in the hour that New York's clocks show a second time, what ran the first time has run", () => {
+  const calendar = readCalendar("*/20 1 * * *", "America/New_York");
+  const secondHalfPastOne = Date.parse("2026-11-01T06:30:00Z");
+  expect(calendar.next(secondHalfPastOne)).toBe(Date.parse("2026-11-02T06:00:00Z"));
+  expect(calendar.newest(0, secondHalfPastOne, 1)).toEqual([Date.parse("2026-11-01T05:40:00Z")]);
+});
+
 describe("when Lord Howe's clocks are set by half an hour,", () => {
   const zone = "Australia/Lord_Howe";
 

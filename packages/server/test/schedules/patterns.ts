@@ -45,7 +45,6 @@ const both =
 
 /** Those that fire seldom enough to be followed through ten years. */
 export const RARE: Pattern[] = [
-  daily("@daily", at(0, 0)),
   daily("30 2 * * *", at(2, 30)),
   daily(
     "@weekly",
@@ -54,10 +53,6 @@ export const RARE: Pattern[] = [
   daily(
     "30 2 * * 0",
     both(at(2, 30), ({ weekday }) => weekday === 0),
-  ),
-  daily(
-    "0 3 * * FRI,SAT,SUN",
-    both(at(3, 0), ({ weekday }) => weekday === 5 || weekday === 6 || weekday === 0),
   ),
   daily(
     "0 2 * * SUN#1",
@@ -98,6 +93,11 @@ export const FREQUENT: Pattern[] = [
   hourly("5-20/5 0-23 * * *", ({ minute, second }) => minute >= 5 && minute <= 20 && minute % 5 === 0 && second === 0),
   hourly("20 * * * SUN", ({ weekday, minute, second }) => weekday === 0 && minute === 20 && second === 0),
   hourly("30 10,50 * * * *", ({ minute, second }) => (minute === 10 || minute === 50) && second === 30),
+  daily("@daily", at(0, 0)),
+  daily(
+    "0 3 * * FRI,SAT,SUN",
+    both(at(3, 0), ({ weekday }) => weekday === 5 || weekday === 6 || weekday === 0),
+  ),
   daily("30 1 * * *", at(1, 30)),
   daily("0 */2 * * *", ({ hour, minute, second }) => hour % 2 === 0 && minute === 0 && second === 0),
   daily("0 1-23/2 * * *", ({ hour, minute, second }) => hour % 2 === 1 && minute === 0 && second === 0),
