@@ -35,7 +35,7 @@ create table schedule (
   check ((last_skip_at is null) = (last_skip_reason is null))
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create unique index schedule_name on schedule (workspace_id, name);
-create index schedule_lane on schedule (workspace_id, lane_id);
+create index schedule_lane on schedule (workspace_id, lane_id, id);
 -- What a pass reads: its cost grows with the ticks that are due.
 create index schedule_due on schedule (next_run_at) where next_run_at is not null;
 

@@ -1,4 +1,3 @@
-import type { ScheduleState } from "@tidemill/contract";
 import { type Db, type JobId, row, rows, sql, type Timestamp, toMoment, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Schedule } from "./schedule.ts";
@@ -33,22 +32,23 @@ export const holdLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promi
   );
 
 /**
- * A name that no schedule has: the base, or the base with the first number from 2 on that is free, cut to a name's length. Among one
- * name more than there are schedules, one is free. Leans on schedule_name.
+ * The first free name among a hundred: the base with the numbers from `from` on, cut to a name's length; with 1 it is the base alone.
+ * Leans on schedule_name.
  */
-export const findFreeName = async (db: Db, workspaceId: WorkspaceId, base: string): Promise<string> => {
-  const found = await row<{ name: string }>(
+export const findFreeName = (db: Db, workspaceId: WorkspaceId, base: string, from: number): Promise<{ name: string } | null> =>
+  row(
     db,
     sql`
       select c.name
-      from generate_series(1, (select count(*) from schedule where workspace_id = ${workspaceId}) + 3) n,
+      from generate_series(${from}::int, ${from}::int + 99) n,
         lateral (select case n when 1 then ${base} else left(${base}, 127 - length(n::text)) || '-' || n end as name) c
       where c.name <> 'preview' and not exists (select from schedule s where s.workspace_id = ${workspaceId} and s.name = c.name)
       order by n limit 1`,
   );
-  if (!found) throw new Error("Every name of a schedule is taken.");
-  return found.name;
-};
+
+/** Leans on the primary key. */
+export const countSchedules = async (db: Db, workspaceId: WorkspaceId): Promise<number> =>
+  (await row<{ count: number }>(db, sql`select count(*) from schedule where workspace_id = ${workspaceId}`))?.count ?? 0;
 
 /** Nothing when there is one of that name. Leans on schedule_name. */
 export const insertSchedule = (
@@ -84,41 +84,6 @@ export const lockSchedule = (
   name: string,
 ): Promise<(Pick<Schedule, "workspace_id" | "id"> & { now: Timestamp }) | null> =>
   row(db, sql`select workspace_id, id, moment() as now from schedule where workspace_id = ${workspaceId} and name = ${name} for update`);
-
-/** A page of schedules: newest first, from below `before`. Null filters hold for all. */
-export interface SchedulesPage {
-  readonly workspaceId: WorkspaceId;
-  readonly queues: readonly string[] | null;
-  readonly states: readonly ScheduleState[] | null;
-  readonly before: number | null;
-  readonly most: number;
-}
-
-export const listSchedules = (db: Db, page: SchedulesPage): Promise<Schedule[]> =>
-  page.queues === null ? listAny(db, page) : listOfQueues(db, page, page.queues);
-
-/** Leans on the primary key. */
-const listAny = (db: Db, { workspaceId, states, before, most }: SchedulesPage): Promise<Schedule[]> =>
-  rows(
-    db,
-    sql`
-      select s.*, q.name as queue from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
-      where s.workspace_id = ${workspaceId} and (${before}::bigint is null or s.id < ${before})
-        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
-      order by s.id desc limit ${most}`,
-  );
-
-/** Leans on queue_name and schedule_lane. */
-const listOfQueues = (db: Db, { workspaceId, states, before, most }: SchedulesPage, queues: readonly string[]): Promise<Schedule[]> =>
-  rows(
-    db,
-    sql`
-      select s.*, q.name as queue from queue q join schedule s on s.workspace_id = q.workspace_id and s.lane_id = q.id
-      where q.workspace_id = ${workspaceId} and q.name = any(${queues}) and q.deleted_at is null
-        and (${before}::bigint is null or s.id < ${before})
-        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
-      order by s.id desc limit ${most}`,
-  );
 
 /** What names a schedule in a statement that changes it. */
 type ScheduleKey = Pick<Schedule, "workspace_id" | "id">;

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 import { verified } from "../harness/audit.ts";
+import { withoutAudit } from "../harness/audited.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { joinedBy } from "../harness/nodes.ts";
@@ -16,16 +17,6 @@ async function told(service: Service): Promise<Record<string, unknown>[]> {
 async function actorOf(service: Service): Promise<string> {
   const [key] = await service.database.query<{ id: Uuid }>("select id from api_key where hash = sha256($1::text::bytea)", [service.key]);
   return typeId("key", key?.id as Uuid);
-}
-
-/** Has every write of an audit event fail. */
-async function withoutAudit(service: Service, work: () => Promise<void>): Promise<void> {
-  await service.database.query("alter table audit_event add constraint refused check (false) not valid");
-  try {
-    await work();
-  } finally {
-    await service.database.query("alter table audit_event drop constraint refused");
-  }
 }
 
 const settings = {

@@ -102,7 +102,12 @@ describe("a job that went straight through", () => {
     revision: 1,
   } as const;
   const nothing = { delaySeconds: 0, runAtMs: null, tag: null, concurrencyKey: null, attempts: null, backoffDelayMs: null };
-  const through = { workspaceId, nodeId: 7, inserted, input: { id: jobId(1), straight: true, tick: null, payload: "{}", priority: 0, ...nothing } };
+  const through = {
+    workspaceId,
+    nodeId: 7,
+    inserted,
+    input: { id: jobId(1), straight: true, tick: null, payload: "{}", priority: 0, ...nothing },
+  };
 
   test("is started", () => {
     stage.dispatcher.take([through]);

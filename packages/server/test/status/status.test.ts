@@ -23,7 +23,7 @@ describe("a workspace's status", () => {
     });
   });
 
-  test("counts its jobs in each state over all queues, and nobody else's", async ({ service }) => {
+  test("counts its jobs in each state over all queues, its queues and schedules, and nobody else's", async ({ service }) => {
     const other = await limitedTo(service, {});
     await other.enqueue({ queue: await other.queue() });
     const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
@@ -36,12 +36,15 @@ describe("a workspace's status", () => {
     await service.enqueue({ queue: idle, delay: 60 });
     const { id } = await service.enqueue({ queue: idle, delay: 60 });
     await service.ok("DELETE", `/v1/queues/${idle}/jobs/${id}`);
+    for (let made = 0; made < 2; made += 1) await service.ok("POST", "/v1/schedules", { queue: idle, cron: "@yearly", timezone: "UTC" });
+    await other.ok("POST", "/v1/schedules", { queue: "queue-1", cron: "@yearly", timezone: "UTC" });
     const status = () => service.ok("GET", "/v1/status");
     await until(async () => (await status()).jobs.completed === 1 && hanging.received.length === 1, "the jobs to be where they go");
     expect(await status()).toMatchObject({
       status: "ok",
       jobs: { ...NONE, waiting: 2, delayed: 1, active: 1, completed: 1, cancelled: 1 },
       queues: 3,
+      schedules: 2,
       quota: { used: 6 },
     });
   });

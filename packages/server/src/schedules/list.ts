@@ -1,0 +1,39 @@
+import type { ScheduleState } from "@tidemill/contract";
+import { type Db, rows, sql, type WorkspaceId } from "#kernel";
+import type { Schedule } from "./schedule.ts";
+
+/** A page of schedules: newest first, from below `before`. Null filters hold for all. */
+export interface SchedulesPage {
+  readonly workspaceId: WorkspaceId;
+  readonly queues: readonly string[] | null;
+  readonly states: readonly ScheduleState[] | null;
+  readonly before: number | null;
+  readonly most: number;
+}
+
+/** Lists schedules; those of some queues without reading all others. */
+export const listSchedules = (db: Db, page: SchedulesPage): Promise<Schedule[]> =>
+  page.queues === null ? listAny(db, page) : listOfQueues(db, page, page.queues);
+
+/** Leans on the primary key. */
+const listAny = (db: Db, { workspaceId, states, before, most }: SchedulesPage): Promise<Schedule[]> =>
+  rows(
+    db,
+    sql`
+      select s.*, q.name as queue from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
+      where s.workspace_id = ${workspaceId} and (${before}::bigint is null or s.id < ${before})
+        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
+      order by s.id desc limit ${most}`,
+  );
+
+/** Leans on queue_name and schedule_lane. */
+const listOfQueues = (db: Db, { workspaceId, states, before, most }: SchedulesPage, queues: readonly string[]): Promise<Schedule[]> =>
+  rows(
+    db,
+    sql`
+      select s.*, q.name as queue from queue q join schedule s on s.workspace_id = q.workspace_id and s.lane_id = q.id
+      where q.workspace_id = ${workspaceId} and q.name = any(${queues}) and q.deleted_at is null
+        and (${before}::bigint is null or s.id < ${before})
+        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
+      order by s.id desc limit ${most}`,
+  );

@@ -1,0 +1,125 @@
+import { describe, expect } from "vitest";
+import { sql } from "#kernel";
+import { operate } from "../harness/operator.ts";
+import { faultsOf } from "../harness/problem.ts";
+import { schedule, test } from "../harness/schedules.ts";
+import { newWorkspace, Service, until } from "../harness/service.ts";
+
+test("deleting a schedule leaves its jobs, and what was deleted answers as what never was", async ({ service, at: _ }) => {
+  const made = await schedule(service);
+  const job = await service.ok("POST", `/v1/schedules/${made.name}/trigger`);
+  expect((await service.api("DELETE", `/v1/schedules/${made.name}`)).status).toBe(204);
+  expect(await service.job(job)).toMatchObject({ state: "waiting", schedule: made.name });
+  for (const name of [made.name, "absent"]) {
+    const replies = [
+      await service.api("GET", `/v1/schedules/${name}`),
+      await service.api("DELETE", `/v1/schedules/${name}`),
+      await service.api("PATCH", `/v1/schedules/${name}`, { tag: "t" }),
+      await service.api("POST", `/v1/schedules/${name}/trigger`),
+    ];
+    expect(replies.flatMap((reply) => faultsOf(reply, "NOT_FOUND"))).toEqual([]);
+  }
+  expect((await service.ok("GET", "/v1/schedules")).data).toEqual([]);
+});
+
+test("patches, pauses, resumes, triggers and the deletion of one schedule at once leave nothing half done", async ({
+  service,
+  at: _,
+  database,
+}) => {
+  const [queue, other] = [await service.queue(), await service.queue()];
+  for (let round = 0; round < 4; round += 1) {
+    const made = await schedule(service, { queue, cron: "* * * * * *" });
+    const path = `/v1/schedules/${made.name}`;
+    await service.clock.advance(3);
+    service.node.wake();
+    const replies = await Promise.all([
+      ...Array.from({ length: 6 }, (_, n) =>
+        service.api("PATCH", path, { queue: n % 2 ? queue : other, cron: n % 2 ? "*/2 * * * * *" : "* * * * * *" }),
+      ),
+      ...Array.from({ length: 6 }, (_, n) => service.api("PATCH", `${path}/${n % 2 ? "pause" : "resume"}`)),
+      ...Array.from({ length: 6 }, () => service.api("POST", `${path}/trigger`)),
+      ...(round % 2 ? [service.api("DELETE", path)] : []),
+    ]);
+    const allowed = round % 2 ? [200, 201, 204, 404] : [200, 201];
+    expect(replies.map(({ status }) => status).filter((status) => !allowed.includes(status))).toEqual([]);
+    expect((await service.api("GET", path)).status).toBe(round % 2 ? 404 : 200);
+    const triggered = replies.filter(({ status }) => status === 201).map(({ body }) => body.id);
+    expect(new Set(triggered).size).toBe(triggered.length);
+    await service.api("DELETE", path);
+  }
+  expect(await database.query("select from schedule_tick")).toEqual([]);
+});
+
+describe("a queue that is deleted", () => {
+  test("takes its schedules with it at once, and leaves those of others", async ({ service, at: _ }) => {
+    const [gone, kept] = [await service.queue(), await service.queue()];
+    for (let made = 0; made < 3; made += 1) await schedule(service, { queue: gone });
+    const other = await schedule(service, { queue: kept });
+    const moved = await schedule(service, { queue: gone });
+    await service.ok("PATCH", `/v1/schedules/${moved.name}`, { queue: kept });
+    await service.ok("DELETE", `/v1/queues/${gone}`);
+    const { data } = await service.ok("GET", "/v1/schedules");
+    expect(data.map(({ name }: { name: string }) => name)).toEqual([moved.name, other.name]);
+    const { data: events } = await service.ok("GET", "/v1/audit-events?event_type=queue.deleted");
+    expect(events).toMatchObject([{ resource_id: gone, output: { schedules: 3 } }]);
+  });
+
+  test("while schedules are made for it and moved to it leaves none behind", async ({ service, at: _, database }) => {
+    const home = await service.queue();
+    for (let round = 0; round < 8; round += 1) {
+      const queue = await service.queue();
+      const movers = await Promise.all([home, queue, home, queue].map((from) => schedule(service, { queue: from })));
+      const replies = await Promise.all([
+        ...Array.from({ length: 4 }, () => service.api("POST", "/v1/schedules", { queue, cron: "* * * * *", timezone: "UTC" })),
+        ...movers.map(({ name }) => service.api("PATCH", `/v1/schedules/${name}`, { queue })),
+        service.api("DELETE", `/v1/queues/${queue}`),
+      ]);
+      expect(replies.map(({ status }) => status).filter((status) => ![200, 201, 204, 404].includes(status))).toEqual([]);
+      const orphans = await database.query(
+        "select s.name from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id where q.deleted_at is not null",
+      );
+      expect(orphans).toEqual([]);
+    }
+  });
+
+  test("waits for who makes a schedule for it, and takes that too", async ({ service, at: _, engine }) => {
+    const queue = await service.queue();
+    const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // Whoever makes one waits with the queue in hand.
+    const blocker = engine.transaction(async (tx) => {
+      await tx.query(sql`lock table schedule in share mode`);
+      locked.resolve();
+      await released.promise;
+    });
+    await locked.promise;
+    const replies = [service.api("POST", "/v1/schedules", { queue, cron: "* * * * *", timezone: "UTC" })];
+    try {
+      await until(() => isWaiting(service, "insert into schedule"), "the schedule to be made");
+      replies.push(service.api("DELETE", `/v1/queues/${queue}`));
+      await until(() => isWaiting(service, "update queue set deleted_at"), "the deletion to wait");
+    } finally {
+      released.resolve();
+      await blocker;
+    }
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([201, 204]);
+    expect(await service.ok("GET", "/v1/schedules")).toMatchObject({ data: [] });
+  });
+});
+
+/** Whether such a statement waits for a lock. */
+const isWaiting = async ({ database }: Service, statement: string): Promise<boolean> =>
+  (
+    await database.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0",
+      [statement],
+    )
+  ).length > 0;
+
+test("schedules go with their workspace at once", async ({ service, node, database, clock, at: _ }) => {
+  const gone = new Service(node, database, clock, await newWorkspace(database));
+  await schedule(gone);
+  const kept = await schedule(service);
+  expect((await operate(service, "DELETE", `/admin/v1/workspaces/${gone.workspaceId}`)).status).toBe(204);
+  expect(await database.query("select name from schedule")).toEqual([{ name: kept.name }]);
+});

@@ -1,0 +1,30 @@
+import { describe, expect } from "vitest";
+import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { schedule, scheduleOf, test } from "../harness/schedules.ts";
+
+describe("pause and resume", () => {
+  test("show the schedule, and a second time change nothing", async ({ service, at, clock, database }) => {
+    const made = await schedule(service);
+    const paused = { ...made, state: "paused", next_run_at: null, updated_at: at("12:00:10")[0] };
+    await clock.advance(10);
+    expect(await service.ok("PATCH", `/v1/schedules/${made.name}/pause`)).toEqual(paused);
+    await clock.advance(600);
+    const before = await everythingStored(database);
+    expect(await service.ok("PATCH", `/v1/schedules/${made.name}/pause`, {})).toEqual(paused);
+    expect(await everythingStored(database)).toEqual(before);
+    const resumed = { ...paused, state: "active", next_run_at: at("12:11")[0], updated_at: at("12:10:10")[0] };
+    expect(await service.ok("PATCH", `/v1/schedules/${made.name}/resume`)).toEqual(resumed);
+    await clock.advance(5);
+    expect(await service.ok("PATCH", `/v1/schedules/${made.name}/resume`, {})).toEqual(resumed);
+    expect(await scheduleOf(service, made)).toEqual(resumed);
+  });
+
+  test("of a schedule that is not there say so", async ({ service }) => {
+    for (const [method, path] of [
+      ["PATCH", "pause"],
+      ["PATCH", "resume"],
+      ["POST", "trigger"],
+    ] as const)
+      expect([path, ...faultsOf(await service.api(method, `/v1/schedules/absent/${path}`), "NOT_FOUND")]).toEqual([path]);
+  });
+});
