@@ -21,8 +21,7 @@ export const SKIP_REASONS = ["overlap", "quota", "catch_up"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 const ScheduleName = Type.String({
-  // As a queue's; `preview` is a route.
-  pattern: "^(?!preview$)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
   description: "Name of a schedule, unique in the workspace; made from the queue's name when left out. `preview` cannot be one.",
   examples: ["nightly-report"],
 });

@@ -1,5 +1,5 @@
 import type { CreateSchedule } from "@tidemill/contract";
-import { type Db, momentMs, problem, type Transactional, type WorkspaceId } from "#kernel";
+import { type Db, invalid, momentMs, problem, type Transactional, type WorkspaceId } from "#kernel";
 import { checkCalendar } from "./check-calendar.ts";
 import type { Firing } from "./fire.ts";
 import { holdQueue } from "./hold-queue.ts";
@@ -15,7 +15,7 @@ type Stored = Awaited<ReturnType<typeof insertSchedule>>;
  * Makes a schedule, named after its queue when the request names none. Its first tick is the first one after now.
  *
  * @throws NOT_FOUND when the workspace has no such queue; CONFLICT when it has a schedule of that name; VALIDATION_ERROR for a cron
- *   expression, a time zone or a template that is none; PAYLOAD_TOO_LARGE
+ *   expression, a time zone, a template or a name that is none; PAYLOAD_TOO_LARGE
  */
 export async function createSchedule(
   database: Transactional,
@@ -23,6 +23,7 @@ export async function createSchedule(
   caller: Caller,
   request: CreateSchedule,
 ): Promise<Schedule> {
+  if (request.name === "preview") throw invalid("name", "cannot be preview: GET /v1/schedules/preview is another thing");
   const settings = settingsOf(request);
   const calendar = checkCalendar(calendars, request);
   return database.transaction(async (tx) => {
