@@ -7,6 +7,9 @@ import { claim } from "./scenarios/claim.ts";
 import { idle } from "./scenarios/idle.ts";
 import { isolation } from "./scenarios/isolation.ts";
 import { latency } from "./scenarios/latency.ts";
+import { schedulesHerd } from "./scenarios/schedules-herd.ts";
+import { schedulesIdle } from "./scenarios/schedules-idle.ts";
+import { schedulesSeconds } from "./scenarios/schedules-seconds.ts";
 import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
 import { describeMachine, type Figure, printTable } from "./table.ts";
@@ -21,6 +24,9 @@ const SCENARIOS: Record<string, (yard: Yard) => Promise<Figure[]>> = {
   idle,
   latency,
   isolation,
+  "schedules-idle": schedulesIdle,
+  "schedules-seconds": schedulesSeconds,
+  "schedules-herd": schedulesHerd,
   callbacks,
   secrets,
   "single-enqueue": singleEnqueue,

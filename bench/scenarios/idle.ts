@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { row, sql } from "../../packages/server/src/kernel/index.ts";
+import { processesOfPostgres } from "../processor.ts";
 import type { Figure } from "../table.ts";
 import type { Yard } from "../yard.ts";
 
@@ -57,17 +58,9 @@ export async function idle(yard: Yard): Promise<Figure[]> {
   ];
 }
 
-/** Proportional memory of the postmaster that has this socket directory's data open, and of its children. Linux only. */
-function memoryOfPostgres(socketDirectory: string): number {
-  const lock = readdirSync(socketDirectory).find((name) => name.startsWith(".s.PGSQL.") && name.endsWith(".lock"));
-  const postmaster = Number(readFileSync(`${socketDirectory}/${lock}`, "utf8").split("\n")[0]);
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      parents.set(Number(name), Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1]));
-    } catch {}
-  }
-  const pids = [postmaster, ...[...parents].filter(([, parent]) => parent === postmaster).map(([pid]) => pid)];
-  return pids.reduce((sum, pid) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024, 0);
-}
+/** Proportional memory of a PostgreSQL's processes. */
+const memoryOfPostgres = (socketDirectory: string): number =>
+  processesOfPostgres(socketDirectory).reduce(
+    (sum, pid) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024,
+    0,
+  );

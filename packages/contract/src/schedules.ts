@@ -17,7 +17,7 @@ export const CATCH_UPS = ["none", "last", "all"] as const;
 export type CatchUp = (typeof CATCH_UPS)[number];
 
 /** Why a tick made no job. */
-export const SKIP_REASONS = ["overlap", "quota", "catch_up"] as const;
+export const SKIP_REASONS = ["overlap", "quota", "catch_up", "unreadable"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 const ScheduleName = Type.String({

@@ -24,7 +24,13 @@ create table schedule (
   last_job_id      uuid,
   -- The newest tick that made none.
   last_skip_at     timestamptz,
-  last_skip_reason text check (last_skip_reason in ('overlap', 'quota', 'catch_up')),
+  last_skip_reason text check (last_skip_reason in ('overlap', 'quota', 'catch_up', 'unreadable')),
+  -- Due ticks up to this one run, however late they are: they were chosen already, and are fired a few at a time.
+  catch_up_to      timestamptz,
+  -- Ticks that found no quota since the audit log was told of some, and the first of them; and when it was told.
+  untold_skips     integer not null default 0,
+  untold_since     timestamptz,
+  told_at          timestamptz,
   created_at       timestamptz not null default moment(),
   updated_at       timestamptz not null default moment(),
   primary key (workspace_id, id),
@@ -36,10 +42,12 @@ create table schedule (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create unique index schedule_name on schedule (workspace_id, name);
 create index schedule_lane on schedule (workspace_id, lane_id, id);
--- What a pass reads: its cost grows with the ticks that are due.
+-- When the next tick of any schedule is due, and which workspaces have some.
 create index schedule_due on schedule (next_run_at) where next_run_at is not null;
+-- A workspace's share of a pass.
+create index schedule_share on schedule (workspace_id, next_run_at) where next_run_at is not null;
 
--- Ticks taken in the last hour or more: the key makes each one job at most, whoever fires it (I7). Older ones, which the order of
+-- Ticks taken in the last minute or more: the key makes each one job at most, whoever fires it (I7). Older ones, which the order of
 -- ticks keeps from coming again, are deleted when their schedule fires.
 create table schedule_tick (
   workspace_id uuid not null,

@@ -189,11 +189,13 @@ export async function startNode(
     const clockwork = (name: string, pass: () => Promise<unknown>) =>
       new Clockwork({ name, everyMs: config.pollEveryMs, pass }, clock, emit, random);
     const comeDue: Clockwork = clockwork("come-due", () => comeDueAcrossWorkspaces(engine, onWaiting));
-    const firing = { calendars: new Calendars(), ids: registrar.ids, audit: registrar.audit, emit };
+    const firing = { calendars: new Calendars(), ids: registrar.ids, audit: registrar.audit, clock, emit };
     const onFired = ({ jobs, lanes, nextMs }: Fired) => {
       emit("jobs_enqueued", { count: jobs });
       emit("schedule_jobs_made", { count: jobs });
-      onWaiting([...lanes]);
+      // Peers would race for what this node delivers as well alone.
+      if (jobs > dispatcher.room()) onWaiting([...lanes]);
+      else dispatcher.wakeHere(lanes);
       if (nextMs !== null) ticks.expect(nextMs);
     };
     const ticks: Clockwork = clockwork("schedules", () => tickAcrossWorkspaces({ ...firing, db: engine, onFired }));

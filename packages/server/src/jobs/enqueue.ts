@@ -1,6 +1,7 @@
 import {
   Batcher,
   type EmitEvent,
+  isAway,
   type JobId,
   momentMs,
   ProblemError,
@@ -205,8 +206,6 @@ export class Enqueuer {
 }
 
 const demandOf = ({ workspaceId, jobs }: InsertRequest) => ({ workspaceId, executions: jobs.length });
-
-const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
 /** The job as it was accepted. One that went straight through was started in the same breath; its record says so from then on. */
 export function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {

@@ -30,6 +30,7 @@ const SEVERITIES: Record<string, Severity> = {
   circuit_closed: "info",
   circuit_close_failed: "warn",
   schedule_unreadable: "error",
+  schedules_failed: "error",
   partitions_failed: "warn",
   pass_on_failed: "error",
   claim_failed: "warn",

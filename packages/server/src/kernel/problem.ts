@@ -35,5 +35,8 @@ const RETRY_AFTER_SECONDS = 1;
 export const unavailable = (message?: string): ProblemError =>
   problem("UNAVAILABLE", {}, { ...(message && { message }), headers: { "Retry-After": String(RETRY_AFTER_SECONDS) } });
 
+/** Whether the database could not be asked, which says nothing of what it was asked for. */
+export const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
+
 /** One malformed field as `VALIDATION_ERROR` lists it. */
 export const invalid = (path: string, message: string): ProblemError => problem("VALIDATION_ERROR", { issues: [{ path, message }] });

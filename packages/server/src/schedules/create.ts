@@ -1,15 +1,19 @@
 import type { CreateSchedule } from "@tidemill/contract";
-import { type Db, invalid, momentMs, problem, type Transactional, type WorkspaceId } from "#kernel";
+import { type Db, invalid, momentMs, problem, type Transactional, type UuidSource } from "#kernel";
 import { checkCalendar } from "./check-calendar.ts";
 import type { Firing } from "./fire.ts";
 import { holdQueue } from "./hold-queue.ts";
 import type { Caller, Schedule } from "./schedule.ts";
 import { settingsOf } from "./settings.ts";
-import { countSchedules, findFreeName, insertSchedule } from "./store.ts";
+import { findFreeName, insertSchedule } from "./store.ts";
 import { tellCreated } from "./tell.ts";
 
 type NewSchedule = Parameters<typeof insertSchedule>[1];
 type Stored = Awaited<ReturnType<typeof insertSchedule>>;
+
+/** Hexadecimal digits at the end of a name, and what is left of 128 characters before them and a dash. */
+const CHANCE = 8;
+const LONGEST_BASE = 119;
 
 /**
  * Makes a schedule, named after its queue when the request names none. Its first tick is the first one after now.
@@ -19,7 +23,7 @@ type Stored = Awaited<ReturnType<typeof insertSchedule>>;
  */
 export async function createSchedule(
   database: Transactional,
-  { calendars, audit }: Pick<Firing, "calendars" | "audit">,
+  { calendars, ids, audit }: Pick<Firing, "calendars" | "ids" | "audit">,
   caller: Caller,
   request: CreateSchedule,
 ): Promise<Schedule> {
@@ -32,7 +36,7 @@ export async function createSchedule(
     const asked = { workspaceId, laneId: queue.id, nextMs: calendar.next(momentMs(queue.now)) };
     const insert = (one: NewSchedule) => insertSchedule(tx, one, settings);
     const stored = await (request.name === undefined
-      ? insertUnnamed(tx, asked, request.queue, insert)
+      ? insertUnnamed(tx, ids, asked, request.queue, insert)
       : insert({ ...asked, name: request.name }));
     if (!stored) throw problem("CONFLICT", { name: request.name }, { message: "There is a schedule of that name already." });
     const schedule = { ...stored, queue: request.queue };
@@ -41,24 +45,16 @@ export async function createSchedule(
   });
 }
 
-/** Whoever makes another at the same moment may take the name that was free: then the next one is. */
+/** Past the first numbers, and where another takes the free name at the same moment, the name ends by chance: nobody waits in line for it. */
 async function insertUnnamed(
   tx: Db,
+  ids: UuidSource,
   asked: Omit<NewSchedule, "name">,
   base: string,
   insert: (one: NewSchedule) => Promise<Stored>,
 ): Promise<Stored> {
-  for (;;) {
-    const stored = await insert({ ...asked, name: await freeName(tx, asked.workspaceId, base) });
-    if (stored) return stored;
-  }
-}
-
-/** Past the first hundred, numbers begin after as many as there are schedules: most of those before are taken. */
-async function freeName(tx: Db, workspaceId: WorkspaceId, base: string): Promise<string> {
-  let found = await findFreeName(tx, workspaceId, base, 1);
-  for (let from = found ? 0 : 1 + (await countSchedules(tx, workspaceId)); !found; from += 100) {
-    found = await findFreeName(tx, workspaceId, base, from);
-  }
-  return found.name;
+  const free = await findFreeName(tx, asked.workspaceId, base);
+  let stored = free && (await insert({ ...asked, name: free.name }));
+  while (!stored) stored = await insert({ ...asked, name: `${base.slice(0, LONGEST_BASE)}-${ids.next().slice(-CHANCE)}` });
+  return stored;
 }

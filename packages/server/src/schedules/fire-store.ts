@@ -1,5 +1,5 @@
 import type { SkipReason } from "@tidemill/contract";
-import { type Db, type JobId, plainArray, row, rows, sql, textArray, toMoment, type WorkspaceId } from "#kernel";
+import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray, toMoment, type WorkspaceId } from "#kernel";
 import type { Schedule, ScheduleId } from "./schedule.ts";
 
 /** A schedule with a due tick, locked until the transaction ends. */
@@ -9,6 +9,10 @@ export interface DueSchedule extends Schedule {
   readonly now_ms: number;
   /** Its workspace has a quota. */
   readonly limited: boolean;
+  /** Ticks that the quota refused and the audit log was not told of, since when; and when it was told of some. */
+  readonly untold_skips: number;
+  readonly untold_since: Timestamp | null;
+  readonly told_at: Timestamp | null;
 }
 
 /** How long until the next tick of any schedule is due, in milliseconds: none or less when one is. Leans on schedule_due. */
@@ -22,30 +26,64 @@ export const findNextDueAcrossWorkspaces = async (db: Db): Promise<number | null
     )
   )?.in_ms ?? null;
 
+/** The workspaces that have due ticks, the longest waiting first. Leans on schedule_due. */
+export const findDueWorkspaces = async (db: Db): Promise<WorkspaceId[]> =>
+  (
+    await rows<{ id: WorkspaceId }>(
+      db,
+      sql`
+        select workspace_id as id from schedule where next_run_at <= moment()
+        group by workspace_id order by min(next_run_at), workspace_id`,
+    )
+  ).map(({ id }) => id);
+
+/** How much one transaction fires. */
+export interface Share {
+  /** Schedules of each workspace that are on time, and that are overdue. */
+  readonly punctual: number;
+  readonly overdue: number;
+  /** Of all together, by number and by size of payload; but one schedule in any case. */
+  readonly weight: number;
+  readonly weightBytes: number;
+  readonly onTimeMs: number;
+}
+
 /**
- * Locks schedules whose tick is due, the longest due first, as many as weigh no more than `weight` together, by number and by size
- * of payload; but one in any case. What another node has locked is passed over. Leans on schedule_due.
+ * Locks a share of each workspace's schedules whose tick is due; what another node has locked is passed over. Workspaces take turns
+ * by weight, and in each those that are on time have four for one of the overdue, of which the newest comes first: one that makes up
+ * for a long downtime holds up no other. Leans on schedule_share.
  */
-export const lockDueAcrossWorkspaces = (
-  tx: Db,
-  { most, weight, weightBytes }: { most: number; weight: number; weightBytes: number },
-): Promise<DueSchedule[]> =>
+export const lockShares = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<DueSchedule[]> =>
   rows(
     tx,
     sql`
-      with due as (
-        select * from schedule where next_run_at <= moment() order by next_run_at limit ${most} for update skip locked
+      with punctual as (
+        select s.* from unnest(${plainArray(workspaceIds)}::uuid[]) w (id) cross join lateral (
+          select * from schedule
+          where workspace_id = w.id and next_run_at <= moment() and next_run_at >= moment() - ${share.onTimeMs}::int * interval '1 millisecond'
+          order by next_run_at limit ${share.punctual} for update skip locked) s
+      ), overdue as (
+        select s.* from unnest(${plainArray(workspaceIds)}::uuid[]) w (id) cross join lateral (
+          select * from schedule
+          where workspace_id = w.id and next_run_at < moment() - ${share.onTimeMs}::int * interval '1 millisecond'
+          order by next_run_at desc limit ${share.overdue} for update skip locked) s
+      ), due as (
+        select *, sum(own) over (partition by workspace_id order by next_run_at, id) as turn
+        from punctual, lateral (select 1 + octet_length(payload) / ${share.weightBytes}::int as own) w
+        union all
+        select *, 4 * sum(own) over (partition by workspace_id order by next_run_at desc, id) as turn
+        from overdue, lateral (select 1 + octet_length(payload) / ${share.weightBytes}::int as own) w
       ), weighed as (
-        select due.*, sum(1 + octet_length(payload) / ${weightBytes}::int) over (order by next_run_at, workspace_id, id) as weight,
-          row_number() over (order by next_run_at, workspace_id, id) as place
-        from due
+        select *, row_number() over turns as place, sum(own) over turns as weight
+        from due window turns as (order by turn, next_run_at, workspace_id, id)
       )
       select d.*, q.name as queue, w.executions_per_month is not null as limited,
         (extract(epoch from d.next_run_at) * 1000)::float8 as due_ms, (extract(epoch from moment()) * 1000)::float8 as now_ms
       from weighed d
       join queue q on q.workspace_id = d.workspace_id and q.id = d.lane_id
       join workspace w on w.id = d.workspace_id
-      where d.place = 1 or d.weight <= ${weight}::int`,
+      where d.place = 1 or d.weight <= ${share.weight}::int
+      order by d.place`,
   );
 
 /** Locks one schedule if its tick is due. Leans on the primary key. */
@@ -86,53 +124,66 @@ export interface TakenTick {
   readonly atMs: number;
 }
 
-/** How a schedule goes on. Moments are milliseconds since 1970; null leaves what is stored, but for `nextMs`, where it is the end. */
+/** How a schedule goes on. Moments are milliseconds since 1970; where a comment says so, null leaves what is stored. */
 export interface Advance {
   readonly workspaceId: WorkspaceId;
   readonly scheduleId: ScheduleId;
   readonly nextMs: number | null;
-  readonly lastTickMs: number;
+  readonly catchUpToMs: number | null;
+  /** Null leaves it. */
+  readonly lastTickMs: number | null;
+  /** Null leaves both. */
   readonly runMs: number | null;
   readonly jobId: JobId | null;
+  /** Null leaves both. */
   readonly skipMs: number | null;
   readonly skipReason: SkipReason | null;
+  readonly untoldSkips: number;
+  readonly untoldSinceMs: number | null;
+  readonly toldMs: number | null;
 }
 
 /**
  * Records ticks, and moves their schedules on. Answers those that had not been recorded before: they alone make jobs (I7). Ticks of
- * an hour ago are forgotten. Leans on the primary keys.
+ * more than a minute ago are forgotten. Leans on the primary keys.
  */
 export const takeTicksAcrossWorkspaces = async (
   tx: Db,
   ticks: readonly TakenTick[],
   advances: readonly Advance[],
-): Promise<{ scheduleId: ScheduleId; atMs: number }[]> => {
-  const moments = (values: readonly (number | null)[]) => textArray(values.map((ms) => (ms === null ? null : toMoment(ms))));
+): Promise<{ id: ScheduleId; atMs: number }[]> => {
+  const moments = <Of>(of: readonly Of[], moment: (one: Of) => number | null) =>
+    textArray(of.map(moment).map((ms) => (ms === null ? null : toMoment(ms))));
   return rows(
     tx,
     sql`
       with taken as (
         insert into schedule_tick (workspace_id, schedule_id, tick_at)
         select * from unnest(${plainArray(ticks.map(({ workspaceId }) => workspaceId))}::uuid[],
-          ${plainArray(ticks.map(({ scheduleId }) => scheduleId))}::bigint[], ${moments(ticks.map(({ atMs }) => atMs))}::timestamptz[])
+          ${plainArray(ticks.map(({ scheduleId }) => scheduleId))}::bigint[], ${moments(ticks, ({ atMs }) => atMs)}::timestamptz[])
         on conflict do nothing
         returning schedule_id, tick_at
       ), advance as (
         select * from unnest(${plainArray(advances.map(({ workspaceId }) => workspaceId))}::uuid[],
           ${plainArray(advances.map(({ scheduleId }) => scheduleId))}::bigint[],
-          ${moments(advances.map(({ nextMs }) => nextMs))}::timestamptz[], ${moments(advances.map(({ lastTickMs }) => lastTickMs))}::timestamptz[],
-          ${moments(advances.map(({ runMs }) => runMs))}::timestamptz[], ${plainArray(advances.map(({ jobId }) => jobId))}::uuid[],
-          ${moments(advances.map(({ skipMs }) => skipMs))}::timestamptz[], ${textArray(advances.map(({ skipReason }) => skipReason))}::text[])
-          as a (workspace_id, schedule_id, next_run_at, last_tick_at, last_run_at, last_job_id, last_skip_at, last_skip_reason)
+          ${moments(advances, ({ nextMs }) => nextMs)}::timestamptz[], ${moments(advances, ({ catchUpToMs }) => catchUpToMs)}::timestamptz[],
+          ${moments(advances, ({ lastTickMs }) => lastTickMs)}::timestamptz[],
+          ${moments(advances, ({ runMs }) => runMs)}::timestamptz[], ${plainArray(advances.map(({ jobId }) => jobId))}::uuid[],
+          ${moments(advances, ({ skipMs }) => skipMs)}::timestamptz[], ${textArray(advances.map(({ skipReason }) => skipReason))}::text[],
+          ${plainArray(advances.map(({ untoldSkips }) => untoldSkips))}::int[],
+          ${moments(advances, ({ untoldSinceMs }) => untoldSinceMs)}::timestamptz[], ${moments(advances, ({ toldMs }) => toldMs)}::timestamptz[])
+          as a (workspace_id, schedule_id, next_run_at, catch_up_to, last_tick_at, last_run_at, last_job_id, last_skip_at, last_skip_reason,
+            untold_skips, untold_since, told_at)
       ), moved as (
-        update schedule s set next_run_at = a.next_run_at, last_tick_at = a.last_tick_at,
+        update schedule s set next_run_at = a.next_run_at, catch_up_to = a.catch_up_to, last_tick_at = coalesce(a.last_tick_at, s.last_tick_at),
           last_run_at = coalesce(a.last_run_at, s.last_run_at), last_job_id = coalesce(a.last_job_id, s.last_job_id),
-          last_skip_at = coalesce(a.last_skip_at, s.last_skip_at), last_skip_reason = coalesce(a.last_skip_reason, s.last_skip_reason)
+          last_skip_at = coalesce(a.last_skip_at, s.last_skip_at), last_skip_reason = coalesce(a.last_skip_reason, s.last_skip_reason),
+          untold_skips = a.untold_skips, untold_since = a.untold_since, told_at = a.told_at
         from advance a where s.workspace_id = any(array[a.workspace_id]) and s.id = a.schedule_id
       ), forgotten as (
         delete from schedule_tick t using advance a
-        where t.workspace_id = any(array[a.workspace_id]) and t.schedule_id = a.schedule_id and t.tick_at < moment() - interval '1 hour'
+        where t.workspace_id = any(array[a.workspace_id]) and t.schedule_id = a.schedule_id and t.tick_at < moment() - interval '1 minute'
       )
-      select schedule_id as "scheduleId", (extract(epoch from tick_at) * 1000)::float8 as "atMs" from taken`,
+      select schedule_id as id, (extract(epoch from tick_at) * 1000)::float8 as "atMs" from taken`,
   );
 };

@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers/promises";
-import type { AuditLog, NewAuditEvent } from "#audit";
+import type { AuditLog } from "#audit";
 import type { LaneKey } from "#dispatch";
-import { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert, MOST_WEIGHT, weightOf } from "#jobs";
-import { type Db, type EmitEvent, type JobId, toMoment, type UuidSource } from "#kernel";
+import { insertJobsAcrossWorkspaces, MOST_WEIGHT, weightOf } from "#jobs";
+import { type Clock, type Db, type EmitEvent, momentMs, type UuidSource } from "#kernel";
 import { takeExecutions } from "#usage";
-import type { Calendar, Calendars } from "./calendar.ts";
-import { type Advance, type DueSchedule, findBusyAcrossWorkspaces, lockDue, takeTicksAcrossWorkspaces } from "./fire-store.ts";
+import type { Calendars } from "./calendar.ts";
+import { advanceOf, draft, type Planned, requestsOf, tickKey, ticksOf } from "./draft.ts";
+import { type DueSchedule, findBusyAcrossWorkspaces, lockDue, takeTicksAcrossWorkspaces } from "./fire-store.ts";
 import { planTicks, type TickPlan } from "./plan-ticks.ts";
 import type { Schedule, ScheduleId } from "./schedule.ts";
 
@@ -14,6 +15,7 @@ export interface Firing {
   readonly calendars: Calendars;
   readonly ids: UuidSource;
   readonly audit: AuditLog;
+  readonly clock: Pick<Clock, "elapsedMs">;
   readonly emit: EmitEvent;
 }
 
@@ -26,27 +28,24 @@ export interface Fired {
   readonly nextMs: number | null;
 }
 
-const NOTHING: Fired = { jobs: 0, lanes: [], nextMs: null };
-
-/** Schedules that are planned in a row before others have their turn on the event loop. */
-const PLANNED_IN_A_ROW = 25;
+/** Planning holds the event loop no longer than this before others have their turn, and a transaction no longer than that. */
+const PLAN_IN_A_ROW_MS = 5;
+const PLAN_MS = 250;
+/** When a schedule is looked at again whose zone this node does not know. */
+const UNREADABLE_MS = 3_600_000;
 
 /**
- * Fires all that is due of one schedule, which the transaction then holds: before it changes, what was due runs as it was.
+ * Fires what is due of one schedule, which the transaction then holds: as much of it as one transaction writes.
  * Source: contract §6.
  */
 export async function fireDue(tx: Db, firing: Firing, schedule: Pick<Schedule, "workspace_id" | "id">): Promise<Fired> {
-  let fired = NOTHING;
-  for (let due = await lockDue(tx, schedule); due; due = await lockDue(tx, schedule)) {
-    const { jobs, lanes, nextMs } = await fireLocked(tx, firing, [due]);
-    fired = { jobs: fired.jobs + jobs, lanes: [...fired.lanes, ...lanes], nextMs };
-  }
-  return fired;
+  const due = await lockDue(tx, schedule);
+  return due ? fireLocked(tx, firing, [due]) : { jobs: 0, lanes: [], nextMs: null };
 }
 
 /**
- * Fires the due ticks of schedules that the transaction has locked: each makes one job, in this transaction or never (I7). A tick
- * that the month's quota has no execution for is skipped and audited.
+ * Fires the due ticks of schedules that the transaction has locked, or of the first of them, when all are more than it should write:
+ * each makes one job, in this transaction or never (I7). A tick that the month's quota has no execution for is skipped and audited.
  */
 export async function fireLocked(tx: Db, firing: Firing, due: readonly DueSchedule[]): Promise<Fired> {
   const exclusive = due.filter(({ overlap }) => overlap === "skip");
@@ -54,141 +53,66 @@ export async function fireLocked(tx: Db, firing: Firing, due: readonly DueSchedu
   const planned = await planAll(firing, due, busy);
   const refused = await takeQuota(tx, planned);
   const drafts = planned.map((one) => draft(one, refused, firing.ids));
-  const fresh = new Set(
-    (await takeTicksAcrossWorkspaces(tx, drafts.flatMap(ticksOf), drafts.map(advanceOf))).map(
-      ({ scheduleId, atMs }) => `${scheduleId} ${atMs}`,
-    ),
-  );
-  const requests = drafts.flatMap(({ schedule, jobs }) =>
-    requestOf(
-      schedule,
-      jobs.filter(({ atMs }) => fresh.has(`${schedule.id} ${atMs}`)),
-    ),
-  );
+  const taken = await takeTicksAcrossWorkspaces(tx, drafts.flatMap(ticksOf), drafts.map(advanceOf));
+  const fresh = new Set(taken.map((tick) => tickKey(tick, tick.atMs)));
+  const requests = drafts.flatMap((one) => requestsOf(one, (key) => fresh.has(key)));
   const inserted = requests.length > 0 ? await insertJobsAcrossWorkspaces(tx, null, requests) : [];
-  await firing.audit.recordAll(tx, drafts.flatMap(tellRefused));
-  const waiting = inserted.flatMap((jobs, index) =>
-    jobs?.[0]?.state === "waiting" ? [{ workspaceId: (requests[index] as InsertRequest).workspaceId, laneId: jobs[0].laneId }] : [],
+  await firing.audit.recordAll(
+    tx,
+    drafts.flatMap(({ event }) => event ?? []),
   );
   return {
     jobs: inserted.reduce((sum, jobs) => sum + (jobs?.length ?? 0), 0),
-    lanes: waiting,
-    nextMs: earliest(drafts.map(({ plan }) => plan.nextMs)),
+    lanes: requests.flatMap(({ workspaceId }, index) => {
+      const job = inserted[index]?.[0];
+      return job?.state === "waiting" ? [{ workspaceId, laneId: job.laneId }] : [];
+    }),
+    nextMs: earliest(planned.map(({ plan }) => plan.nextMs)),
   };
 }
 
-interface Planned {
-  readonly schedule: DueSchedule;
-  readonly plan: TickPlan;
-}
-
-/** What is to be written of one schedule. */
-interface Draft extends Planned {
-  readonly jobs: readonly { readonly id: JobId; readonly atMs: number }[];
-  /** Ticks that found the quota used up. Milliseconds since 1970. */
-  readonly refused: readonly number[];
-}
-
-/** Each schedule may run one tick; what is left of a statement's weight goes to those that have missed more. */
+/** Plans schedules in their order, until their jobs weigh what a statement writes or time is up; the first one in any case. */
 async function planAll(firing: Firing, due: readonly DueSchedule[], busy: ReadonlySet<ScheduleId>): Promise<Planned[]> {
   const planned: Planned[] = [];
-  let spare = MOST_WEIGHT - due.reduce((sum, { payload }) => sum + weightOf(payload), 0);
-  for (const [index, schedule] of due.entries()) {
-    if (index % PLANNED_IN_A_ROW === PLANNED_IN_A_ROW - 1) await setImmediate();
-    const { overlap, catch_up, due_ms, now_ms, payload } = schedule;
-    const most = 1 + Math.max(0, Math.floor(spare / weightOf(payload)));
-    const terms = { overlap, catchUp: catch_up, busy: busy.has(schedule.id), dueMs: due_ms, nowMs: now_ms, most };
-    const calendar = calendarOf(firing, schedule);
-    const plan = calendar ? planTicks(calendar, terms) : { run: [], skip: null, lastMs: due_ms, nextMs: null };
-    spare -= Math.max(0, plan.run.length - 1) * weightOf(payload);
+  const startMs = firing.clock.elapsedMs();
+  let turnMs = startMs;
+  let spare = MOST_WEIGHT;
+  for (const schedule of due) {
+    const nowMs = firing.clock.elapsedMs();
+    const weight = weightOf(schedule.payload);
+    if (planned.length > 0 && (spare < weight || nowMs - startMs > PLAN_MS)) break;
+    if (nowMs - turnMs > PLAN_IN_A_ROW_MS) {
+      await setImmediate();
+      turnMs = firing.clock.elapsedMs();
+    }
+    const plan = planOf(firing, schedule, busy.has(schedule.id), Math.max(1, Math.floor(spare / weight)));
+    spare -= plan.run.length * weight;
     planned.push({ schedule, plan });
   }
   return planned;
 }
 
-/** Null for what this program reads no more, a zone that was taken out say: it must not keep the others from firing. */
-function calendarOf({ calendars, emit }: Firing, { workspace_id, name, cron, timezone }: DueSchedule): Calendar | null {
+function planOf({ calendars, emit }: Firing, schedule: DueSchedule, busy: boolean, most: number): TickPlan {
+  const { workspace_id, name, cron, timezone, overlap, catch_up, catch_up_to, due_ms: dueMs, now_ms: nowMs } = schedule;
+  const catchUpToMs = catch_up_to === null ? null : momentMs(catch_up_to);
   try {
-    return calendars.of(cron, timezone);
+    const calendar = calendars.of(cron, timezone);
+    return planTicks(calendar, { overlap, catchUp: catch_up, busy, dueMs, catchUpToMs, nowMs, most });
   } catch (error) {
+    // Another node's ICU may know a zone that this one's does not. It must not keep the others from firing.
     emit("schedule_unreadable", { workspaceId: workspace_id, schedule: name, cron, timezone, error });
-    return null;
+    const skip = { atMs: dueMs, reason: "unreadable" } as const;
+    return { run: [], skip, lastMs: null, nextMs: nowMs + UNREADABLE_MS, catchUpToMs: null };
   }
 }
 
-/** Takes an execution for each tick that is to make a job. Answers those that the quota has none for. */
+/** Takes an execution for each tick that is to make a job. Answers the keys of those that the quota has none for. */
 async function takeQuota(tx: Db, planned: readonly Planned[]): Promise<ReadonlySet<string>> {
   const wanted = planned.flatMap(({ schedule, plan }) => (schedule.limited ? plan.run.map((atMs) => ({ schedule, atMs })) : []));
   if (wanted.length === 0) return new Set();
   const demands = wanted.map(({ schedule }) => ({ workspaceId: schedule.workspace_id, executions: 1 }));
   const refusals = await takeExecutions(tx, demands);
-  return new Set(wanted.filter((_, index) => refusals[index] !== null).map(({ schedule, atMs }) => `${schedule.id} ${atMs}`));
-}
-
-function draft({ schedule, plan }: Planned, refused: ReadonlySet<string>, ids: UuidSource): Draft {
-  const isRefused = (atMs: number) => refused.has(`${schedule.id} ${atMs}`);
-  return {
-    schedule,
-    plan,
-    jobs: plan.run.filter((atMs) => !isRefused(atMs)).map((atMs) => ({ id: ids.next() as JobId, atMs })),
-    refused: plan.run.filter(isRefused),
-  };
-}
-
-const ticksOf = ({ schedule, jobs }: Draft) =>
-  jobs.map(({ atMs }) => ({ workspaceId: schedule.workspace_id, scheduleId: schedule.id, atMs }));
-
-function advanceOf({ schedule, plan, jobs, refused }: Draft): Advance {
-  const newest = jobs.at(-1);
-  const refusedMs = refused.at(-1);
-  const skip = refusedMs !== undefined && refusedMs > (plan.skip?.atMs ?? 0) ? { atMs: refusedMs, reason: "quota" as const } : plan.skip;
-  return {
-    workspaceId: schedule.workspace_id,
-    scheduleId: schedule.id,
-    nextMs: plan.nextMs,
-    lastTickMs: plan.lastMs,
-    runMs: newest?.atMs ?? null,
-    jobId: newest?.id ?? null,
-    skipMs: skip?.atMs ?? null,
-    skipReason: skip?.reason ?? null,
-  };
-}
-
-function requestOf(schedule: DueSchedule, jobs: Draft["jobs"]): InsertRequest[] {
-  if (jobs.length === 0) return [];
-  return [{ workspaceId: schedule.workspace_id, queue: schedule.queue, jobs: jobs.map(({ id, atMs }) => jobOf(schedule, id, atMs)) }];
-}
-
-/** The job that a schedule makes for a moment: milliseconds since 1970. */
-export const jobOf = (schedule: Schedule, id: JobId, atMs: number): JobToInsert => ({
-  id,
-  payload: schedule.payload,
-  delaySeconds: 0,
-  runAtMs: null,
-  tag: schedule.tag,
-  priority: schedule.priority,
-  concurrencyKey: schedule.concurrency_key,
-  attempts: schedule.attempts,
-  backoffDelayMs: null,
-  tick: { schedule: schedule.name, atMs },
-  straight: false,
-});
-
-/** The ticks that the quota refused, as the audit log has them: one event for those of one moment. Source: contract §6. */
-function tellRefused({ schedule, refused }: Draft): NewAuditEvent[] {
-  const [first, last] = [refused[0], refused.at(-1)];
-  if (first === undefined || last === undefined) return [];
-  return [
-    {
-      workspaceId: schedule.workspace_id,
-      eventType: "schedule.skipped",
-      actorId: "system",
-      resourceType: "schedule",
-      resourceId: schedule.name,
-      input: null,
-      output: { reason: "quota", ticks: refused.length, first: toMoment(first), last: toMoment(last) },
-    },
-  ];
+  return new Set(wanted.filter((_, index) => refusals[index] !== null).map(({ schedule, atMs }) => tickKey(schedule, atMs)));
 }
 
 const earliest = (moments: readonly (number | null)[]): number | null =>

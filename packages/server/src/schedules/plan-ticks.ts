@@ -2,9 +2,10 @@ import type { CatchUp, Overlap, SkipReason } from "@tidemill/contract";
 import type { Calendar } from "./calendar.ts";
 
 /** A tick that is this late is still on time: the service was slow, or a node was replaced. Later ones had a downtime. */
-const ON_TIME_MS = 10_000;
+export const ON_TIME_MS = 10_000;
 /** Missed ticks that `all` makes up for. Source: contract §6. */
 const MOST_MISSED = 1_000;
+const SECOND_MS = 1_000;
 
 /** What decides on a schedule's due ticks. Moments are milliseconds since 1970. */
 export interface DueTicks {
@@ -12,8 +13,10 @@ export interface DueTicks {
   readonly catchUp: CatchUp;
   /** A job of the schedule has not finished. */
   readonly busy: boolean;
-  /** The first tick that has not been taken. */
+  /** The moment that the schedule waited for: its first tick that has not been taken, if its calendar is as it was. */
   readonly dueMs: number;
+  /** Ticks up to this one were chosen to run by the plan before; null when none were left. */
+  readonly catchUpToMs: number | null;
   readonly nowMs: number;
   /** Ticks that may run at once; what is beyond stays due. At least one. */
   readonly most: number;
@@ -30,63 +33,70 @@ export interface TickPlan {
   readonly run: readonly number[];
   /** The newest tick that makes none. */
   readonly skip: Skip | null;
-  /** The newest tick that is taken, one way or the other. */
-  readonly lastMs: number;
-  /** The first tick that is not taken; null when there is none any more. */
+  /** The newest tick that is taken, one way or the other; null when none is. */
+  readonly lastMs: number | null;
+  /** What the schedule waits for next; null when there is nothing any more. */
   readonly nextMs: number | null;
+  /** Ticks from `nextMs` up to this one are chosen to run already. */
+  readonly catchUpToMs: number | null;
 }
 
 /**
  * Decides which due ticks run. When the oldest is on time, all do; after a downtime `catchUp` chooses. Of what is left, `overlap`
  * lets one run, and only if nothing of the schedule does. Source: contract §6; decision 13.
  */
-export function planTicks(calendar: Calendar, { overlap, catchUp, busy, dueMs, nowMs, most }: DueTicks): TickPlan {
-  const due = findDue(calendar, dueMs, nowMs);
-  const chosen = nowMs - dueMs <= ON_TIME_MS ? due.newest() : chooseMissed(catchUp, due, nowMs);
-  const lastChosen = chosen.at(-1) ?? null;
-  const missed = due.before(chosen[0] ?? null);
-  const skipMissed: Skip | null = missed === null ? null : { atMs: missed, reason: "catch_up" };
-  if (overlap === "skip") {
-    const run = busy ? [] : chosen.slice(0, 1);
-    const skip: Skip | null = lastChosen !== null && run.length < chosen.length ? { atMs: lastChosen, reason: "overlap" } : skipMissed;
-    return { run, skip, lastMs: due.lastMs, nextMs: due.nextMs };
-  }
-  const rest = chosen[most];
-  if (rest === undefined) return { run: chosen, skip: skipMissed, lastMs: due.lastMs, nextMs: due.nextMs };
-  return { run: chosen.slice(0, most), skip: skipMissed, lastMs: chosen[most - 1] ?? dueMs, nextMs: rest };
+export function planTicks(calendar: Calendar, terms: DueTicks): TickPlan {
+  const { dueMs, nowMs } = terms;
+  const firstMs = calendar.next(dueMs - SECOND_MS);
+  // Its zone has other rules than when the moment was computed, or it waited for something else.
+  if (firstMs === null || firstMs > nowMs) return { run: [], skip: null, lastMs: null, nextMs: firstMs, catchUpToMs: null };
+  const chosen = choose(calendar, firstMs, terms);
+  return terms.overlap === "skip" ? runOne(calendar, chosen, terms.busy) : runMost(calendar, chosen, terms.most);
 }
 
-interface Due {
-  /** At most as many as `all` makes up for, oldest first. */
-  newest(most?: number): readonly number[];
-  /** The newest that is older than `ms`, null being none of those that are chosen. */
-  before(ms: number | null): number | null;
-  readonly lastMs: number;
-  readonly nextMs: number | null;
+/** Due ticks, of which those from `fromMs` to `toMs` are to run; null when none are. */
+interface Chosen {
+  readonly firstMs: number;
+  readonly fromMs: number | null;
+  readonly toMs: number;
 }
 
-function findDue(calendar: Calendar, dueMs: number, nowMs: number): Due {
-  const second = calendar.next(dueMs);
-  // Mostly there is one, and the calendar is asked but once.
-  if (second === null || second > nowMs) {
-    return { newest: () => [dueMs], before: (ms) => (ms === null ? dueMs : null), lastMs: dueMs, nextMs: second };
-  }
-  const newest = (most = MOST_MISSED, untilMs = nowMs) => calendar.newest(dueMs - 1, untilMs, most);
-  return {
-    newest,
-    before: (ms) => newest(1, ms === null ? nowMs : ms - 1)[0] ?? null,
-    lastMs: newest(1)[0] ?? dueMs,
-    nextMs: calendar.next(nowMs),
-  };
-}
-
-function chooseMissed(catchUp: CatchUp, due: Due, nowMs: number): readonly number[] {
+function choose(calendar: Calendar, firstMs: number, { catchUp, catchUpToMs, nowMs }: DueTicks): Chosen {
+  if (catchUpToMs !== null && firstMs <= catchUpToMs) return { firstMs, fromMs: firstMs, toMs: catchUpToMs };
+  const newest = (most: number) => calendar.newest(firstMs - SECOND_MS, nowMs, most)[0] ?? firstMs;
+  const secondMs = calendar.next(firstMs);
+  const lastMs = secondMs === null || secondMs > nowMs ? firstMs : newest(1);
+  if (nowMs - firstMs <= ON_TIME_MS) return { firstMs, fromMs: firstMs, toMs: lastMs };
   switch (catchUp) {
     case "all":
-      return due.newest();
+      return { firstMs, fromMs: lastMs === firstMs ? firstMs : newest(MOST_MISSED), toMs: lastMs };
     case "last":
-      return due.newest(1);
+      return { firstMs, fromMs: lastMs, toMs: lastMs };
     case "none":
-      return due.newest(1).filter((ms) => nowMs - ms <= ON_TIME_MS);
+      return { firstMs, fromMs: nowMs - lastMs <= ON_TIME_MS ? lastMs : null, toMs: lastMs };
   }
+}
+
+function runOne(calendar: Calendar, chosen: Chosen, busy: boolean): TickPlan {
+  const { fromMs, toMs } = chosen;
+  const run = busy || fromMs === null ? [] : [fromMs];
+  const overlaps = fromMs !== null && (busy || fromMs < toMs);
+  const skip: Skip | null = overlaps ? { atMs: toMs, reason: "overlap" } : missed(calendar, chosen);
+  return { run, skip, lastMs: toMs, nextMs: calendar.next(toMs), catchUpToMs: null };
+}
+
+function runMost(calendar: Calendar, chosen: Chosen, most: number): TickPlan {
+  const { fromMs, toMs } = chosen;
+  const run: number[] = [];
+  let nextMs = fromMs ?? calendar.next(toMs);
+  for (; nextMs !== null && nextMs <= toMs && run.length < most; nextMs = calendar.next(nextMs)) run.push(nextMs);
+  const isCut = nextMs !== null && nextMs <= toMs;
+  return { run, skip: missed(calendar, chosen), lastMs: isCut ? (run.at(-1) ?? null) : toMs, nextMs, catchUpToMs: isCut ? toMs : null };
+}
+
+/** The newest tick that a downtime cost. */
+function missed(calendar: Calendar, { firstMs, fromMs, toMs }: Chosen): Skip | null {
+  if (fromMs === firstMs) return null;
+  const [atMs] = fromMs === null ? [toMs] : calendar.newest(firstMs - SECOND_MS, fromMs - SECOND_MS, 1);
+  return atMs === undefined ? null : { atMs, reason: "catch_up" };
 }

@@ -30,6 +30,8 @@ export interface Schedule {
   readonly last_job_id: JobId | null;
   readonly last_skip_at: Timestamp | null;
   readonly last_skip_reason: SkipReason | null;
+  /** Due ticks up to this one have been chosen to run, however late they are. */
+  readonly catch_up_to: Timestamp | null;
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
 }

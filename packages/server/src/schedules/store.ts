@@ -31,24 +31,15 @@ export const holdLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promi
       where workspace_id = ${workspaceId} and name = ${queue} and deleted_at is null for share`,
   );
 
-/**
- * The first free name among a hundred: the base with the numbers from `from` on, cut to a name's length; with 1 it is the base alone.
- * Leans on schedule_name.
- */
-export const findFreeName = (db: Db, workspaceId: WorkspaceId, base: string, from: number): Promise<{ name: string } | null> =>
+/** The base or, where it is taken, the base with the first number from 2 to 9 that is free, cut to a name's length. Leans on schedule_name. */
+export const findFreeName = (db: Db, workspaceId: WorkspaceId, base: string): Promise<{ name: string } | null> =>
   row(
     db,
     sql`
-      select c.name
-      from generate_series(${from}::int, ${from}::int + 99) n,
-        lateral (select case n when 1 then ${base} else left(${base}, 127 - length(n::text)) || '-' || n end as name) c
+      select c.name from generate_series(1, 9) n, lateral (select case n when 1 then ${base} else left(${base}, 126) || '-' || n end as name) c
       where c.name <> 'preview' and not exists (select from schedule s where s.workspace_id = ${workspaceId} and s.name = c.name)
       order by n limit 1`,
   );
-
-/** Leans on the primary key. */
-export const countSchedules = async (db: Db, workspaceId: WorkspaceId): Promise<number> =>
-  (await row<{ count: number }>(db, sql`select count(*) from schedule where workspace_id = ${workspaceId}`))?.count ?? 0;
 
 /** Nothing when there is one of that name. Leans on schedule_name. */
 export const insertSchedule = (

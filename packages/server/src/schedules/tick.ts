@@ -1,12 +1,21 @@
+import { setTimeout } from "node:timers/promises";
 import { CHARACTERS_OF_WEIGHT, MOST_WEIGHT } from "#jobs";
-import type { Transactional } from "#kernel";
+import { isAway, type Transactional, type WorkspaceId } from "#kernel";
 import { type Fired, type Firing, fireLocked } from "./fire.ts";
-import { findNextDueAcrossWorkspaces, lockDueAcrossWorkspaces } from "./fire-store.ts";
+import { findDueWorkspaces, findNextDueAcrossWorkspaces, lockShares } from "./fire-store.ts";
+import { ON_TIME_MS } from "./plan-ticks.ts";
 
-/** Schedules of one transaction. */
-const MOST_SCHEDULES = 200;
-/** The wait when others have locked all that is due. Milliseconds. */
+/** Schedules of one transaction, and the workspaces that share it. */
+const MOST_SCHEDULES = 50;
+const MOST_WORKSPACES = 50;
+/** For how long the workspaces that were found due take turns before it is looked who is due now. Milliseconds. */
+const ROUND_MS = 250;
+/** Between two transactions, in lengths of the one before: others have that time. None once ticks are that late. */
+const REST = 3;
+const REST_UNTIL_LATE_MS = 5_000;
+/** The wait when others have locked all that is due; and when it could not be fired. Milliseconds. */
 const LOCKED_MS = 50;
+const FAILED_MS = 1_000;
 
 export interface Ticking extends Firing {
   readonly db: Transactional;
@@ -14,22 +23,69 @@ export interface Ticking extends Firing {
 }
 
 /**
- * Fires schedules whose tick is due, some of them. Every node does so, and none leads: each takes what no other has locked. While
- * nothing is due it is one look at one index entry, however many schedules there are.
+ * Fires schedules whose tick is due, some of them. Every node does so, and none leads: each takes what no other has locked. Workspaces
+ * take turns, so that none waits for another's thousands. While nothing is due it is one look at one index entry, however many
+ * schedules there are.
  *
  * @returns the wait until there is more to do, in milliseconds; undefined while no schedule has a next tick
  */
-export async function tickAcrossWorkspaces({ db, onFired, ...firing }: Ticking): Promise<number | undefined> {
+export async function tickAcrossWorkspaces(ticking: Ticking): Promise<number | undefined> {
+  const { db, clock } = ticking;
   const inMs = await findNextDueAcrossWorkspaces(db);
   if (inMs === null) return undefined;
   if (inMs > 0) return Math.max(1, inMs);
-  const { schedules, lateMs, fired } = await db.transaction(async (tx) => {
-    const due = await lockDueAcrossWorkspaces(tx, { most: MOST_SCHEDULES, weight: MOST_WEIGHT, weightBytes: CHARACTERS_OF_WEIGHT });
-    const late = Math.max(0, ...due.map(({ due_ms, now_ms }) => now_ms - due_ms));
-    return { schedules: due.length, lateMs: late, fired: due.length > 0 ? await fireLocked(tx, firing, due) : null };
+  const untilMs = clock.elapsedMs() + ROUND_MS;
+  let waitMs = LOCKED_MS;
+  for (const turns = await findDueWorkspaces(db); turns.length > 0 && clock.elapsedMs() < untilMs; ) {
+    const batch = turns.splice(0, MOST_WORKSPACES);
+    const fired = await fireShares(ticking, batch);
+    turns.push(...fired.workspaces);
+    if (fired.workspaces.length > 0) waitMs = 0;
+    else if (fired.failed) waitMs = Math.max(waitMs, FAILED_MS);
+  }
+  return waitMs;
+}
+
+/** Whose schedules were fired, of which there may be more; and whether there are some that cannot be fired. */
+interface Shares {
+  readonly workspaces: readonly WorkspaceId[];
+  readonly failed: boolean;
+}
+
+/** What goes wrong with one workspace's schedules stays with them: where the database refuses a batch, each has one of its own. */
+async function fireShares(ticking: Ticking, workspaceIds: readonly WorkspaceId[]): Promise<Shares> {
+  try {
+    return { workspaces: await fireShare(ticking, workspaceIds), failed: false };
+  } catch (error) {
+    if (isAway(error)) throw error;
+    ticking.emit("schedules_failed", { workspaces: workspaceIds, error });
+    if (workspaceIds.length === 1) return { workspaces: [], failed: true };
+    const workspaces: WorkspaceId[] = [];
+    for (const id of workspaceIds) workspaces.push(...(await fireShares(ticking, [id])).workspaces);
+    return { workspaces, failed: true };
+  }
+}
+
+async function fireShare({ db, onFired, ...firing }: Ticking, workspaceIds: readonly WorkspaceId[]): Promise<WorkspaceId[]> {
+  const { clock, emit } = firing;
+  const beganMs = clock.elapsedMs();
+  const punctual = Math.ceil(MOST_SCHEDULES / workspaceIds.length);
+  const share = {
+    punctual,
+    overdue: Math.ceil(punctual / 4),
+    weight: MOST_WEIGHT,
+    weightBytes: CHARACTERS_OF_WEIGHT,
+    onTimeMs: ON_TIME_MS,
+  };
+  const { due, fired } = await db.transaction(async (tx) => {
+    const locked = await lockShares(tx, workspaceIds, share);
+    return { due: locked, fired: locked.length > 0 ? await fireLocked(tx, firing, locked) : null };
   });
-  if (!fired) return LOCKED_MS;
-  firing.emit("schedules_fired", { schedules, jobs: fired.jobs, lateMs: Math.round(lateMs) });
+  if (!fired) return [];
+  const tookMs = clock.elapsedMs() - beganMs;
+  const lateMs = Math.max(...due.map(({ due_ms, now_ms }) => now_ms - due_ms)) + tookMs;
+  emit("schedules_fired", { schedules: due.length, jobs: fired.jobs, lateMs: Math.round(lateMs) });
   onFired(fired);
-  return 0;
+  if (lateMs < REST_UNTIL_LATE_MS) await setTimeout(tookMs * REST);
+  return [...new Set(due.map(({ workspace_id }) => workspace_id))];
 }

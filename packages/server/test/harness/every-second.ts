@@ -54,6 +54,14 @@ export class EverySecond {
     return new EverySecond(cluster);
   }
 
+  /** Whether a transaction that takes ticks is under way. */
+  async areFiring(): Promise<boolean> {
+    const found = await this.#cluster.query(
+      "select from pg_locks where relation = 'schedule_tick'::regclass and mode = 'RowExclusiveLock' and granted limit 1",
+    );
+    return found.length > 0;
+  }
+
   /** Whether every tick up to a moment has been taken, of all schedules. Milliseconds since 1970. */
   async hasTaken(ms: number): Promise<boolean> {
     const found = await this.#cluster.query(

@@ -111,20 +111,13 @@ describe("a schedule without a name", () => {
     expect(await namesOf(service)).toEqual([`${queue}-2`, `${queue}-4`, `${queue}-3`, queue]);
   });
 
-  test("has the number after as many as there are, once there are more than a hundred", async ({ service }) => {
-    const queue = "crowded";
-    await service.ok("POST", "/v1/queues", { name: queue });
-    await create(service, { queue });
-    await service.database.query(
-      `insert into schedule (workspace_id, name, lane_id, cron, timezone, payload, overlap, catch_up)
-       select workspace_id, name || '-' || n, lane_id, cron, timezone, payload, overlap, catch_up
-       from schedule, generate_series(2, 252) n where name = $1 and n <> 200`,
-      [queue],
-    );
-    expect([(await create(service, { queue })).body.name, (await create(service, { queue })).body.name]).toEqual([
-      `${queue}-253`,
-      `${queue}-254`,
-    ]);
+  test("ends by chance once the numbers up to 9 are taken", async ({ service }) => {
+    const queue = await service.queue();
+    for (let made = 0; made < 11; made += 1) await create(service, { queue });
+    const [eleventh, tenth, ...numbered] = await namesOf(service);
+    expect(numbered).toEqual([...[9, 8, 7, 6, 5, 4, 3, 2].map((n) => `${queue}-${n}`), queue]);
+    expect([eleventh, tenth]).toEqual([1, 2].map(() => expect.stringMatching(new RegExp(`^${queue}-[0-9a-f]{8}$`))));
+    expect(eleventh).not.toBe(tenth);
   });
 
   test("keeps out of the way of those that were named", async ({ service }) => {
@@ -162,8 +155,9 @@ describe("created at the same moment", () => {
     const queue = await service.queue();
     const replies = await Promise.all(Array.from({ length: 16 }, () => create(service, { queue })));
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 16 }, () => 201));
-    const numbered = Array.from({ length: 15 }, (_, at) => `${queue}-${at + 2}`);
-    expect(new Set(await namesOf(service))).toEqual(new Set([queue, ...numbered]));
+    const names = await namesOf(service);
+    expect(new Set(names)).toHaveLength(16);
+    for (const name of names) expect(name).toMatch(new RegExp(`^${queue}(-[0-9a-f]{1,8})?$`));
   });
 });
 

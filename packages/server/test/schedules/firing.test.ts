@@ -138,7 +138,13 @@ describe("ticks", () => {
     await service.database.query("update schedule set timezone = 'Mars/Olympus' where name = $1", [broken.name]);
     await service.advance(60);
     expect([await ticksOf(service, broken), await ticksOf(service, made)]).toEqual([[], at("12:01")]);
-    expect(await scheduleOf(service, broken)).toMatchObject({ state: "active", next_run_at: null });
+    expect(await scheduleOf(service, broken)).toMatchObject({
+      ...{ state: "active", next_run_at: at("13:01")[0] },
+      last_skip: { scheduled_for: at("12:01")[0], reason: "unreadable" },
+    });
+    await service.database.query("update schedule set timezone = 'UTC' where name = $1", [broken.name]);
+    await service.advance(3_600);
+    expect(await ticksOf(service, broken)).toEqual(at("13:01"));
   });
 
   test("go to a node that nobody told of them", async ({ service }) => {

@@ -18,13 +18,22 @@ function everyTenSeconds(endMs = Number.POSITIVE_INFINITY): Calendar {
 }
 
 const plan = (terms: Partial<DueTicks>, calendar = everyTenSeconds()) =>
-  planTicks(calendar, { overlap: "allow", catchUp: "last", busy: false, dueMs: 10_000, nowMs: 10_000, most: 1_000, ...terms });
+  planTicks(calendar, {
+    ...{ overlap: "allow", catchUp: "last", busy: false, most: 1_000 },
+    ...{ dueMs: 10_000, nowMs: 10_000, catchUpToMs: null, ...terms },
+  });
 
 describe("the ticks that are due", () => {
   test.for(["none", "last", "all"] as const)("run when they are on time, with catch_up %s", (catchUp) => {
-    expect(plan({ catchUp })).toEqual({ run: [10_000], skip: null, lastMs: 10_000, nextMs: 20_000 });
-    expect(plan({ catchUp, nowMs: 19_999 })).toEqual({ run: [10_000], skip: null, lastMs: 10_000, nextMs: 20_000 });
-    expect(plan({ catchUp, nowMs: 20_000 })).toEqual({ run: [10_000, 20_000], skip: null, lastMs: 20_000, nextMs: 30_000 });
+    expect(plan({ catchUp })).toEqual({ run: [10_000], skip: null, lastMs: 10_000, nextMs: 20_000, catchUpToMs: null });
+    expect(plan({ catchUp, nowMs: 19_999 })).toEqual({ run: [10_000], skip: null, lastMs: 10_000, nextMs: 20_000, catchUpToMs: null });
+    expect(plan({ catchUp, nowMs: 20_000 })).toEqual({
+      run: [10_000, 20_000],
+      skip: null,
+      lastMs: 20_000,
+      nextMs: 30_000,
+      catchUpToMs: null,
+    });
   });
 
   test.for([
@@ -44,6 +53,7 @@ describe("the ticks that are due", () => {
       skip: { atMs: 10_000, reason: "catch_up" },
       lastMs: 10_000,
       nextMs: null,
+      catchUpToMs: null,
     });
   });
 
@@ -54,8 +64,20 @@ describe("the ticks that are due", () => {
     expect([skip, nextMs]).toEqual([{ atMs: 10_000_000, reason: "catch_up" }, 20_010_000]);
   });
 
-  test("run as far as there is room; the rest stays due", () => {
-    expect(plan({ catchUp: "all", nowMs: 55_000, most: 2 })).toEqual({ run: [10_000, 20_000], skip: null, lastMs: 20_000, nextMs: 30_000 });
+  test("run as far as there is room; the rest stays chosen, however late it is by then, and no more than that is", () => {
+    expect(plan({ catchUp: "all", nowMs: 55_000, most: 2 })).toEqual({
+      ...{ run: [10_000, 20_000], skip: null, lastMs: 20_000 },
+      ...{ nextMs: 30_000, catchUpToMs: 50_000 },
+    });
+    expect(plan({ catchUp: "none", dueMs: 30_000, catchUpToMs: 50_000, nowMs: 90_000 })).toEqual({
+      ...{ run: [30_000, 40_000, 50_000], skip: null, lastMs: 50_000 },
+      ...{ nextMs: 60_000, catchUpToMs: null },
+    });
+  });
+
+  test("are none when the schedule waited for a moment that is no tick any more", () => {
+    expect(plan({ dueMs: 15_000, nowMs: 16_000 })).toEqual({ run: [], skip: null, lastMs: null, nextMs: 20_000, catchUpToMs: null });
+    expect(plan({ dueMs: 15_000, nowMs: 20_000 })).toMatchObject({ run: [20_000], nextMs: 30_000 });
   });
 });
 
@@ -66,6 +88,7 @@ describe("with overlap skip", () => {
       skip: { atMs: 10_000, reason: "overlap" },
       lastMs: 10_000,
       nextMs: 20_000,
+      catchUpToMs: null,
     });
   });
 
@@ -75,6 +98,7 @@ describe("with overlap skip", () => {
       skip: { atMs: 30_000, reason: "overlap" },
       lastMs: 30_000,
       nextMs: 40_000,
+      catchUpToMs: null,
     });
   });
 
@@ -91,18 +115,19 @@ test("whatever is due, plans that follow one another run each tick once, and lea
   });
   fc.assert(
     fc.property(terms, ({ overlap, catchUp, waits }) => {
-      let [dueMs, nowMs] = [10_000, 0];
+      let [dueMs, nowMs, catchUpToMs] = [10_000, 0, null as number | null];
       const run: number[] = [];
       for (const [waitMs, busy, most] of waits) {
         nowMs += waitMs;
         while (dueMs <= nowMs) {
-          const made = plan({ overlap, catchUp, busy, dueMs, nowMs, most });
+          const made = plan({ overlap, catchUp, busy, dueMs, nowMs, most, catchUpToMs });
           expect(made.run.length).toBeLessThanOrEqual(most);
-          expect(made.lastMs).toBeLessThan(made.nextMs ?? 0);
-          for (const ms of made.run) expect([ms % 10_000, ms >= dueMs, ms <= made.lastMs]).toEqual([0, true, true]);
+          expect(made.lastMs ?? 0).toBeLessThan(made.nextMs ?? 0);
+          for (const ms of made.run) expect([ms % 10_000, ms >= dueMs, ms <= (made.lastMs ?? 0)]).toEqual([0, true, true]);
           if (overlap === "allow" && catchUp === "all") expect(made.run[0]).toBe(dueMs);
           run.push(...made.run);
           dueMs = made.nextMs ?? 0;
+          catchUpToMs = made.catchUpToMs;
         }
         expect(dueMs).toBe((Math.floor(nowMs / 10_000) + 1) * 10_000);
       }

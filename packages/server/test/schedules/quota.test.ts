@@ -24,6 +24,30 @@ describe("a tick that finds the month's quota used up", () => {
     expect(await ticksOf(limited, made)).toEqual(at("12:01", "12:03"));
   });
 
+  test("is told at once when it is the first; those after it together, an hour later or when one runs again", async ({ service, at }) => {
+    const limited = await limitedTo(service, { executions_per_month: 0 });
+    const made = await schedule(limited);
+    const told = async () =>
+      (await limited.ok("GET", "/v1/audit-events?event_type=schedule.skipped")).data
+        .map(({ output }: { output: object }) => output)
+        .reverse();
+    const events = [{ reason: "quota", ticks: 1, first: at("12:01")[0], last: at("12:01")[0] }];
+    for (let minute = 1; minute <= 60; minute += 1) await service.advance(60);
+    expect(await told()).toEqual(events);
+    await service.advance(60);
+    events.push({ reason: "quota", ticks: 60, first: at("12:02")[0], last: at("13:01")[0] });
+    expect(await told()).toEqual(events);
+    await service.advance(60);
+    await setLimits(limited, { executions_per_month: 1 });
+    await service.advance(60);
+    events.push({ reason: "quota", ticks: 1, first: at("13:02")[0], last: at("13:02")[0] });
+    expect(await told()).toEqual(events);
+    await service.advance(60);
+    events.push({ reason: "quota", ticks: 1, first: at("13:04")[0], last: at("13:04")[0] });
+    expect(await told()).toEqual(events);
+    expect(await ticksOf(limited, made)).toEqual(at("13:03"));
+  });
+
   test("leaves its neighbours alone: of many due at once, as many run as there is quota, and all others are skipped", async ({
     service,
     at,

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { fractions } from "../harness/chance.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { joinedBy } from "../harness/nodes.ts";
 import { rateOf } from "../harness/rate.ts";
@@ -17,14 +18,6 @@ const test = base.extend("nodes", async ({ service }, { onCleanup }) => {
   while (nodes.length < 3) nodes.push((await joinedBy(service)).node);
   return nodes;
 });
-
-/** Fractions that look like chance and are the same each time. */
-function* fractions(seed: number): Generator<number, never> {
-  for (let state = seed; ; ) {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    yield state / 2 ** 31;
-  }
-}
 
 test("three nodes together never let more than the limit through in any 60 seconds, and hardly less", async ({ service, nodes, clock }) => {
   const limited = await limitedTo(service, { requests_per_minute: LIMIT });

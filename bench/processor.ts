@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Clock ticks of `/proc` per second, on every Linux there is. */
+const TICKS_PER_SECOND = 100;
+
+/** The postmaster that has this socket directory's data open, first, and its children. Linux only. */
+export function processesOfPostgres(socketDirectory: string): number[] {
+  const lock = readdirSync(socketDirectory).find((name) => name.startsWith(".s.PGSQL.") && name.endsWith(".lock"));
+  const postmaster = Number(readFileSync(`${socketDirectory}/${lock}`, "utf8").split("\n")[0]);
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      parents.set(Number(name), Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1]));
+    } catch {}
+  }
+  return [postmaster, ...[...parents].filter(([, parent]) => parent === postmaster).map(([pid]) => pid)];
+}
+
+/** Processor time of a PostgreSQL since it was started, in seconds, with that of the children that it has lost. Linux only. */
+function processorOfPostgres(socketDirectory: string): number {
+  const ticks = processesOfPostgres(socketDirectory).map((pid, index) => {
+    // The second field, a name, may have spaces in it; behind it come utime and stime, 12th and 13th, and those of dead children.
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    const counted = fields.slice(11, index === 0 ? 15 : 13);
+    return counted.reduce((sum, field) => sum + Number(field), 0);
+  });
+  return ticks.reduce((sum, count) => sum + count, 0) / TICKS_PER_SECOND;
+}
+
+/** What a node says of itself. */
+interface NodeUsage {
+  readonly rssBytes: number;
+  readonly cpu: NodeJS.CpuUsage;
+}
+
+interface Measured {
+  readonly peer: { ask<Answer>(question: object): Promise<Answer> };
+}
+
+/** Processor time of nodes together since they were started, in seconds. */
+async function processorOfNodes(nodes: readonly Measured[]): Promise<number> {
+  const usages = await Promise.all(nodes.map(({ peer }) => peer.ask<NodeUsage>({})));
+  return usages.reduce((sum, { cpu }) => sum + (cpu.user + cpu.system) / 1e6, 0);
+}
+
+/** Processor time in seconds. */
+export interface Processor {
+  readonly nodes: number;
+  readonly postgres: number;
+}
+
+/** That of nodes and of their PostgreSQL, until now. */
+export const readProcessor = async (socketDirectory: string, nodes: readonly Measured[]): Promise<Processor> => ({
+  nodes: await processorOfNodes(nodes),
+  postgres: processorOfPostgres(socketDirectory),
+});

@@ -1,0 +1,34 @@
+import { rows, sql } from "../packages/server/src/kernel/index.ts";
+import type { Yard } from "./yard.ts";
+
+/** Schedules to be made, all at once and straight in the database: in turn in these queues, which all have different names. */
+export interface SchedulesToPut {
+  readonly queues: readonly string[];
+  readonly count: number;
+  readonly cron: string;
+  /** The first tick of the first one; milliseconds since 1970. */
+  readonly firstMs: number;
+  /** What the first ticks are spread over evenly. Seconds. */
+  readonly spreadSeconds: number;
+}
+
+export const putSchedules = ({ database }: Yard, { queues, count, cron, firstMs, spreadSeconds }: SchedulesToPut): Promise<unknown> =>
+  rows(
+    database,
+    sql`
+      insert into schedule (workspace_id, name, lane_id, cron, timezone, payload, overlap, catch_up, next_run_at)
+      select q.workspace_id, 'schedule-' || n, q.id, ${cron}, 'Europe/Berlin', '{"report":"daily"}', 'allow', 'last',
+        to_timestamp(${firstMs}::float8 / 1000 + floor(n::float8 / ${count}::int * ${spreadSeconds}::int))
+      from generate_series(0, ${count}::int - 1) n
+      join unnest(${queues}::text[]) with ordinality as names (name, place) on place = 1 + n % ${queues.length}::int
+      join queue q on q.name = names.name`,
+  );
+
+/** Takes all schedules and all jobs away, as if there had been none. */
+export async function clearSchedules({ database }: Yard): Promise<void> {
+  await rows(database, sql`truncate schedule, schedule_tick`);
+  await rows(database, sql`delete from job where schedule is not null`);
+  await rows(database, sql`delete from job_history where schedule is not null`);
+  await rows(database, sql`vacuum analyze job`);
+  await rows(database, sql`vacuum analyze schedule`);
+}
