@@ -41,7 +41,7 @@ export async function runHerd(yard: Yard, { nodes, receiver, paced, queues }: Co
   const processor = () => readProcessor(yard.connection.host, nodes);
   const requestsBefore = await requests();
   const minuteMs = Math.ceil(nowMs() / 1_000 + QUIET_SECONDS) * 1_000;
-  await putSchedules(yard, { queues, count: SCHEDULES, cron: "0 0 1 1 *", firstMs: minuteMs, spreadSeconds: 0 });
+  await putSchedules(yard, { queues, count: SCHEDULES, cron: onceAYear(minuteMs), firstMs: minuteMs, spreadSeconds: 0 });
   const journeys = paced.run(PER_SECOND, QUIET_SECONDS + BAR_SECONDS);
   await wait(SETTLE_SECONDS * 1_000);
   const settled = { atMs: nowMs(), ...(await processor()) };
@@ -66,6 +66,12 @@ export async function runHerd(yard: Yard, { nodes, receiver, paced, queues }: Co
     during: latencies(all, minuteMs, doneMs),
     cost: { nodes: during((one) => one.nodes), postgres: during((one) => one.postgres) },
   };
+}
+
+/** A cron expression that matches at that moment, and not again for a year. */
+function onceAYear(ms: number): string {
+  const at = new Date(ms);
+  return [at.getUTCSeconds(), at.getUTCMinutes(), at.getUTCHours(), at.getUTCDate(), at.getUTCMonth() + 1, "*"].join(" ");
 }
 
 const nowMs = () => performance.timeOrigin + performance.now();

@@ -17,7 +17,7 @@ export const putSchedules = ({ database }: Yard, { queues, count, cron, firstMs,
     database,
     sql`
       insert into schedule (workspace_id, name, lane_id, cron, timezone, payload, overlap, catch_up, next_run_at)
-      select q.workspace_id, 'schedule-' || n, q.id, ${cron}, 'Europe/Berlin', '{"report":"daily"}', 'allow', 'last',
+      select q.workspace_id, 'schedule-' || n, q.id, ${cron}, 'UTC', '{"report":"daily"}', 'allow', 'last',
         to_timestamp(${firstMs}::float8 / 1000 + floor(n::float8 / ${count}::int * ${spreadSeconds}::int))
       from generate_series(0, ${count}::int - 1) n
       join unnest(${queues}::text[]) with ordinality as names (name, place) on place = 1 + n % ${queues.length}::int

@@ -28,15 +28,28 @@ export async function listSchedulesCommand(workspace: string, { next, queue, pau
   });
 }
 
-/** The runs that are next, in milliseconds since 1970: none while it is paused. */
-function nextRuns({ next_run_at, cron, timezone }: Schedule, calendars: Calendars, most: number): number[] {
+/**
+ * The runs that are next, in milliseconds since 1970: none while it is paused, and the stored one alone where this program cannot
+ * read the schedule.
+ */
+function nextRuns({ next_run_at, ...schedule }: Schedule, calendars: Calendars, most: number): number[] {
+  const calendar = readOrNull(calendars, schedule);
   const runs: number[] = [];
   let runMs = next_run_at === null ? null : momentMs(next_run_at);
   while (runMs !== null && runs.length < most) {
     runs.push(runMs);
-    runMs = runs.length < most ? calendars.of(cron, timezone).next(runMs) : null;
+    runMs = calendar?.next(runMs) ?? null;
   }
   return runs;
+}
+
+/** Null for a time zone that this Node does not know, which another one's ICU may. */
+function readOrNull(calendars: Calendars, { cron, timezone }: Pick<Schedule, "cron" | "timezone">): ReturnType<Calendars["of"]> | null {
+  try {
+    return calendars.of(cron, timezone);
+  } catch {
+    return null;
+  }
 }
 
 const listedOf = ({ name, queue, cron, timezone, paused, last_run_at }: Schedule, runs: readonly number[]) => ({
@@ -57,7 +70,16 @@ function tableRows({ next_runs: [first, ...more], last_run_at, ...schedule }: Re
 }
 
 /** A moment as clocks show it, like "2026-11-22 02:30:00 +01:00": those of a time zone, or of this process. */
-function showByClocksOf(timeZone: string | undefined, ms: number): string {
+function showByClocksOf(timezone: string | undefined, ms: number): string {
+  try {
+    return showIn(timezone, ms);
+  } catch (error) {
+    if (error instanceof RangeError) return `${showIn("UTC", ms)} (UTC: the time zone is not known here)`;
+    throw error;
+  }
+}
+
+function showIn(timeZone: string | undefined, ms: number): string {
   const two = "2-digit";
   // Sweden writes dates as ISO 8601 does, but for the sign of the offset.
   const parts = { year: "numeric", month: two, day: two, hour: two, minute: two, second: two, timeZoneName: "longOffset" } as const;

@@ -92,6 +92,18 @@ describe("tidemill schedule list", () => {
     expect(JSON.parse(await list("--json"))).toMatchObject([{ state: "paused", next_runs: [], last_run_at: null }]);
   });
 
+  test("shows one in a time zone that this Node does not know by UTC, and says so", async ({ stage }) => {
+    const { list, put } = await workspaceOf(stage);
+    await put({ name: "hourly", cron: "@hourly" });
+    await put({ name: "martian", timezone: "Mars/Olympus" });
+    const rows = readRows(await list("--next", "2"));
+    expect(rows.map(({ NAME, NEXT_RUN_IN_TIMEZONE }) => [NAME, NEXT_RUN_IN_TIMEZONE])).toEqual([
+      ["martian", "2099-10-31 05:30:00 +00:00 (UTC: the time zone is not known here)"],
+      ["hourly", "2099-10-31 01:30:00 -04:00"],
+      ["", "2099-10-31 02:00:00 -04:00"],
+    ]);
+  });
+
   test("shows those of one queue, and those that are paused", async ({ stage }) => {
     const { list, put } = await workspaceOf(stage);
     await put({ name: "one" });

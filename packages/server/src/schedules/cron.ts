@@ -9,14 +9,14 @@ export class CronError extends Error {
 
 const NICKNAMES = ["@hourly", "@daily", "@weekly", "@monthly", "@yearly"];
 
-/** The fields in their order, each with what it takes. */
+/** The fields in their order, each with what it takes and the longest step that croner does. */
 const FIELDS = [
-  ["second", "0 to 59"],
-  ["minute", "0 to 59"],
-  ["hour", "0 to 23"],
-  ["day of month", "1 to 31, L (the last day), LW (the last weekday), 15W (the weekday nearest to the 15th)"],
-  ["month", "1 to 12, JAN to DEC"],
-  ["day of week", "0 to 7 (0 and 7 are Sunday), SUN to SAT, 5L (the last Friday), 1#2 (the second Monday)"],
+  ["second", "0 to 59", 60],
+  ["minute", "0 to 59", 60],
+  ["hour", "0 to 23", 24],
+  ["day of month", "1 to 31, L (the last day), LW (the last weekday), 15W (the weekday nearest to the 15th)", 31],
+  ["month", "1 to 12, JAN to DEC", 12],
+  ["day of week", "0 to 7 (0 and 7 are Sunday), SUN to SAT, 5L (the last Friday), 1#2 (the second Monday)", 7],
 ] as const;
 
 /** Day of month and day of week, when neither is `*`: either matches, as in crontab. */
@@ -83,12 +83,12 @@ function parseFields(text: string): CronPattern {
 
 /** Tells which field is wrong, in a person's words: croner's own messages count days and months from 0. */
 function blame(fields: string[]): never {
-  for (const [at, [name, takes]] of FIELDS.slice(-fields.length).entries()) {
+  for (const [at, [name, takes, longestStep]] of FIELDS.slice(-fields.length).entries()) {
     const field = fields[at] ?? "";
     const alone = fields.map((other, place) => (place === at ? other : "*"));
     if (isPlain(field) && tryParse(alone.join(" "))) continue;
     throw new CronError(
-      `${name} ${JSON.stringify(field)} cannot be read: it takes ${takes}, *, lists (1,3), ranges (1-3) and steps (*/2, 1-9/2)`,
+      `${name} ${JSON.stringify(field)} cannot be read: it takes ${takes}, *, lists (1,3), ranges (1-3) and steps of 1 to ${longestStep} (*/2, 1-5/2)`,
     );
   }
   throw new CronError("cannot be read");

@@ -22,7 +22,7 @@ export const findNextDueAcrossWorkspaces = async (db: Db): Promise<number | null
       db,
       sql`
         select (extract(epoch from next_run_at - moment()) * 1000)::float8 as in_ms from schedule
-        where next_run_at is not null order by next_run_at limit 1`,
+        where not paused and next_run_at is not null order by next_run_at limit 1`,
     )
   )?.in_ms ?? null;
 
@@ -32,7 +32,7 @@ export const findDueWorkspaces = async (db: Db): Promise<WorkspaceId[]> =>
     await rows<{ id: WorkspaceId }>(
       db,
       sql`
-        select workspace_id as id from schedule where next_run_at <= moment()
+        select workspace_id as id from schedule where not paused and next_run_at <= moment()
         group by workspace_id order by min(next_run_at), workspace_id`,
     )
   ).map(({ id }) => id);

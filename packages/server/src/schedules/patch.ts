@@ -1,10 +1,8 @@
 import type { PatchSchedule } from "@tidemill/contract";
 import { problem, type Transactional } from "#kernel";
-import { bringUpToDate, type UpToDate } from "./bring-up-to-date.ts";
 import type { Calendars } from "./calendar.ts";
-import { checkCalendar } from "./check-calendar.ts";
-import type { Fired, Firing } from "./fire.ts";
-import { holdQueue } from "./hold-queue.ts";
+import { type Changing, changeSchedule, type UpToDate } from "./change.ts";
+import { calendarOf, checkCalendar } from "./check-calendar.ts";
 import type { Caller, Schedule } from "./schedule.ts";
 import { settingsOf } from "./settings.ts";
 import { updateSchedule } from "./store.ts";
@@ -15,26 +13,26 @@ import { tellUpdated } from "./tell.ts";
  * moves the next run, nothing else does.
  *
  * @throws NOT_FOUND, also when the workspace has no such queue; VALIDATION_ERROR for a cron expression, a time zone or a template that
- *   is none; PAYLOAD_TOO_LARGE
+ *   is none; PAYLOAD_TOO_LARGE; INVALID_STATE when one of cron and time zone changes and the other cannot be read any more
  */
 export async function patchSchedule(
   database: Transactional,
-  firing: Firing,
+  changing: Changing,
   caller: Caller,
   name: string,
   request: PatchSchedule,
-): Promise<{ schedule: Schedule; fired: Fired }> {
+): Promise<Schedule> {
   const settings = settingsOf(request);
-  return database.transaction(async (tx) => {
-    // Before the schedule, in the order in which whoever deletes a queue locks them.
-    const lane = request.queue === undefined ? undefined : await holdQueue(tx, caller.workspaceId, request.queue);
-    const before = await bringUpToDate(tx, firing, caller.workspaceId, name);
-    const nextMs = nextRun(firing.calendars, before, request);
-    const stored = await updateSchedule(tx, before.schedule, { ...settings, laneId: lane?.id, nextMs });
+  // By itself and before the schedule is looked at: a request that is malformed fires nothing.
+  checkCalendar(changing.calendars, { cron: request.cron ?? "@yearly", timezone: request.timezone ?? "UTC" });
+  const target = { workspaceId: caller.workspaceId, name, toQueue: request.queue };
+  return changeSchedule(database, changing, target, async (tx, before) => {
+    const nextMs = nextRun(changing.calendars, before, request);
+    const stored = await updateSchedule(tx, before.schedule, { ...settings, laneId: before.toLane?.id, nextMs });
     if (!stored) throw problem("NOT_FOUND");
     const schedule = { ...stored, queue: request.queue ?? before.schedule.queue };
-    await tellUpdated(tx, firing.audit, caller, before.schedule, schedule, request);
-    return { schedule, fired: before.fired };
+    await tellUpdated(tx, changing.audit, caller, before.schedule, schedule, request);
+    return schedule;
   });
 }
 
@@ -42,6 +40,6 @@ export async function patchSchedule(
 function nextRun(calendars: Calendars, { schedule, nowMs }: UpToDate, request: PatchSchedule): number | null | undefined {
   const { cron = schedule.cron, timezone = schedule.timezone } = request;
   if (cron === schedule.cron && timezone === schedule.timezone) return undefined;
-  const calendar = checkCalendar(calendars, { cron, timezone });
+  const calendar = calendarOf(calendars, { cron, timezone });
   return schedule.paused ? undefined : calendar.next(nowMs);
 }

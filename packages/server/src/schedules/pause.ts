@@ -1,6 +1,5 @@
 import { problem, type Transactional } from "#kernel";
-import { bringUpToDate } from "./bring-up-to-date.ts";
-import type { Fired, Firing } from "./fire.ts";
+import { type Changing, changeSchedule } from "./change.ts";
 import type { Caller, Schedule } from "./schedule.ts";
 import { updatePaused } from "./store.ts";
 import { tellPaused } from "./tell.ts";
@@ -10,17 +9,11 @@ import { tellPaused } from "./tell.ts";
  *
  * @throws NOT_FOUND
  */
-export const pauseSchedule = (
-  database: Transactional,
-  firing: Firing,
-  caller: Caller,
-  name: string,
-): Promise<{ schedule: Schedule; fired: Fired }> =>
-  database.transaction(async (tx) => {
-    const { schedule, fired } = await bringUpToDate(tx, firing, caller.workspaceId, name);
-    if (schedule.paused) return { schedule, fired };
+export const pauseSchedule = (database: Transactional, changing: Changing, caller: Caller, name: string): Promise<Schedule> =>
+  changeSchedule(database, changing, { workspaceId: caller.workspaceId, name }, async (tx, { schedule }) => {
+    if (schedule.paused) return schedule;
     const paused = await updatePaused(tx, schedule, { paused: true, nextMs: null });
     if (!paused) throw problem("NOT_FOUND");
-    await tellPaused(tx, firing.audit, caller, name);
-    return { schedule: { ...paused, queue: schedule.queue }, fired };
+    await tellPaused(tx, changing.audit, caller, name);
+    return { ...paused, queue: schedule.queue };
   });

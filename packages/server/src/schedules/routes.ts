@@ -24,6 +24,7 @@ const security = [{ workspaceKey: [] }];
 /** The schedule endpoints of the specification; contract §6. */
 export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
   const { tenants, firing, onFired } = routes;
+  const changing = { ...firing, onFired };
   mountRuns(api, routes);
 
   api.get(
@@ -107,14 +108,13 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         operationId: "patchSchedule",
         params: SchedulePath,
         body: PatchSchedule,
-        response: replies({ 200: ScheduleRecord }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 200: ScheduleRecord }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      const changed = await patchSchedule(tenants.of(caller.workspaceId), firing, caller, request.params.name, request.body);
-      onFired(changed.fired);
-      return answer(reply, routes, changed.schedule);
+      const schedule = await patchSchedule(tenants.of(caller.workspaceId), changing, caller, request.params.name, request.body);
+      return answer(reply, routes, schedule);
     },
   );
 

@@ -14,6 +14,7 @@ const PREVIEWED = 5;
 /** What has to do with when schedules run: preview, pause, resume, trigger. */
 export function mountRuns(api: Api, routes: ScheduleRoutes): void {
   const { tenants, clock, firing, onFired } = routes;
+  const changing = { ...firing, onFired };
 
   api.get(
     "/v1/schedules/preview",
@@ -34,9 +35,9 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
     },
   );
 
-  for (const [verb, change, summary] of [
-    ["pause", pauseSchedule, "Pause a schedule"],
-    ["resume", resumeSchedule, "Resume a paused schedule"],
+  for (const [verb, change, summary, errors] of [
+    ["pause", pauseSchedule, "Pause a schedule", ["NOT_FOUND"]],
+    ["resume", resumeSchedule, "Resume a paused schedule", ["NOT_FOUND", "INVALID_STATE"]],
   ] as const) {
     api.patch(
       `/v1/schedules/:name/${verb}`,
@@ -48,14 +49,13 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
           summary,
           operationId: `${verb}Schedule`,
           params: SchedulePath,
-          response: replies({ 200: ScheduleRecord }, "NOT_FOUND"),
+          response: replies({ 200: ScheduleRecord }, ...errors),
         },
       },
       async (request, reply) => {
         const caller = callerOf(request);
-        const changed = await change(tenants.of(caller.workspaceId), firing, caller, request.params.name);
-        onFired(changed.fired);
-        return answer(reply, routes, changed.schedule);
+        const schedule = await change(tenants.of(caller.workspaceId), changing, caller, request.params.name);
+        return answer(reply, routes, schedule);
       },
     );
   }
@@ -75,8 +75,7 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      const { job, queue, fired } = await triggerSchedule(tenants.of(caller.workspaceId), firing, caller, request.params.name);
-      onFired(fired);
+      const { job, queue } = await triggerSchedule(tenants.of(caller.workspaceId), changing, caller, request.params.name);
       return reply.code(201).type(JSON_TYPE).send(showJob(job, queue));
     },
   );

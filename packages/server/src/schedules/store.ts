@@ -79,7 +79,7 @@ export const lockSchedule = (
 /** What names a schedule in a statement that changes it. */
 type ScheduleKey = Pick<Schedule, "workspace_id" | "id">;
 
-/** `laneId` and `nextMs` that are `undefined` leave what is stored, as settings do. */
+/** `laneId` and `nextMs` that are `undefined` leave what is stored, as settings do. Another next run leaves nothing to make up for. */
 export const updateSchedule = (
   db: Db,
   { workspace_id, id }: ScheduleKey,
@@ -100,12 +100,13 @@ export const updateSchedule = (
         overlap = coalesce(${settings.overlap}, overlap),
         catch_up = coalesce(${settings.catchUp}, catch_up),
         next_run_at = case when ${nextMs !== undefined} then ${nextMs == null ? null : toMoment(nextMs)}::timestamptz else next_run_at end,
+        catch_up_to = case when ${nextMs !== undefined} then null else catch_up_to end,
         updated_at = moment()
       where workspace_id = ${workspace_id} and id = ${id}
       returning *`,
   );
 
-/** A paused schedule has no next run. */
+/** A paused schedule has no next run, and nothing to make up for. */
 export const updatePaused = (
   db: Db,
   { workspace_id, id }: ScheduleKey,
@@ -114,7 +115,8 @@ export const updatePaused = (
   row(
     db,
     sql`
-      update schedule set paused = ${paused}, next_run_at = ${nextMs === null ? null : toMoment(nextMs)}::timestamptz, updated_at = moment()
+      update schedule set paused = ${paused}, next_run_at = ${nextMs === null ? null : toMoment(nextMs)}::timestamptz, catch_up_to = null,
+        updated_at = moment()
       where workspace_id = ${workspace_id} and id = ${id}
       returning *`,
   );

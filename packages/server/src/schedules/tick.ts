@@ -9,7 +9,7 @@ import { ON_TIME_MS } from "./plan-ticks.ts";
 const MOST_SCHEDULES = 50;
 const MOST_WORKSPACES = 50;
 /** For how long the workspaces that were found due take turns before it is looked who is due now. Milliseconds. */
-const ROUND_MS = 250;
+const ROUND_MS = 500;
 /** Between two transactions, in lengths of the one before: others have that time. None once ticks are that late. */
 const REST = 3;
 const REST_UNTIL_LATE_MS = 5_000;

@@ -80,7 +80,8 @@ const schedule =
     // The example names this one.
     await service.api("POST", "/v1/queues", { name: "reports" });
     const made = await service.ok("POST", "/v1/schedules", { queue: "reports", cron: "@daily", timezone: "UTC", ...settings });
-    if (change === "pause") await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
+    if (change === "pause" || change === "strand") await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
+    if (change === "strand") await service.database.query("update schedule set timezone = 'Mars/Olympus' where paused");
     if (change === "trigger") await service.ok("POST", `/v1/schedules/${made.name}/trigger`);
     return plain({ values: { name: made.name }, ...spoilt })(service, operation);
   };
@@ -211,6 +212,8 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         createQueue: [taken],
         createSchedule: [schedule({ body: { name: "taken", queue: "reports", cron: "@daily", timezone: "UTC" } }, { name: "taken" })],
         createSecret: [secret({ body: { name: "KEPT", value: "x" } })],
+        patchSchedule: [schedule({ body: { cron: "@hourly" } }, {}, "strand")],
+        resumeSchedule: [schedule({}, {}, "strand")],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active")],
       }[id] ?? []
     );

@@ -1,7 +1,8 @@
 import type { LaneKey } from "#dispatch";
 import type { TestDatabase } from "./database.ts";
 import { test as base } from "./engine.ts";
-import type { Service } from "./service.ts";
+import { NEVER_POLL } from "./nodes.ts";
+import { type Service, startTestNode } from "./service.ts";
 
 /** A schedule of a lane that has taken one tick and is not due for a year, straight in the database. */
 export async function putSchedule(database: TestDatabase, { workspaceId, laneId }: LaneKey): Promise<void> {
@@ -53,4 +54,11 @@ export const test = base.extend("at", { auto: true }, async ({ service }) => {
   await service.moveTo(noonMs);
   const day = new Date(noonMs).toISOString().slice(0, 10);
   return (...times: string[]): string[] => times.map((time) => `${day}T${time.length === 5 ? `${time}:00` : time}.000Z`);
+});
+
+/** As `test`, on a node that never polls: nothing fires until a test says so. */
+export const testUnpolled = test.extend("node", { scope: "file" }, async ({ database, clock }, { onCleanup }) => {
+  const node = await startTestNode(database, clock, NEVER_POLL);
+  onCleanup(() => node.stop());
+  return node;
 });

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { schedule, scheduleOf, test, ticksOf } from "../harness/schedules.ts";
+import { schedule, scheduleOf, testUnpolled as test, ticksOf } from "../harness/schedules.ts";
 import { until } from "../harness/service.ts";
 
 describe("a pause", () => {
@@ -21,6 +21,16 @@ describe("a pause", () => {
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
     await service.advance(60);
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
+  });
+
+  test("leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
+    const made = await schedule(service, { catch_up: "last" });
+    // What a clock leaves that was set back amid a backlog.
+    await database.query("update schedule set catch_up_to = $1", [at("13:00")[0]]);
+    await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
+    await service.ok("PATCH", `/v1/schedules/${made.name}/resume`);
+    await service.advance(1_800);
+    expect(await ticksOf(service, made)).toEqual(at("12:30"));
   });
 
   test("and a resume at once neither lose nor double the tick", async ({ service, at }) => {
@@ -64,51 +74,6 @@ describe("another", () => {
     await service.advance(60);
     await service.untilIdle();
     expect([first.payloads, second.payloads]).toEqual([[1], [2]]);
-  });
-});
-
-describe("deleting", () => {
-  test("a schedule ends its ticks and leaves its jobs", async ({ service, at }) => {
-    const made = await schedule(service);
-    await service.advance(60);
-    expect((await service.api("DELETE", `/v1/schedules/${made.name}`)).status).toBe(204);
-    await service.advance(120);
-    expect(await ticksOf(service, made)).toEqual(at("12:01"));
-  });
-
-  test("one while it fires lets the tick make its job, or none", async ({ service, at }) => {
-    const queue = await service.queue();
-    const made = await Promise.all(Array.from({ length: 40 }, () => schedule(service, { queue })));
-    await service.clock.advance(60);
-    service.node.wake();
-    const deleted = await Promise.all(made.map(({ name }) => service.api("DELETE", `/v1/schedules/${name}`)));
-    expect(new Set(deleted.map(({ status }) => status))).toEqual(new Set([204]));
-    await service.advance(60);
-    const ran = await Promise.all(made.map((one) => ticksOf(service, one)));
-    for (const ticks of ran) expect([[], at("12:01")]).toContainEqual(ticks);
-    // What a job was made for was taken from the usage, and nothing else.
-    expect((await service.ok("GET", "/v1/usage")).executions.schedules).toBe(ran.flat().length);
-  });
-
-  test("and making one anew under the name fires the new one's ticks alone", async ({ service, at }) => {
-    const made = await schedule(service);
-    await service.clock.advance(60);
-    await service.ok("DELETE", `/v1/schedules/${made.name}`).catch(() => {});
-    await schedule(service, { name: made.name });
-    await service.advance(60);
-    const ticks = await ticksOf(service, made);
-    expect([at("12:02"), at("12:01", "12:02")]).toContainEqual(ticks);
-  });
-
-  test("the queue ends its schedules, while they fire too", async ({ service }) => {
-    const queue = await service.queue();
-    const made = await Promise.all(Array.from({ length: 40 }, () => schedule(service, { queue })));
-    await service.clock.advance(60);
-    service.node.wake();
-    expect((await service.api("DELETE", `/v1/queues/${queue}`)).status).toBe(204);
-    for (const { name } of made) expect((await service.api("GET", `/v1/schedules/${name}`)).status).toBe(404);
-    await service.advance(120);
-    expect(await service.database.query("select from schedule_tick where tick_at >= moment() - interval '90 seconds'")).toEqual([]);
   });
 });
 

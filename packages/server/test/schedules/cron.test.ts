@@ -58,6 +58,8 @@ describe("a cron expression is refused, with what is wrong and where", () => {
     ["a sixth Monday", "0 0 * * 1#6", 'day of week "1#6" cannot be read'],
     ["a step of nothing", "*/0 * * * *", 'minute "*/0" cannot be read'],
     ["a step without a range", "5/10 * * * *", 'minute "5/10" cannot be read'],
+    ["a step longer than its field", "0 0 * * */8", 'day of week "*/8" cannot be read: it takes 0 to 7'],
+    ["a step longer than its field", "0 0 * * */8", "and steps of 1 to 7 (*/2, 1-5/2)"],
     ["a range that goes backwards", "0 5-3 * * *", 'hour "5-3" cannot be read'],
     ["words", "every day at noon please", 'minute "every" cannot be read'],
     ["a question mark, which says when it was read", "0 0 ? * *", 'day of month "?" cannot be read'],

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { sql } from "#kernel";
+import { hold, isWaiting } from "../harness/locks.ts";
 import { operate } from "../harness/operator.ts";
 import { faultsOf } from "../harness/problem.ts";
 import { schedule, test } from "../harness/schedules.ts";
@@ -83,38 +84,23 @@ describe("a queue that is deleted", () => {
     }
   });
 
-  test("waits for who makes a schedule for it, and takes that too", async ({ service, at: _, engine }) => {
+  test("waits for who makes a schedule for it, and takes that too", async ({ service, at: _, database, engine }) => {
     const queue = await service.queue();
-    const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     // Whoever makes one waits with the queue in hand.
-    const blocker = engine.transaction(async (tx) => {
-      await tx.query(sql`lock table schedule in share mode`);
-      locked.resolve();
-      await released.promise;
-    });
-    await locked.promise;
+    const schedules = hold(engine, sql`lock table schedule in share mode`);
+    await schedules.held;
     const replies = [service.api("POST", "/v1/schedules", { queue, cron: "* * * * *", timezone: "UTC" })];
     try {
-      await until(() => isWaiting(service, "insert into schedule"), "the schedule to be made");
+      await until(() => isWaiting(database, "insert into schedule"), "the schedule to be made");
       replies.push(service.api("DELETE", `/v1/queues/${queue}`));
-      await until(() => isWaiting(service, "update queue set deleted_at"), "the deletion to wait");
+      await until(() => isWaiting(database, "update queue set deleted_at"), "the deletion to wait");
     } finally {
-      released.resolve();
-      await blocker;
+      await schedules.release();
     }
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([201, 204]);
     expect(await service.ok("GET", "/v1/schedules")).toMatchObject({ data: [] });
   });
 });
-
-/** Whether such a statement waits for a lock. */
-const isWaiting = async ({ database }: Service, statement: string): Promise<boolean> =>
-  (
-    await database.query(
-      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0",
-      [statement],
-    )
-  ).length > 0;
 
 test("schedules go with their workspace at once", async ({ service, node, database, clock, at: _ }) => {
   const gone = new Service(node, database, clock, await newWorkspace(database));

@@ -34,6 +34,17 @@ describe("with overlap skip", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
   });
 
+  test("a job that waits for approval has not finished", async ({ service, at, database }) => {
+    const made = await schedule(service, { overlap: "skip" });
+    await database.query("update queue set type = 'approval' where name = $1", [made.queue]);
+    await service.advance(120);
+    await service.advance(60);
+    expect(await ticksOf(service, made)).toEqual(at("12:02"));
+    expect(await service.job({ id: (await scheduleOf(service, made)).last_job_id, queue: made.queue })).toMatchObject({
+      state: "pending_approval",
+    });
+  });
+
   test("a job that failed for good, or was cancelled, has finished", async ({ service, at }) => {
     const handler = await service.handler({ answers: 410 });
     const made = await schedule(service, { queue: handler.queue, overlap: "skip" });

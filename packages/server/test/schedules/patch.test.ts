@@ -75,6 +75,15 @@ describe("changing a schedule", () => {
     expect(second.received.map(({ body }) => body)).toMatchObject([{ payload: "new", scheduled_for: at("12:02")[0] }]);
   });
 
+  test("to another cron leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
+    const made = await schedule(service, { cron: "*/30 * * * *", catch_up: "last" });
+    // What a clock leaves that was set back amid a backlog.
+    await database.query("update schedule set catch_up_to = $1", [at("13:00")[0]]);
+    await service.ok("PATCH", `/v1/schedules/${made.name}`, { cron: "*/5 * * * *" });
+    await service.moveTo(Date.parse(at("12:50")[0] as string));
+    expect(await ticksOf(service, made)).toEqual(at("12:50"));
+  });
+
   test("runs all that a downtime left, however much, before it changes", async ({ service, at, clock }) => {
     const made = await schedule(service, { cron: "* * * * * *", catch_up: "all", payload: "x".repeat(20_000) });
     await clock.set(Date.parse(at("12:10")[0] as string));
@@ -95,6 +104,17 @@ describe("changing a schedule", () => {
     const reply = await service.api("PATCH", `/v1/schedules/${made.name}`, change);
     expect([...faultsOf(reply, "VALIDATION_ERROR"), reply.body.error.details.issues]).toMatchObject([[{ path }]]);
     expect(await everythingStored(database)).toEqual(before);
+  });
+
+  test("of its cron, in a time zone that there is no more, is refused until the zone is changed", async ({ service, at, database }) => {
+    const made = await schedule(service);
+    await database.query("update schedule set timezone = 'Mars/Olympus'");
+    const refused = await service.api("PATCH", `/v1/schedules/${made.name}`, { cron: "*/5 * * * *" });
+    expect([...faultsOf(refused, "INVALID_STATE"), refused.body.error.details]).toEqual([
+      { cron: "*/5 * * * *", timezone: "Mars/Olympus" },
+    ]);
+    const mended = await service.ok("PATCH", `/v1/schedules/${made.name}`, { cron: "*/5 * * * *", timezone: "UTC" });
+    expect(mended).toMatchObject({ cron: "*/5 * * * *", timezone: "UTC", next_run_at: at("12:05")[0] });
   });
 
   test("to a queue that is not there names it; of a schedule that is not there says nothing", async ({ service, at: _ }) => {

@@ -19,6 +19,26 @@ describe("pause and resume", () => {
     expect(await scheduleOf(service, made)).toEqual(resumed);
   });
 
+  test("a resume in a time zone that there is no more says what to change, and changes nothing", async ({ service, at, database }) => {
+    const made = await schedule(service, { timezone: "Europe/Berlin" });
+    await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
+    await database.query("update schedule set timezone = 'Mars/Olympus'");
+    const before = await everythingStored(database);
+    const { status, body } = await service.api("PATCH", `/v1/schedules/${made.name}/resume`);
+    expect([status, body.error]).toEqual([
+      409,
+      {
+        code: "INVALID_STATE",
+        message: 'PATCH the schedule\'s timezone: "Mars/Olympus" is not an IANA time zone, Europe/Berlin say.',
+        details: { cron: "* * * * *", timezone: "Mars/Olympus" },
+      },
+    ]);
+    expect(await everythingStored(database)).toEqual(before);
+    await service.ok("PATCH", `/v1/schedules/${made.name}`, { timezone: "Asia/Kathmandu" });
+    const resumed = await service.ok("PATCH", `/v1/schedules/${made.name}/resume`);
+    expect(resumed).toMatchObject({ state: "active", next_run_at: at("12:01")[0] });
+  });
+
   test("of a schedule that is not there say so", async ({ service }) => {
     for (const [method, path] of [
       ["PATCH", "pause"],
