@@ -23,6 +23,8 @@ export interface UpToDate {
   readonly schedule: Schedule;
   /** Ticks after this moment have not been taken. Milliseconds since 1970. */
   readonly nowMs: number;
+  /** The database's own moment, which a tick may be ahead of that was taken while this one waited. */
+  readonly atMs: number;
   /** The queue that it is given to. */
   readonly toLane: HeldLane | undefined;
 }
@@ -61,6 +63,7 @@ async function fireSome(tx: Db, firing: Firing, target: Target): Promise<UpToDat
   // By a statement of its own: it sees what the last holder committed, and what was fired just now.
   const schedule = await findSchedule(tx, workspaceId, name);
   if (!schedule) throw problem("NOT_FOUND");
-  const nowMs = Math.max(momentMs(locked.now), schedule.last_tick_at === null ? 0 : momentMs(schedule.last_tick_at));
-  return { schedule, nowMs, toLane, fired, isDue: schedule.next_run_at !== null && momentMs(schedule.next_run_at) <= nowMs };
+  const atMs = momentMs(locked.now);
+  const nowMs = Math.max(atMs, schedule.last_tick_at === null ? 0 : momentMs(schedule.last_tick_at));
+  return { schedule, nowMs, atMs, toLane, fired, isDue: schedule.next_run_at !== null && momentMs(schedule.next_run_at) <= nowMs };
 }

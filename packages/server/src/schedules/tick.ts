@@ -11,8 +11,8 @@ const MOST_WORKSPACES = 50;
 /** For how long the workspaces that were found due take turns before it is looked who is due now. Milliseconds. */
 const ROUND_MS = 500;
 /** Between two transactions, in lengths of the one before: others have that time. None once ticks are that late. */
-const REST = 3;
-const REST_UNTIL_LATE_MS = 5_000;
+const REST = 4;
+const REST_UNTIL_LATE_MS = 8_000;
 /** The wait when others have locked all that is due; and when it could not be fired. Milliseconds. */
 const LOCKED_MS = 50;
 const FAILED_MS = 1_000;

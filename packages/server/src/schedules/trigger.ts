@@ -23,9 +23,12 @@ export async function triggerSchedule(database: Transactional, changing: Changin
   const { workspaceId } = caller;
   const { fired, ...triggered } = await changeSchedule(database, changing, { workspaceId, name }, async (tx, held) => {
     const [refusal] = await takeExecutions(tx, [{ workspaceId, executions: 1 }]);
-    if (refusal) throw refusal;
+    if (refusal) {
+      changing.emit("executions_refused", { requests: 1 });
+      throw refusal;
+    }
     const made = await insertJob(tx, changing, held);
-    await storeLastRun(tx, held.schedule, made.job.id, held.nowMs);
+    await storeLastRun(tx, held.schedule, made.job.id, held.atMs);
     await tellTriggered(tx, changing.audit, caller, name, made.job.id);
     return made;
   });
@@ -33,9 +36,9 @@ export async function triggerSchedule(database: Transactional, changing: Changin
   return triggered;
 }
 
-async function insertJob(tx: Db, { ids }: Firing, { schedule, nowMs }: UpToDate): Promise<Triggered & { fired: Fired }> {
+async function insertJob(tx: Db, { ids }: Firing, { schedule, atMs }: UpToDate): Promise<Triggered & { fired: Fired }> {
   const { workspace_id: workspaceId, queue } = schedule;
-  const job = jobOf(schedule, ids.next() as JobId, nowMs);
+  const job = jobOf(schedule, ids.next() as JobId, atMs);
   const [stored] = await insertJobsAcrossWorkspaces(tx, null, [{ workspaceId, queue, jobs: [job] }]);
   const inserted = stored?.[0];
   if (!inserted) throw problem("NOT_FOUND");
