@@ -27,7 +27,11 @@ const PAIRS = {
     "select workspace_id, lane_id, name, tick_at from expected",
     "select workspace_id, lane_id, schedule, scheduled_for from job_record",
   ],
-  ticks: ["select workspace_id, schedule_id, tick_at from expected", "select workspace_id, schedule_id, tick_at from schedule_tick"],
+  // Those of more than a minute ago are forgotten.
+  ticks: [
+    "select workspace_id, schedule_id, tick_at from expected where tick_at > (select max(tick_at) - interval '45 seconds' from expected)",
+    "select workspace_id, schedule_id, tick_at from schedule_tick where tick_at > (select max(tick_at) - interval '45 seconds' from expected)",
+  ],
   usage: [
     "select workspace_id, lane_id, count(*) from expected group by 1, 2",
     "select workspace_id, lane_id, sum(schedules) from usage group by 1, 2 having sum(schedules) + sum(jobs) > 0",
