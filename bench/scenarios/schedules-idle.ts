@@ -126,7 +126,7 @@ async function countBuffers(yard: Yard): Promise<number> {
     sql`
       explain (analyze, buffers, format json)
       select (extract(epoch from next_run_at - moment()) * 1000)::float8 as in_ms from schedule
-      where next_run_at is not null order by next_run_at limit 1`,
+      where not paused and next_run_at is not null order by next_run_at limit 1`,
   );
   const top = plan?.["QUERY PLAN"][0].Plan;
   return (top?.["Shared Hit Blocks"] ?? Number.NaN) + (top?.["Shared Read Blocks"] ?? Number.NaN);

@@ -26,16 +26,14 @@ export const findNextDueAcrossWorkspaces = async (db: Db): Promise<number | null
     )
   )?.in_ms ?? null;
 
-/** The workspaces that have due ticks, the longest waiting first. Leans on schedule_due. */
-export const findDueWorkspaces = async (db: Db): Promise<WorkspaceId[]> =>
-  (
-    await rows<{ id: WorkspaceId }>(
-      db,
-      sql`
-        select workspace_id as id from schedule where not paused and next_run_at <= moment()
-        group by workspace_id order by min(next_run_at), workspace_id`,
-    )
-  ).map(({ id }) => id);
+/** The workspaces that have due ticks, the longest waiting first, and of how many schedules. Leans on schedule_due. */
+export const findDueWorkspaces = (db: Db): Promise<{ id: WorkspaceId; schedules: number }[]> =>
+  rows(
+    db,
+    sql`
+      select workspace_id as id, count(*) as schedules from schedule where not paused and next_run_at <= moment()
+      group by workspace_id order by min(next_run_at), workspace_id`,
+  );
 
 /** How much one transaction fires. */
 export interface Share {

@@ -10,8 +10,10 @@ const MOST_SCHEDULES = 50;
 const MOST_WORKSPACES = 50;
 /** For how long the workspaces that were found due take turns before it is looked who is due now. Milliseconds. */
 const ROUND_MS = 500;
-/** Between two transactions, in lengths of the one before: others have that time. None once ticks are that late. */
+/** When more than that many schedules are due, others have the time between two transactions: so many lengths of the one before. */
+const HERD = 1_000;
 const REST = 4;
+/** Ticks that are that late wait for nobody. */
 const REST_UNTIL_LATE_MS = 8_000;
 /** The wait when others have locked all that is due; and when it could not be fired. Milliseconds. */
 const LOCKED_MS = 50;
@@ -36,9 +38,11 @@ export async function tickAcrossWorkspaces(ticking: Ticking): Promise<number | u
   if (inMs > 0) return Math.max(1, inMs);
   const untilMs = clock.elapsedMs() + ROUND_MS;
   let waitMs = LOCKED_MS;
-  for (const turns = await findDueWorkspaces(db); turns.length > 0 && clock.elapsedMs() < untilMs; ) {
+  const due = await findDueWorkspaces(db);
+  const rest = due.reduce((sum, { schedules }) => sum + schedules, 0) > HERD ? REST : 0;
+  for (const turns = due.map(({ id }) => id); turns.length > 0 && clock.elapsedMs() < untilMs; ) {
     const batch = turns.splice(0, MOST_WORKSPACES);
-    const fired = await fireShares(ticking, batch);
+    const fired = await fireShares({ ...ticking, rest }, batch);
     turns.push(...fired.workspaces);
     if (fired.workspaces.length > 0) waitMs = 0;
     else if (fired.failed) waitMs = Math.max(waitMs, FAILED_MS);
@@ -53,7 +57,7 @@ interface Shares {
 }
 
 /** What goes wrong with one workspace's schedules stays with them: where the database refuses a batch, each has one of its own. */
-async function fireShares(ticking: Ticking, workspaceIds: readonly WorkspaceId[]): Promise<Shares> {
+async function fireShares(ticking: Ticking & { rest: number }, workspaceIds: readonly WorkspaceId[]): Promise<Shares> {
   try {
     return { workspaces: await fireShare(ticking, workspaceIds), failed: false };
   } catch (error) {
@@ -66,7 +70,10 @@ async function fireShares(ticking: Ticking, workspaceIds: readonly WorkspaceId[]
   }
 }
 
-async function fireShare({ db, onFired, ...firing }: Ticking, workspaceIds: readonly WorkspaceId[]): Promise<WorkspaceId[]> {
+async function fireShare(
+  { db, onFired, rest, ...firing }: Ticking & { rest: number },
+  workspaceIds: readonly WorkspaceId[],
+): Promise<WorkspaceId[]> {
   const { clock, emit } = firing;
   const beganMs = clock.elapsedMs();
   const punctual = Math.ceil(MOST_SCHEDULES / workspaceIds.length);
@@ -86,6 +93,6 @@ async function fireShare({ db, onFired, ...firing }: Ticking, workspaceIds: read
   const lateMs = Math.max(...due.map(({ due_ms, now_ms }) => now_ms - due_ms)) + tookMs;
   emit("schedules_fired", { schedules: due.length, jobs: fired.jobs, lateMs: Math.round(lateMs) });
   onFired(fired);
-  if (lateMs < REST_UNTIL_LATE_MS) await setTimeout(tookMs * REST);
+  if (rest > 0 && lateMs < REST_UNTIL_LATE_MS) await setTimeout(tookMs * rest);
   return [...new Set(due.map(({ workspace_id }) => workspace_id))];
 }
