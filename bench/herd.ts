@@ -90,7 +90,8 @@ async function untilHolds(holds: () => Promise<boolean>): Promise<number> {
 }
 
 const allFired = async ({ database }: Yard, minuteMs: number): Promise<boolean> =>
-  (await row(database, sql`select from schedule where not paused and next_run_at <= to_timestamp(${minuteMs}::float8 / 1000) limit 1`)) === null;
+  (await row(database, sql`select from schedule where not paused and next_run_at <= to_timestamp(${minuteMs}::float8 / 1000) limit 1`)) ===
+  null;
 
 /** How many schedules have exactly one job for that moment, completed at the first attempt, once none is under way. */
 async function untilSettled({ database }: Yard, minuteMs: number): Promise<number> {
