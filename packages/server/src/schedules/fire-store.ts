@@ -27,7 +27,7 @@ export const findNextDueAcrossWorkspaces = async (db: Db): Promise<number | null
   )?.in_ms ?? null;
 
 /** The workspaces that have due ticks, the longest waiting first, and of how many schedules. Leans on schedule_due. */
-export const findDueWorkspaces = (db: Db): Promise<{ id: WorkspaceId; schedules: number }[]> =>
+export const findDueAcrossWorkspaces = (db: Db): Promise<{ id: WorkspaceId; schedules: number }[]> =>
   rows(
     db,
     sql`
@@ -51,7 +51,7 @@ export interface Share {
  * by weight, and in each those that are on time have four for one of the overdue, of which the newest comes first: one that makes up
  * for a long downtime holds up no other. Leans on schedule_share.
  */
-export const lockShares = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<DueSchedule[]> =>
+export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<DueSchedule[]> =>
   rows(
     tx,
     sql`

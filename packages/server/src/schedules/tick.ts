@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { CHARACTERS_OF_WEIGHT, MOST_WEIGHT } from "#jobs";
 import { isAway, type Transactional, type WorkspaceId } from "#kernel";
 import { type Fired, type Firing, fireLocked } from "./fire.ts";
-import { findDueWorkspaces, findNextDueAcrossWorkspaces, lockShares } from "./fire-store.ts";
+import { findDueAcrossWorkspaces, findNextDueAcrossWorkspaces, lockSharesAcrossWorkspaces } from "./fire-store.ts";
 import { ON_TIME_MS } from "./plan-ticks.ts";
 
 /** Schedules of one transaction, and the workspaces that share it. */
@@ -38,42 +38,43 @@ export async function tickAcrossWorkspaces(ticking: Ticking): Promise<number | u
   if (inMs > 0) return Math.max(1, inMs);
   const untilMs = clock.elapsedMs() + ROUND_MS;
   let waitMs = LOCKED_MS;
-  const due = await findDueWorkspaces(db);
+  const due = await findDueAcrossWorkspaces(db);
   const rest = due.reduce((sum, { schedules }) => sum + schedules, 0) > HERD ? REST : 0;
   for (const turns = due.map(({ id }) => id); turns.length > 0 && clock.elapsedMs() < untilMs; ) {
     const batch = turns.splice(0, MOST_WORKSPACES);
     const fired = await fireShares({ ...ticking, rest }, batch);
-    turns.push(...fired.workspaces);
-    if (fired.workspaces.length > 0) waitMs = 0;
+    turns.push(...fired.more);
+    if (fired.any) waitMs = 0;
     else if (fired.failed) waitMs = Math.max(waitMs, FAILED_MS);
   }
   return waitMs;
 }
 
-/** Whose schedules were fired, of which there may be more; and whether there are some that cannot be fired. */
+/** Whether anything was fired, who may have more, and whether there is something that cannot be fired. */
 interface Shares {
-  readonly workspaces: readonly WorkspaceId[];
+  readonly any: boolean;
+  readonly more: readonly WorkspaceId[];
   readonly failed: boolean;
 }
 
 /** What goes wrong with one workspace's schedules stays with them: where the database refuses a batch, each has one of its own. */
 async function fireShares(ticking: Ticking & { rest: number }, workspaceIds: readonly WorkspaceId[]): Promise<Shares> {
   try {
-    return { workspaces: await fireShare(ticking, workspaceIds), failed: false };
+    return await fireShare(ticking, workspaceIds);
   } catch (error) {
     if (isAway(error)) throw error;
     ticking.emit("schedules_failed", { workspaces: workspaceIds, error });
-    if (workspaceIds.length === 1) return { workspaces: [], failed: true };
-    const workspaces: WorkspaceId[] = [];
-    for (const id of workspaceIds) workspaces.push(...(await fireShares(ticking, [id])).workspaces);
-    return { workspaces, failed: true };
+    if (workspaceIds.length === 1) return { any: false, more: [], failed: true };
+    const shares: Shares[] = [];
+    for (const id of workspaceIds) shares.push(await fireShares(ticking, [id]));
+    return { any: shares.some(({ any }) => any), more: shares.flatMap(({ more }) => more), failed: true };
   }
 }
 
 async function fireShare(
   { db, onFired, rest, ...firing }: Ticking & { rest: number },
   workspaceIds: readonly WorkspaceId[],
-): Promise<WorkspaceId[]> {
+): Promise<Shares> {
   const { clock, emit } = firing;
   const beganMs = clock.elapsedMs();
   const punctual = Math.ceil(MOST_SCHEDULES / workspaceIds.length);
@@ -85,14 +86,15 @@ async function fireShare(
     onTimeMs: ON_TIME_MS,
   };
   const { due, fired } = await db.transaction(async (tx) => {
-    const locked = await lockShares(tx, workspaceIds, share);
+    const locked = await lockSharesAcrossWorkspaces(tx, workspaceIds, share);
     return { due: locked, fired: locked.length > 0 ? await fireLocked(tx, firing, locked) : null };
   });
-  if (!fired) return [];
+  if (!fired) return { any: false, more: [], failed: false };
   const tookMs = clock.elapsedMs() - beganMs;
   const lateMs = Math.max(...due.map(({ due_ms, now_ms }) => now_ms - due_ms)) + tookMs;
   emit("schedules_fired", { schedules: due.length, jobs: fired.jobs, lateMs: Math.round(lateMs) });
   onFired(fired);
   if (rest > 0 && lateMs < REST_UNTIL_LATE_MS) await setTimeout(tookMs * rest);
-  return [...new Set(due.map(({ workspace_id }) => workspace_id))];
+  const fullShare = (id: WorkspaceId) => due.filter(({ workspace_id }) => workspace_id === id).length >= share.overdue;
+  return { any: true, more: workspaceIds.filter(fullShare), failed: false };
 }
