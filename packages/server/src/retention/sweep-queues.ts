@@ -1,5 +1,6 @@
 import { type Db, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
+import { removeSchedulesOf } from "#schedules";
 
 /** Rows of one statement. */
 const CHUNK = 5_000;
@@ -15,7 +16,7 @@ export async function sweepDeletedQueuesAcrossWorkspaces(db: Db): Promise<void> 
     sql`select workspace_id, id from queue where deleted_at is not null order by id limit 100`,
   );
   for (const queue of deleted) {
-    await rows(db, sql`delete from schedule where workspace_id = ${queue.workspace_id} and lane_id = ${queue.id}`);
+    await removeSchedulesOf(db, queue.workspace_id, queue.id);
     while ((await deleteLive(db, queue.workspace_id, queue.id)) === CHUNK);
     while ((await deleteHistory(db, queue.workspace_id, queue.id)) === CHUNK);
     await rows(db, sql`delete from tally where workspace_id = ${queue.workspace_id} and lane_id = ${queue.id}`);
