@@ -39,6 +39,8 @@ mountJobs(api, {
         last_error: null,
         schedule: null,
         scheduled_for: null,
+        idempotency_key: null,
+        approval: null,
       }));
     },
   },

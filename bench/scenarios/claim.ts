@@ -69,8 +69,8 @@ async function fill(node: Awaited<ReturnType<Yard["node"]>>, database: Database,
 
 async function timeClaim(database: Database, nodeId: number, lane: LaneOf): Promise<number> {
   const startedMs = performance.now();
-  const claimed = await claimAcrossWorkspaces(database, nodeId, [{ ...lane, take: TAKE }]);
+  const { claims } = await claimAcrossWorkspaces(database, nodeId, [{ ...lane, take: TAKE }]);
   const tookMs = performance.now() - startedMs;
-  if (claimed.length !== TAKE) throw new Error(`A claim brought ${claimed.length} jobs.`);
+  if (claims.length !== TAKE) throw new Error(`A claim brought ${claims.length} jobs.`);
   return tookMs;
 }

@@ -81,6 +81,15 @@ export const LastError = Type.Object({
 });
 export type LastError = Static<typeof LastError>;
 
+/** How a job of an approval queue was decided. Source: contract §5. */
+export const Decision = Type.Object({
+  decision: Type.Enum(["approved", "rejected"]),
+  by: Nullable(Type.String({ description: "Who decided, as the caller says; null when nobody did in time, or it was not said." })),
+  comment: Nullable(Type.String({ description: "What was said: the approval's `comment` or the rejection's `reason`." })),
+  decided_at: Timestamp,
+});
+export type Decision = Static<typeof Decision>;
+
 export const AttemptEntry = Type.Object({
   attempt: Type.Integer(),
   started_at: Timestamp,
@@ -110,6 +119,7 @@ const jobFields = {
   result: Type.Unknown({ description: "JSON that the handler answered with; null when there is none." }),
   schedule: Nullable(Type.String({ description: "Name of the schedule that made the job." })),
   scheduled_for: Nullable(Type.String({ format: "date-time", description: "The tick of the schedule that the job was made for." })),
+  approval: Nullable(Decision),
   last_error: Nullable(LastError),
 };
 
@@ -131,6 +141,7 @@ const jobExample = {
   result: { sent: true },
   schedule: null,
   scheduled_for: null,
+  approval: null,
   last_error: null,
 };
 

@@ -3,6 +3,10 @@ import { JOB_STATES, LastError } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
 import { Nullable, PageQuery, Timestamp } from "./paging.ts";
 
+/** A queue of type `approval` holds its jobs until they are decided. Source: specification; contract §5. */
+export const QUEUE_TYPES = ["standard", "approval"] as const;
+export type QueueType = (typeof QUEUE_TYPES)[number];
+
 export const QueueName = Type.String({
   pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
   description: "Name of a queue, unique in the workspace.",
@@ -45,6 +49,33 @@ const JobOptions = Type.Object(
   { additionalProperties: false, description: "Retry policy of the queue's jobs." },
 );
 
+const RateLimit = Type.Object(
+  {
+    max: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    per_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+  },
+  { additionalProperties: false, description: "Jobs start at most `max` times in any `per_seconds`, each attempt being a start." },
+);
+
+/** What becomes of a job that nobody decides. */
+const ON_TIMEOUT = ["reject", "approve"] as const;
+
+const Approval = Type.Object(
+  {
+    timeout: Type.Optional(
+      Nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: LIMITS.delaySeconds,
+          description: "How long a job enqueued from now on waits to be decided before it decides itself. Seconds; null: for ever.",
+        }),
+      ),
+    ),
+    on_timeout: Type.Optional(Type.Enum([...ON_TIMEOUT], { default: "reject" })),
+  },
+  { additionalProperties: false, description: "For queues of type `approval` alone." },
+);
+
 const settings = {
   callback_url: Type.Optional(Nullable(CallbackUrl)),
   callback_headers: Type.Optional(CallbackHeaders),
@@ -52,11 +83,30 @@ const settings = {
     Type.Integer({ minimum: 1, maximum: 900, default: 30, description: "How long one attempt may take. Seconds." }),
   ),
   defaultJobOptions: Type.Optional(JobOptions),
+  concurrency: Type.Optional(
+    Nullable(Type.Integer({ minimum: 1, maximum: 100_000, description: "Jobs in flight at once, over all nodes; null: any number." })),
+  ),
+  concurrency_per_key: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      default: 1,
+      description: "Jobs of one `concurrencyKey` in flight at once, over all nodes.",
+    }),
+  ),
+  rate_limit: Type.Optional(Nullable(RateLimit)),
   paused: Type.Optional(Type.Boolean({ description: "A paused queue takes jobs but starts none." })),
+  approval: Type.Optional(Nullable(Approval)),
 };
 
 export const CreateQueue = Type.Object(
-  { name: QueueName, type: Type.Optional(Type.Literal("standard")), ...settings },
+  {
+    name: QueueName,
+    type: Type.Optional(
+      Type.Enum([...QUEUE_TYPES], { default: "standard", description: "An `approval` queue holds each job until somebody approves it." }),
+    ),
+    ...settings,
+  },
   {
     additionalProperties: false,
     examples: [
@@ -81,7 +131,7 @@ export type PatchQueue = Static<typeof PatchQueue>;
 
 const queueFields = {
   name: QueueName,
-  type: Type.Enum(["standard", "approval"]),
+  type: Type.Enum([...QUEUE_TYPES]),
   callback_url: Nullable(Type.String()),
   callback_headers: Type.Record(Type.String(), Type.String()),
   callback_timeout: Type.Integer({ description: "Seconds." }),
@@ -98,7 +148,11 @@ const queueFields = {
       },
     ),
   ),
+  concurrency: Nullable(Type.Integer()),
+  concurrency_per_key: Type.Integer(),
+  rate_limit: Nullable(Type.Object({ max: Type.Integer(), per_seconds: Type.Integer() })),
   paused: Type.Boolean(),
+  approval: Nullable(Type.Object({ timeout: Nullable(Type.Integer({ description: "Seconds." })), on_timeout: Type.Enum([...ON_TIMEOUT]) })),
   created_at: Timestamp,
   updated_at: Timestamp,
 };
@@ -112,7 +166,11 @@ const queueExample = {
   has_callback_secret: true,
   defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 1000 } },
   callbacks_stopped: null,
+  concurrency: 20,
+  concurrency_per_key: 1,
+  rate_limit: { max: 100, per_seconds: 60 },
   paused: false,
+  approval: null,
   created_at: "2026-11-21T09:30:00.000Z",
   updated_at: "2026-11-21T09:30:00.000Z",
 };

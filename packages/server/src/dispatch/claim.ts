@@ -15,6 +15,7 @@ export interface Claim extends JobKey {
   readonly backoffDelayMs: number;
   readonly payload: string;
   readonly tag: string | null;
+  readonly concurrencyKey: string | null;
   readonly createdAt: Timestamp;
   readonly startedAt: Timestamp;
   /** Name of the schedule that made the job, and the tick that it was made for. */
@@ -24,6 +25,8 @@ export interface Claim extends JobKey {
   readonly revision: number;
   /** What a claim from a lane whose circuit is open tries out; null for all others. */
   readonly probe: Probe | null;
+  /** Whether its lane had limits: what ends it may let another start. */
+  readonly limited: boolean;
 }
 
 /** The one attempt that an open circuit lets through: how many such have failed before, and for how long it has been open. */

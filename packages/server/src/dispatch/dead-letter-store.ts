@@ -58,9 +58,12 @@ export const retryFailed = (
       ), moved as (
         update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
         where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
-        returning lane_id
+        returning workspace_id, lane_id, concurrency_key
       )
-      select lane_id, count(*) as jobs from moved group by lane_id`,
+      select lane_id, count(*) as jobs, (
+        select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from moved
+        where concurrency_key is not null) as arranged
+      from moved group by lane_id`,
   );
 
 /** As `retryFailed`. */

@@ -1,17 +1,20 @@
 import type { Outlet, StartedJob } from "#jobs";
-import type { JobId, WorkspaceId } from "#kernel";
+import type { JobId, Transactional, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import { type Attempt, type Carrier, carry } from "./carry.ts";
 import type { Claim, LaneKey } from "./claim.ts";
+import { claimFrom } from "./claim-from.ts";
 import { Doubt } from "./doubt.ts";
 import { Landing, type LandingOptions } from "./land.ts";
-import { Lanes, MOST_LANES_A_CLAIM } from "./lanes.ts";
+import { Lanes, MOST_LANES_A_CLAIM, type Share } from "./lanes.ts";
 import type { NodeLease } from "./node-lease.ts";
+import { Openings } from "./openings.ts";
 import { Recalls } from "./recalls.ts";
 import type { Answer } from "./retry.ts";
-import { claimAcrossWorkspaces, findHeldAcrossWorkspaces } from "./store.ts";
+import { findHeldAcrossWorkspaces } from "./store.ts";
 
 export interface DispatcherOptions extends LandingOptions {
+  readonly db: Transactional;
   readonly lease: Pick<NodeLease, "heldBy">;
   readonly carrier: Carrier;
   readonly capacity: number;
@@ -37,6 +40,7 @@ export class Dispatcher implements Outlet {
   readonly #landing: Landing;
   readonly #flights = new Map<JobId, Flight>();
   readonly #recalls = new Recalls();
+  readonly #openings = new Openings((lane) => this.wakeHere([lane]));
   #claiming = false;
   /** Jobs that are being written straight through now, with what had been recalled when their write was sent. */
   readonly #expected = new Map<JobId, number>();
@@ -50,11 +54,20 @@ export class Dispatcher implements Outlet {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#lanes = new Lanes(options.capacity);
-    this.#landing = new Landing(options, (lanes) => this.wake(lanes));
+    this.#landing = new Landing(
+      options,
+      (lanes) => this.wake(lanes),
+      (lanes) => (this.#isFull ? this.wake(lanes) : this.wakeHere(lanes)),
+    );
   }
 
   get inFlight(): number {
     return this.#flights.size;
+  }
+
+  /** Whether it claims nothing now, or has no room to. */
+  get #isFull(): boolean {
+    return this.nodeId === null || this.#lanes.inFlight >= this.#options.capacity;
   }
 
   get nodeId(): number | null {
@@ -79,12 +92,14 @@ export class Dispatcher implements Outlet {
         backoffDelayMs: inserted.backoffDelayMs,
         payload: input.payload,
         tag: input.tag,
+        concurrencyKey: null,
         createdAt: inserted.createdAt,
         startedAt: inserted.createdAt,
         schedule: null,
         scheduledFor: null,
         revision: inserted.revision,
         probe: null,
+        limited: false,
       });
     }
   }
@@ -143,6 +158,7 @@ export class Dispatcher implements Outlet {
   stopClaiming(): void {
     this.#draining = true;
     clearTimeout(this.#retryTimer);
+    this.#openings.clear();
   }
 
   /** Waits until no attempt is under way, for at most `seconds`. */
@@ -190,23 +206,38 @@ export class Dispatcher implements Outlet {
     if (this.#doubt.isDue(this.#options.clock.elapsedMs())) await this.#giveBackUnknown(nodeId);
     const shares = this.#lanes.shares(this.#options.clock.elapsedMs());
     if (shares.length === 0) return false;
+    let got = 0;
+    for (const limited of [false, true]) {
+      const kind = shares.filter(({ lane }) => lane.limited === limited);
+      if (kind.length > 0) got += await this.#claimKind(nodeId, kind, limited);
+    }
+    return got > 0 || shares.length === MOST_LANES_A_CLAIM;
+  }
+
+  /** Claims from lanes that all have limits, or that all have none. Answers how many jobs that brought, and lanes to be claimed from anew. */
+  async #claimKind(nodeId: number, shares: readonly Share[], limited: boolean): Promise<number> {
     const sent = this.#recalls.now;
-    const claimed = await claimAcrossWorkspaces(
-      this.#options.db,
-      nodeId,
-      shares.map(({ lane, take }) => ({ ...lane, take })),
-    );
+    const { claims, found } = await claimFrom(this.#options.db, nodeId, shares, limited);
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
-    for (const claim of claimed) {
+    for (const claim of claims) {
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
       brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
       this.#startIfStillHeld(sent, claim);
     }
+    const foundOf = new Map(found.map((one) => [one.laneId, one]));
+    let passedOver = 0;
     for (const share of shares) {
-      const { jobs, payloadLength } = brought.get(share.lane.laneId) ?? { jobs: 0, payloadLength: 0 };
+      const { lane } = share;
+      const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };
+      if (isLimited !== limited) {
+        this.#lanes.passedOver(lane);
+        passedOver += 1;
+      }
+      if (opensInMs !== null && !this.#draining) this.#openings.expect(lane, opensInMs);
+      const { jobs, payloadLength } = brought.get(lane.laneId) ?? { jobs: 0, payloadLength: 0 };
       this.#lanes.claimed(share, jobs, payloadLength);
     }
-    return claimed.length > 0 || shares.length === MOST_LANES_A_CLAIM;
+    return claims.length + passedOver;
   }
 
   /** No claim is under way meanwhile; what is known is asked after the answer, so that nothing known is given back. */

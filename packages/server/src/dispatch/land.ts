@@ -18,12 +18,14 @@ export interface LandingOptions {
 export class Landing {
   readonly #options: LandingOptions;
   readonly #circuits = new Circuits();
-  /** Jobs of the lane may be free to go. */
+  /** Jobs of the lane may be free to go: all nodes should know, or it is enough that this one does. */
   readonly #onFree: (lanes: LaneKey[]) => void;
+  readonly #onFreeHere: (lanes: LaneKey[]) => void;
 
-  constructor(options: LandingOptions, onFree: (lanes: LaneKey[]) => void) {
+  constructor(options: LandingOptions, onFree: (lanes: LaneKey[]) => void, onFreeHere: (lanes: LaneKey[]) => void) {
     this.#options = options;
     this.#onFree = onFree;
+    this.#onFreeHere = onFreeHere;
   }
 
   started(claim: Claim): void {
@@ -50,6 +52,7 @@ export class Landing {
       const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
       if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
       else if (verdict.kind === "giveBack") this.#onFree([claim]);
+      if (claim.limited || claim.concurrencyKey !== null) this.#onFreeHere([claim]);
       if (circuit.kind === "opens") this.#circuits.opened(claim);
       // Not sooner: settles are written in their order, and one of those before may have to open it first.
       if (circuit.kind === "closes") void this.#close(claim);

@@ -13,6 +13,15 @@ export interface Lane extends LaneKey {
   answered: number;
   /** Mean length of the payloads that the last claim brought. */
   payloadLength: number;
+  /** Whether it had limits when it was last claimed from. */
+  limited: boolean;
+}
+
+/** A lane with what is to be claimed from it; `wakes` as they were when that was decided. */
+export interface Share {
+  readonly lane: Lane;
+  readonly take: number;
+  readonly wakes: number;
 }
 
 const FIRST_WINDOW = 64;
@@ -56,7 +65,7 @@ export class Lanes {
   get(key: LaneKey): Lane {
     let lane = this.#lanes.get(key.laneId);
     if (!lane) {
-      lane = { ...key, inFlight: 0, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, answered: 0, payloadLength: 0 };
+      lane = { ...key, inFlight: 0, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, answered: 0, payloadLength: 0, limited: false };
       this.#lanes.set(key.laneId, lane);
     }
     return lane;
@@ -105,7 +114,7 @@ export class Lanes {
   }
 
   /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
-  shares(nowMs: number): { lane: Lane; take: number; wakes: number }[] {
+  shares(nowMs: number): Share[] {
     if (this.#payload >= MOST_PAYLOAD_UNDER_WAY) return [];
     const open: Lane[] = [];
     for (const lane of this.#ready) {
@@ -141,10 +150,16 @@ export class Lanes {
   }
 
   /** Takes note of what a claim brought: a lane that gave less than asked is empty, unless it was woken meanwhile. */
-  claimed({ lane, take, wakes }: { lane: Lane; take: number; wakes: number }, got: number, payloadLength = 0): void {
+  claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
     if (got > 0) lane.payloadLength = payloadLength / got;
     if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
     this.#forgetIfIdle(lane);
+  }
+
+  /** A claim passed the lane over, for it has limits or has them no more: it is claimed from anew, the other way. */
+  passedOver(lane: Lane): void {
+    lane.limited = !lane.limited;
+    lane.wakes += 1;
   }
 
   #forgetIfIdle(lane: Lane): void {

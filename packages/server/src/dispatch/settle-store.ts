@@ -37,11 +37,12 @@ export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settle
         ), kept as (
           insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
             created_at, started_at, finished_at, tag, concurrency_key, payload, result, last_error, attempts_log, expires_at,
-            schedule, scheduled_for)
+            schedule, scheduled_for, idempotency_key, approval)
           select g.workspace_id, lane_id, g.id, 'completed', priority, attempt, spared, attempts, backoff_delay_ms, run_at,
             g.created_at, started_at, moment(), tag, concurrency_key, payload, result, last_error,
             concat_ws(',', nullif(attempts_log, ''), log_entry),
-            coalesce(moment() + w.retention_days * interval '1 day', 'infinity'), schedule, scheduled_for
+            coalesce(moment() + w.retention_days * interval '1 day', 'infinity'), schedule, scheduled_for, idempotency_key,
+            approval
           from gone g join workspace w on w.id = g.workspace_id
         ), counted as (
           select workspace_id, lane_id, count(*) as jobs from gone group by workspace_id, lane_id
@@ -50,7 +51,10 @@ export const completeAcrossWorkspaces = async (db: Db, settled: readonly (Settle
         ), used as (
           insert into usage_delta (workspace_id, lane_id, at, succeeded) select workspace_id, lane_id, moment(), jobs from counted
         )
-        select count(*) as moved from gone`,
+        select count(*) as moved, (
+          select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from gone
+          where concurrency_key is not null) as arranged
+        from gone`,
     )
   )?.moved ?? 0;
 
@@ -95,7 +99,7 @@ export const refuseAcrossWorkspaces = async (
     db,
     sql`
       with moved as (
-        update job j set state = s.state, node_id = null, node_losses = 0, last_error = coalesce(s.error, last_error),
+        update job j set state = s.state, node_id = null, key_slot = null, node_losses = 0, last_error = coalesce(s.error, last_error),
           error_code = coalesce(s.error_code, j.error_code), spared = j.spared + s.spared::int,
           run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
           finished_at = case when s.state = 'failed' then moment() end,
@@ -103,7 +107,8 @@ export const refuseAcrossWorkspaces = async (
         from (
           select u.workspace_id, u.lane_id, u.id, u.node_id, u.attempt, u.error, u.error_code, u.log_entry,
             case when u.alone_wait_ms is not null and not exists (
-              select from job other where other.workspace_id = u.workspace_id and other.lane_id = u.lane_id and other.state = 'waiting')
+              select from job other where other.workspace_id = u.workspace_id and other.lane_id = u.lane_id
+                and other.state = 'waiting' and (other.concurrency_key is null or other.key_slot is not null))
             then u.alone_wait_ms else u.wait_ms end as wait_ms,
             coalesce(u.spared, held) as spared, case when held then 'waiting' else u.state end as state
           from unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
@@ -122,7 +127,7 @@ export const refuseAcrossWorkspaces = async (
         ) s
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.node_id is not distinct from s.node_id and j.attempt = s.attempt
-        returning j.workspace_id, j.lane_id, j.state, s.spared
+        returning j.workspace_id, j.lane_id, j.state, j.concurrency_key, s.spared
       ), tallied as (
         insert into tally (workspace_id, lane_id, at, failed)
         select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id
@@ -149,5 +154,7 @@ export const refuseAcrossWorkspaces = async (
           ${textArray(probes.map((one) => one.error))}::text[]) as p (workspace_id, lane_id, failed, probe_in_ms, error)
         where c.workspace_id = any(array[p.workspace_id]) and c.lane_id = p.lane_id
       )
-      select (select count(*) from moved) as moved, (select coalesce(json_agg(opened), '[]') from opened) as opened`,
+      select (select count(*) from moved) as moved, (select coalesce(json_agg(opened), '[]') from opened) as opened, (
+        select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from moved
+        where concurrency_key is not null) as arranged`,
   )) ?? { moved: 0, opened: [] };

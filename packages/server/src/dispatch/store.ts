@@ -12,41 +12,61 @@ import type { Claim, LaneKey } from "./claim.ts";
 /** What a probe may take beyond its queue's `callback_timeout` before another goes in its stead: its node is gone. */
 const PROBE_GRACE_SECONDS = 5;
 
+/** A lane that a claim passed over, or what it found of the limits of one that has some. */
+export interface LaneFound {
+  readonly laneId: LaneId;
+  readonly limited: boolean;
+  /** When more jobs of it may start, if only its rate keeps them. Milliseconds from now. */
+  readonly opensInMs: number | null;
+}
+
+type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneFound | null };
+
 /**
- * Claims up to `take` due jobs of each lane for a node whose lease holds, highest priority first, oldest first. Rows that
- * another node is claiming are passed over. A lane whose circuit is open gives one job when its next probe is due, to one node.
- * Whether any circuit is open at all is looked up once, for mostly none is. Leans on job_claimable.
+ * Claims up to `take` due jobs of each lane for a node whose lease holds, highest priority first, oldest first, and no more than
+ * the lane's limits leave free. Rows that another node is claiming are passed over. A lane whose circuit is open gives one job
+ * when its next probe is due, to one node; whether any circuit is open at all is looked up once, for mostly none is.
+ *
+ * Lanes with limits are claimed from on their own (`limited`), once `lockLanes` has their rows: what is free of a limit is true
+ * only for whoever nobody can claim beside. The others are told of in `found`. Leans on job_claimable.
  */
-export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (LaneKey & { take: number })[]): Promise<Claim[]> =>
-  rows(
+export async function claimAcrossWorkspaces(
+  db: Db,
+  nodeId: number,
+  lanes: readonly (LaneKey & { take: number })[],
+  limited = false,
+): Promise<{ claims: Claim[]; found: LaneFound[] }> {
+  const claimed = await rows<ClaimRow>(
     db,
     sql`
-      with due as (
-        select c.workspace_id, c.lane_id,
-          json_build_object('failed', c.probes, 'openMs', round(extract(epoch from moment() - c.opened_at) * 1000)) as probe
-        from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
-          l (workspace_id, lane_id)
-        join circuit c on c.workspace_id = l.workspace_id and c.lane_id = l.lane_id and c.probe_at <= moment()
-        where exists (select from circuit)
-        for update of c skip locked
-      ), picked as (
-        select j.*, q.revision, q.callback_timeout, q.probe
+      with lane as (
+        select l.take, g.*
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[],
           ${plainArray(lanes.map((lane) => lane.take))}::int[]) l (workspace_id, lane_id, take)
         cross join lateral (
-          select revision, callback_timeout, due.probe
-          from queue join workspace w on w.id = queue.workspace_id and w.plan = any(${DELIVERING_PLANS})
-          left join due on due.workspace_id = queue.workspace_id and due.lane_id = queue.id
-          where queue.workspace_id = l.workspace_id and queue.id = l.lane_id
-            and queue.deleted_at is null and not paused and callback_url is not null
+          select * from lane_gate g where g.workspace_id = l.workspace_id and g.lane_id = l.lane_id offset 0
+        ) g
+      ), due as (
+        select c.workspace_id, c.lane_id,
+          json_build_object('failed', c.probes, 'openMs', round(extract(epoch from moment() - c.opened_at) * 1000)) as probe
+        from lane l join circuit c on c.workspace_id = l.workspace_id and c.lane_id = l.lane_id and c.probe_at <= moment()
+        where l.limited = ${limited} and exists (select from circuit)
+        for update of c skip locked
+      ), picked as (
+        select j.*, l.revision, l.callback_timeout, l.probe
+        from (
+          select lane.*, due.probe
+          from lane left join due on due.workspace_id = lane.workspace_id and due.lane_id = lane.lane_id
+          where lane.limited = ${limited} and not lane.paused and lane.has_handler and lane.plan = any(${DELIVERING_PLANS})
             and (not exists (select from circuit) or due.lane_id is not null
-              or not exists (select from circuit c where c.workspace_id = l.workspace_id and c.lane_id = l.lane_id))
-          offset 0
-        ) q
+              or not exists (select from circuit c where c.workspace_id = lane.workspace_id and c.lane_id = lane.lane_id))
+        ) l
         cross join lateral (
           select workspace_id, lane_id, id from job
-          where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and state = 'waiting'
-          order by priority desc, run_at, id limit case when q.probe is null then l.take else 1 end
+          where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id
+            and state = 'waiting' and (concurrency_key is null or key_slot is not null)
+          order by priority desc, run_at, id
+          limit case when l.probe is null then least(l.take, l.slots_free, l.starts_free) else least(1, l.slots_free, l.starts_free) end
           for update skip locked
         ) j
         where exists (select from node where node.id = ${nodeId} and lease_until > now())
@@ -54,13 +74,45 @@ export const claimAcrossWorkspaces = (db: Db, nodeId: number, lanes: readonly (L
         update circuit c set probe_at = moment() + (picked.callback_timeout + ${PROBE_GRACE_SECONDS}::int) * interval '1 second'
         from picked
         where picked.probe is not null and c.workspace_id = any(array[picked.workspace_id]) and c.lane_id = picked.lane_id
+      ), claimed as (
+        update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = moment()
+        from picked
+        where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
+        returning job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, node_id as "nodeId", attempt, attempts, spared,
+          backoff_delay_ms as "backoffDelayMs", payload, tag, concurrency_key as "concurrencyKey", created_at as "createdAt",
+          started_at as "startedAt", schedule, scheduled_for as "scheduledFor", revision, probe, ${limited}::boolean as limited
+      ), started as (
+        insert into lane_starts as s (workspace_id, lane_id, at, jobs)
+        select l.workspace_id, l.lane_id, array[moment()], array[n.jobs]
+        from lane l cross join lateral (select count(*)::int as jobs from picked p where p.lane_id = l.lane_id) n
+        where ${limited} and l.rate_max is not null and n.jobs > 0
+        on conflict (workspace_id, lane_id) do update set (at, jobs) = (
+          select a.at, a.jobs from queue q, add_starts(s.at, s.jobs, excluded.jobs[1], q.rate_seconds) a
+          where q.workspace_id = s.workspace_id and q.id = s.lane_id)
+      ), found as (
+        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'opensInMs',
+          case when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
+            then extract(epoch from coalesce(l.starts_at - moment(), l.rate_seconds * interval '1 second')) * 1000 end) as found
+        from lane l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
+        where ${limited} or l.limited
       )
-      update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = moment()
-      from picked
-      where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
-      returning job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, node_id as "nodeId", attempt, attempts, spared,
-        backoff_delay_ms as "backoffDelayMs", payload, tag, created_at as "createdAt", started_at as "startedAt",
-        schedule, scheduled_for as "scheduledFor", revision, probe`,
+      select claimed.*, found.found from claimed full join found on false`,
+  );
+  return {
+    claims: claimed.filter((one) => one.found === null) as unknown as Claim[],
+    found: claimed.flatMap(({ found }) => found ?? []),
+  };
+}
+
+/** Has the transaction be the only one that claims from these lanes. All nodes lock them in this order. */
+export const lockLanes = (tx: Db, lanes: readonly LaneKey[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      select from queue
+      where (workspace_id, id) in (select * from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[],
+        ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[]))
+      order by workspace_id, id for no key update`,
   );
 
 /** All that a node holds. Leans on job_active. */
@@ -69,9 +121,8 @@ export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[
     db,
     sql`
       select workspace_id as "workspaceId", lane_id as "laneId", id, node_id as "nodeId", attempt, attempts, spared,
-        backoff_delay_ms as "backoffDelayMs", '' as payload, tag, created_at as "createdAt", started_at as "startedAt",
-        schedule, scheduled_for as "scheduledFor", 0 as revision,
-        null::json as probe
+        backoff_delay_ms as "backoffDelayMs", '' as payload, tag, concurrency_key as "concurrencyKey", created_at as "createdAt",
+        started_at as "startedAt", schedule, scheduled_for as "scheduledFor", 0 as revision, null::json as probe, false as limited
       from job where state = 'active' and node_id = ${nodeId}`,
   );
 
@@ -85,11 +136,14 @@ export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey
       db,
       sql`
         with recursive lane as (
-          (select workspace_id, lane_id from job where state = 'waiting' order by workspace_id, lane_id limit 1)
+          (select workspace_id, lane_id from job
+            where state = 'waiting' and (concurrency_key is null or key_slot is not null)
+            order by workspace_id, lane_id limit 1)
           union all
           select next.workspace_id, next.lane_id from lane cross join lateral (
             select workspace_id, lane_id from job
-            where state = 'waiting' and (workspace_id, lane_id) > (lane.workspace_id, lane.lane_id)
+            where state = 'waiting' and (concurrency_key is null or key_slot is not null)
+              and (workspace_id, lane_id) > (lane.workspace_id, lane.lane_id)
             order by workspace_id, lane_id limit 1) next
         )
         select lane.workspace_id, lane.lane_id from lane
@@ -127,19 +181,22 @@ export const takeBackAcrossWorkspaces = (
         update job j set
           state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${mostLosses} then 'failed' else 'waiting' end::job_state,
           finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${mostLosses} then moment() end,
-          node_id = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
+          node_id = null, key_slot = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
           last_error = coalesce(${error}, last_error), error_code = coalesce(${error}::json ->> 'code', error_code),
           attempts_log = concat_ws(',', nullif(attempts_log, ''), json_build_object('attempt', attempt, 'started_at',
             to_char(started_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
             'duration_ms', round((extract(epoch from moment() - started_at) * 1000)::numeric, 2), 'outcome', ${outcome}::text,
             'status', null, 'error', ${error}::json, 'worker', null)::text)
         from held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
-        returning j.workspace_id, j.lane_id, j.state
+        returning j.workspace_id, j.lane_id, j.state, j.concurrency_key
       ), counted as (
         insert into tally (workspace_id, lane_id, at, failed)
         select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id
       )
-      select workspace_id, lane_id, state, count(*) as jobs from moved group by workspace_id, lane_id, state`,
+      select workspace_id, lane_id, state, count(*) as jobs, (
+        select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from moved
+        where concurrency_key is not null) as arranged
+      from moved group by workspace_id, lane_id, state`,
   );
 
 /**
@@ -156,11 +213,14 @@ export async function moveDueAcrossWorkspaces(db: Db, most: number): Promise<{ m
       ), moved as (
         update job j set state = 'waiting' from due
         where j.workspace_id = any(array[due.workspace_id]) and j.lane_id = due.lane_id and j.id = due.id
-        returning j.workspace_id, j.lane_id
+        returning j.workspace_id, j.lane_id, j.concurrency_key
       )
-      select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms from moved group by workspace_id, lane_id
+      select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms, (
+        select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from moved
+        where concurrency_key is not null) as arranged
+      from moved group by workspace_id, lane_id
       union all
-      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8 from job
+      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8, null from job
         where state = 'delayed' and run_at > moment() order by run_at limit 1)`,
   );
   const lanes = found.flatMap(({ workspace_id, lane_id }) =>

@@ -1,6 +1,6 @@
 import { problem, type Transactional } from "#kernel";
 import type { JobKey, JobRow } from "./job.ts";
-import { cancelJob, findJob, removeJob } from "./store.ts";
+import { cancelJob, findJob, lockKeyOf, removeJob } from "./store.ts";
 import { type Hand, tellPurged } from "./tell.ts";
 
 export type Cancelled = { kind: "cancelled"; job: JobRow; claimedBy: number | null } | { kind: "removed" };
@@ -14,12 +14,18 @@ export type Cancelled = { kind: "cancelled"; job: JobRow; claimedBy: number | nu
 export async function cancelOrRemove(database: Transactional, hand: Hand, key: JobKey): Promise<Cancelled> {
   // A retry by hand between the two statements brings the job back to life: then it is cancelled after all.
   for (;;) {
-    const cancelled = await cancelJob(database, key);
+    const cancelled = await cancel(database, key);
     if (cancelled) return { kind: "cancelled", job: cancelled, claimedBy: cancelled.claimed_by };
     if (await remove(database, hand, key)) return { kind: "removed" };
     if (!(await findJob(database, key))) throw problem("NOT_FOUND");
   }
 }
+
+const cancel = (database: Transactional, key: JobKey): ReturnType<typeof cancelJob> =>
+  database.transaction(async (tx) => {
+    await lockKeyOf(tx, key);
+    return cancelJob(tx, key);
+  });
 
 const remove = (database: Transactional, hand: Hand, key: JobKey): Promise<boolean> =>
   database.transaction(async (tx) => {

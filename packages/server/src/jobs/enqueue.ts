@@ -132,7 +132,7 @@ export class Enqueuer {
     return requests.map((request) => {
       const [job] = request.jobs;
       const lane = `${request.workspaceId}${request.queue}`;
-      if (!job || request.jobs.length > 1 || room <= 0 || behind.has(lane)) {
+      if (!job || request.jobs.length > 1 || job.concurrencyKey !== null || room <= 0 || behind.has(lane)) {
         behind.add(lane);
         return request;
       }
@@ -227,5 +227,7 @@ export function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
     last_error: null,
     schedule: input.tick?.schedule ?? null,
     scheduled_for: input.tick && toMoment(input.tick.atMs),
+    idempotency_key: null,
+    approval: null,
   };
 }

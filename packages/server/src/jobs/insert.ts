@@ -52,7 +52,8 @@ interface InsertRow {
  * Writes the jobs of many requests in one statement; of a request whose queue is not there, null. What the jobs of a lane share
  * is looked up once per lane and handed to its rows by array subscript, and only what is not the rule is answered row by row:
  * with a join and a returned row per job the same insert took 19 µs a job, so it takes 8. A job goes straight through, written
- * as claimed, only when nothing of its lane waits before it and the lane's circuit is closed. Leans on queue_name and job_claimable.
+ * as claimed, only when nothing of its lane waits before it, the lane's circuit is closed, the lane has no limits and the job no
+ * key. Leans on queue_name and job_claimable.
  */
 export async function insertJobsAcrossWorkspaces(
   db: Db,
@@ -87,10 +88,12 @@ export async function insertJobsAcrossWorkspaces(
           array_agg(coalesce(q.revision, 0) order by r.at) as revision,
           array_agg(coalesce(q.type = 'approval', false) order by r.at) as holds,
           array_agg(coalesce(${nodeId}::bigint is not null and q.callback_url is not null and not q.paused
+            and q.concurrency is null and q.rate_max is null
             and exists (select from workspace w where w.id = r.workspace_id and w.plan = any(${DELIVERING_PLANS}))
             and exists (select from node where node.id = ${nodeId} and node.lease_until > now())
             and not exists (select from circuit c where c.workspace_id = r.workspace_id and c.lane_id = q.id)
-            and not exists (select from job w where w.workspace_id = r.workspace_id and w.lane_id = q.id and w.state = 'waiting'),
+            and not exists (select from job w where w.workspace_id = r.workspace_id and w.lane_id = q.id
+              and w.state = 'waiting' and (w.concurrency_key is null or w.key_slot is not null)),
             false) order by r.at) as open
         from unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(firsts.map(({ queue }) => queue))}::text[])
           with ordinality r (workspace_id, queue, at)
@@ -106,7 +109,7 @@ export async function insertJobsAcrossWorkspaces(
             (case
               when lane.holds[n.lane] then 'pending_approval'
               when coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second') > moment() then 'delayed'
-              when n.straight and lane.open[n.lane] then 'active'
+              when n.straight and n.concurrency_key is null and lane.open[n.lane] then 'active'
               else 'waiting' end)::job_state as state,
             coalesce(n.priority, 0) as priority, coalesce(n.attempts, lane.attempts[n.lane]) as attempts,
             coalesce(n.backoff_delay_ms, lane.backoff_delay_ms[n.lane]) as backoff_delay_ms,
@@ -170,7 +173,7 @@ export async function insertJobsAcrossWorkspaces(
           where lane.id[n.lane] > 0
           offset 0
         ) ready
-        returning id, state, run_at
+        returning workspace_id, lane_id, id, state, run_at, concurrency_key
       ), counted as (
         insert into usage_delta (workspace_id, lane_id, at, jobs, schedules)
         select workspace_id, lane.id[at], moment(), jobs, ticks
@@ -182,7 +185,9 @@ export async function insertJobsAcrossWorkspaces(
         (select array_agg(id) from inserted where state = 'active') as active,
         (select array_agg(id) from inserted where state = 'pending_approval') as held,
         (select array_agg(id) from inserted where state = 'delayed') as delayed,
-        (select array_agg(run_at::text) from inserted where state = 'delayed') as delayed_until
+        (select array_agg(run_at::text) from inserted where state = 'delayed') as delayed_until, (
+          select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from inserted
+          where state = 'waiting' and concurrency_key is not null) as arranged
       from lane`,
   );
   if (!inserted) throw new Error("An insert answered no row.");

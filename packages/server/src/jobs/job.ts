@@ -50,6 +50,9 @@ export interface JobRow {
   /** Name of the schedule that made it, and the tick that it was made for. */
   readonly schedule: string | null;
   readonly scheduled_for: Timestamp | null;
+  readonly idempotency_key: string | null;
+  /** How it was decided, JSON. */
+  readonly approval: string | null;
 }
 
 export const showJobId = (id: JobId): string => typeId("job", id);
@@ -64,14 +67,15 @@ export const logEntry = (entry: AttemptEntry): string => JSON.stringify(entry);
  * digits of big numbers and the order of keys.
  */
 export function showJob(job: JobRow, queue: string, more = ""): string {
-  const { tag, concurrency_key, started_at, finished_at, schedule, scheduled_for } = job;
+  const { tag, concurrency_key, started_at, finished_at, schedule, scheduled_for, idempotency_key } = job;
   return (
     `{"id":"${showJobId(job.id)}","queue":${JSON.stringify(queue)},"state":"${job.state}","payload":${job.payload},` +
     `"tag":${tag === null ? "null" : JSON.stringify(tag)},"priority":${job.priority},` +
-    `"concurrencyKey":${concurrency_key === null ? "null" : JSON.stringify(concurrency_key)},"idempotencyKey":null,` +
+    `"concurrencyKey":${concurrency_key === null ? "null" : JSON.stringify(concurrency_key)},` +
+    `"idempotencyKey":${idempotency_key === null ? "null" : JSON.stringify(idempotency_key)},` +
     `"attempt":${job.attempt},"attempts":${job.attempts + job.spared},"run_at":"${job.run_at}","created_at":"${job.created_at}",` +
     `"started_at":${started_at === null ? "null" : `"${started_at}"`},"finished_at":${finished_at === null ? "null" : `"${finished_at}"`},` +
     `"result":${job.result ?? "null"},"schedule":${schedule === null ? "null" : JSON.stringify(schedule)},` +
-    `"scheduled_for":${scheduled_for === null ? "null" : `"${scheduled_for}"`},"last_error":${job.last_error ?? "null"}${more}}`
+    `"scheduled_for":${scheduled_for === null ? "null" : `"${scheduled_for}"`},"approval":${job.approval ?? "null"},"last_error":${job.last_error ?? "null"}${more}}`
   );
 }

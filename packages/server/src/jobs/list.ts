@@ -31,13 +31,13 @@ const listAny = (db: Db, { workspaceId, laneId, states, before, most }: JobsPage
     db,
     sql`
       (select id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at, tag, concurrency_key,
-          payload, null::text as result, last_error, schedule, scheduled_for
+          payload, null::text as result, last_error, schedule, scheduled_for, idempotency_key, approval
         from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before ?? NEWEST}
           and (${states}::job_state[] is null or state = any(${states}))
         order by id desc limit ${most})
       union all
       (select id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at, tag, concurrency_key,
-          payload, result, last_error, schedule, scheduled_for
+          payload, result, last_error, schedule, scheduled_for, idempotency_key, approval
         from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before ?? NEWEST}
           and expires_at > moment() and (${states}::job_state[] is null or state = any(${states}))
         order by id desc limit ${most})
@@ -50,13 +50,13 @@ const listTagged = (db: Db, { workspaceId, laneId, states, before, most }: JobsP
     db,
     sql`
       (select id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at, tag, concurrency_key,
-          payload, null::text as result, last_error, schedule, scheduled_for
+          payload, null::text as result, last_error, schedule, scheduled_for, idempotency_key, approval
         from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and tag = any(${tags}) and id < ${before ?? NEWEST}
           and (${states}::job_state[] is null or state = any(${states}))
         order by id desc limit ${most})
       union all
       (select id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at, tag, concurrency_key,
-          payload, result, last_error, schedule, scheduled_for
+          payload, result, last_error, schedule, scheduled_for, idempotency_key, approval
         from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} and tag = any(${tags}) and id < ${before ?? NEWEST}
           and expires_at > moment() and (${states}::job_state[] is null or state = any(${states}))
         order by id desc limit ${most})
@@ -75,7 +75,7 @@ const listParked = (db: Db, { workspaceId, laneId, states, tags, before, most }:
       order by id desc limit ${most}`,
   );
 
-/** Leans on job_active, which is never larger than what all nodes have under way. */
+/** Leans on job_in_flight, which is never larger than what all nodes have under way. */
 const listActive = (db: Db, { workspaceId, laneId, tags, before, most }: JobsPage): Promise<JobRow[]> =>
   rows(
     db,

@@ -13,15 +13,18 @@ interface Counts extends Record<JobState, number> {
 
 /**
  * A queue's metrics. Live states are counted from an index each, finished ones are added up from the tally; the oldest waiting job is found by
- * one look per priority; latency is read off the newest 1,000 finished jobs. Leans on
- * job_claimable, job_active, job_parked and the primary keys.
+ * one look per priority, and one among those that wait for their key; latency is read off the newest 1,000 finished jobs. Leans on
+ * job_claimable, job_parked_key, job_in_flight, job_parked and the primary keys.
  */
 export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(
     db,
     sql`
       with recursive live as (
-        select (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting') as waiting,
+        select (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id}
+            and state = 'waiting' and (concurrency_key is null or key_slot is not null))
+          + (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id}
+            and state = 'waiting' and concurrency_key is not null and key_slot is null) as waiting,
           (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'active') as active,
           count(*) filter (where state = 'delayed') as delayed,
           count(*) filter (where state = 'pending_approval') as pending_approval, count(*) filter (where state = 'failed') as failed
@@ -37,13 +40,19 @@ export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<St
           and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
       ), head as (
         (select priority, greatest(run_at, created_at) as due from job
-          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting'
+          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
           order by priority desc, run_at, id limit 1)
         union all
         select next.priority, next.due from head cross join lateral (
           select priority, greatest(run_at, created_at) as due from job
-          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and priority < head.priority
+          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
+            and priority < head.priority
           order by priority desc, run_at, id limit 1) next
+      ), parked as (
+        select (
+          select greatest(run_at, created_at) from job
+          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and concurrency_key is not null and key_slot is null
+          order by run_at limit 1) as due
       ), latency as (
         select percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from finished_at - greatest(run_at, created_at)) * 1000) as ms
         from (
@@ -52,9 +61,9 @@ export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<St
           order by id desc limit 1000) newest
         where state = 'completed' and finished_at > moment() - interval '1 minute'
       )
-      select live.*, finished.*, (select extract(epoch from moment() - min(due))::float8 from head) as oldest_waiting_seconds,
+      select live.*, finished.*, extract(epoch from moment() - least((select min(due) from head), parked.due))::float8 as oldest_waiting_seconds,
         latency.ms[1] as p50, latency.ms[2] as p99
-      from live, finished, latency`,
+      from live, finished, parked, latency`,
   );
   if (!counts) throw new Error("A count answered no row.");
   const { oldest_waiting_seconds, completed_last_minute, failed_last_minute, p50, p99, ...states } = counts;

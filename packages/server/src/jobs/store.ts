@@ -5,9 +5,19 @@ import type { JobKey, JobRow } from "./job.ts";
 export const findJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { attempts_log: string }) | null> =>
   row(db, sql`select * from job_record where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}`);
 
+/** Locks the job's concurrency key, if it has one, until the transaction ends. */
+export const lockKeyOf = (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<unknown> =>
+  row(
+    tx,
+    sql`
+      select lock_keys(array[lane_id], array[concurrency_key]) from job
+      where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and concurrency_key is not null`,
+  );
+
 /**
  * Ends a job that has not finished (I4). Whoever else moves it at the same moment wins or loses whole: the row is there or
- * it is gone. An attempt under way is logged as cancelled; its claim moves nothing any more.
+ * it is gone. An attempt under way is logged as cancelled; its claim moves nothing any more. The job's key has to be locked
+ * already: whoever arranges a key must find nobody at its waiting jobs but claims.
  */
 export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { claimed_by: number | null }) | null> =>
   row(
@@ -21,7 +31,7 @@ export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
       ), kept as (
         insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
           created_at, started_at, finished_at, tag, concurrency_key, payload, last_error, attempts_log, expires_at,
-          schedule, scheduled_for)
+          schedule, scheduled_for, idempotency_key, approval)
         select g.workspace_id, lane_id, g.id, 'cancelled', priority, attempt, spared, attempts, backoff_delay_ms, run_at,
           g.created_at, started_at, moment(), tag, concurrency_key, payload, last_error,
           case when g.state <> 'active' then attempts_log else
@@ -29,13 +39,16 @@ export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
               to_char(started_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
               'duration_ms', round((extract(epoch from moment() - started_at) * 1000)::numeric, 2), 'outcome', 'cancelled',
               'status', null, 'error', null, 'worker', null)::text) end,
-          coalesce(moment() + w.retention_days * interval '1 day', 'infinity'), schedule, scheduled_for
+          coalesce(moment() + w.retention_days * interval '1 day', 'infinity'), schedule, scheduled_for, idempotency_key, approval
         from gone g join workspace w on w.id = g.workspace_id
         returning *
       ), counted as (
         insert into tally (workspace_id, lane_id, at, cancelled) select workspace_id, lane_id, moment(), 1 from gone
       )
-      select kept.*, gone.node_id as claimed_by from kept join gone using (id)`,
+      select kept.*, gone.node_id as claimed_by, (
+        select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from gone
+        where concurrency_key is not null) as arranged
+      from kept join gone using (id)`,
   );
 
 /** Removes a finished job. Answers whether it had failed; null when there was none. */
@@ -61,9 +74,15 @@ export const retryFailedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Pro
   row(
     db,
     sql`
-      update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
-      where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'failed'
-      returning *, null as result`,
+      with moved as (
+        update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
+        where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'failed'
+        returning *
+      )
+      select moved.*, null as result, (
+        select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from moved
+        where concurrency_key is not null) as arranged
+      from moved`,
   );
 
 /** A cancelled or rejected job comes back from history and waits again. */
@@ -79,11 +98,16 @@ export const retryFinishedJob = (db: Db, { workspaceId, laneId, id }: JobKey): P
       ), counted as (
         insert into tally (workspace_id, lane_id, at, cancelled, rejected)
         select workspace_id, lane_id, finished_at, -(state = 'cancelled')::int, -(state = 'rejected')::int from gone
+      ), moved as (
+        insert into job (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
+          started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval)
+        select workspace_id, lane_id, id, 'waiting', priority, attempt, attempt, attempts, backoff_delay_ms, moment(), created_at,
+          started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval
+        from gone
+        returning *
       )
-      insert into job (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
-        started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for)
-      select workspace_id, lane_id, id, 'waiting', priority, attempt, attempt, attempts, backoff_delay_ms, moment(), created_at,
-        started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for
-      from gone
-      returning *, null as result`,
+      select moved.*, null as result, (
+        select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from moved
+        where concurrency_key is not null) as arranged
+      from moved`,
   );

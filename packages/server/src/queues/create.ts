@@ -1,6 +1,7 @@
 import type { CreateQueue } from "@tidemill/contract";
 import { problem, type Transactional } from "#kernel";
 import { requireFeature } from "#workspaces";
+import { checkApproval } from "./check-approval.ts";
 import { checkCallback } from "./check-callback.ts";
 import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
@@ -20,6 +21,7 @@ export async function createQueue(
   request: CreateQueue,
 ): Promise<{ queue: Queue; secret: string | null }> {
   checkCallback(guard, request);
+  checkApproval(request.type ?? "standard", request);
   if (request.callback_url) requireFeature(caller.plan, "callback_url");
   const secret = request.callback_url ? makeCallbackSecret(random) : null;
   return database.transaction(async (tx) => {

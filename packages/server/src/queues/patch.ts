@@ -1,6 +1,7 @@
 import type { PatchQueue } from "@tidemill/contract";
 import { problem, type Transactional } from "#kernel";
 import { requireFeature } from "#workspaces";
+import { checkApproval } from "./check-approval.ts";
 import { checkCallback } from "./check-callback.ts";
 import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
@@ -25,6 +26,7 @@ export async function patchQueue(
   return database.transaction(async (tx) => {
     const before = await lockQueue(tx, caller.workspaceId, name);
     if (!before) throw problem("NOT_FOUND");
+    checkApproval(before.type, request);
     if (request.callback_url) requireFeature(caller.plan, "callback_url");
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
     const secret = firstUrl || request.rotate_callback_secret ? makeCallbackSecret(random) : null;

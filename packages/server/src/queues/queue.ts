@@ -1,4 +1,4 @@
-import { ERRORS, type Plan, planHas, plansWith, type Queue as QueueRecord } from "@tidemill/contract";
+import { ERRORS, type Plan, planHas, plansWith, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import { type Db, type Random, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { AddressGuard } from "#outbound";
@@ -11,14 +11,21 @@ export interface Queue {
   readonly workspace_id: WorkspaceId;
   readonly id: LaneId;
   readonly name: string;
-  readonly type: "standard" | "approval";
+  readonly type: QueueType;
   readonly callback_url: string | null;
   readonly callback_headers: string;
   readonly callback_timeout: number;
   readonly callback_secret: string | null;
   readonly attempts: number;
   readonly backoff_delay_ms: number;
+  readonly concurrency: number | null;
+  readonly concurrency_per_key: number;
+  readonly rate_max: number | null;
+  readonly rate_seconds: number | null;
   readonly paused: boolean;
+  /** Seconds. */
+  readonly approval_timeout: number | null;
+  readonly on_timeout: "reject" | "approve";
   readonly revision: number;
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
@@ -60,7 +67,11 @@ export function showQueue(queue: Queue, plan: Plan): QueueRecord {
     has_callback_secret: queue.callback_secret !== null,
     defaultJobOptions: { attempts: queue.attempts, backoff: { type: "exponential", delay: queue.backoff_delay_ms } },
     callbacks_stopped: stopped ? { code: "PLAN_REQUIRED", message: ERRORS.PLAN_REQUIRED.message } : null,
+    concurrency: queue.concurrency,
+    concurrency_per_key: queue.concurrency_per_key,
+    rate_limit: queue.rate_max === null || queue.rate_seconds === null ? null : { max: queue.rate_max, per_seconds: queue.rate_seconds },
     paused: queue.paused,
+    approval: queue.type === "approval" ? { timeout: queue.approval_timeout, on_timeout: queue.on_timeout } : null,
     created_at: queue.created_at,
     updated_at: queue.updated_at,
   };

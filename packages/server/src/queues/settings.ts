@@ -3,7 +3,7 @@ import type { QueueSettings } from "./store.ts";
 
 /** A request's settings as they are stored. */
 export function settingsOf(request: CreateQueue | PatchQueue, secret: string | null): QueueSettings {
-  const { callback_url, callback_headers, callback_timeout, defaultJobOptions, paused } = request;
+  const { callback_url, callback_headers, callback_timeout, defaultJobOptions, rate_limit, approval } = request;
   return {
     callbackUrl: callback_url,
     callbackHeaders: callback_headers && JSON.stringify(callback_headers),
@@ -11,6 +11,12 @@ export function settingsOf(request: CreateQueue | PatchQueue, secret: string | n
     callbackSecret: secret ?? undefined,
     attempts: defaultJobOptions?.attempts,
     backoffDelayMs: defaultJobOptions?.backoff?.delay,
-    paused,
+    concurrency: request.concurrency,
+    concurrencyPerKey: request.concurrency_per_key,
+    rateMax: rate_limit === undefined ? undefined : (rate_limit?.max ?? null),
+    rateSeconds: rate_limit === undefined ? undefined : (rate_limit?.per_seconds ?? null),
+    paused: request.paused,
+    approvalTimeout: approval === undefined ? undefined : (approval?.timeout ?? null),
+    onTimeout: approval === undefined ? undefined : (approval?.on_timeout ?? "reject"),
   };
 }

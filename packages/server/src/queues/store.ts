@@ -9,7 +9,13 @@ export interface QueueSettings {
   readonly callbackSecret: string | undefined;
   readonly attempts: number | undefined;
   readonly backoffDelayMs: number | undefined;
+  readonly concurrency: number | null | undefined;
+  readonly concurrencyPerKey: number | undefined;
+  readonly rateMax: number | null | undefined;
+  readonly rateSeconds: number | null | undefined;
   readonly paused: boolean | undefined;
+  readonly approvalTimeout: number | null | undefined;
+  readonly onTimeout: Queue["on_timeout"] | undefined;
 }
 
 export const insertQueue = (
@@ -22,10 +28,13 @@ export const insertQueue = (
   row(
     db,
     sql`
-      insert into queue (workspace_id, name, type, callback_url, callback_headers, callback_timeout, callback_secret, attempts, backoff_delay_ms, paused)
+      insert into queue (workspace_id, name, type, callback_url, callback_headers, callback_timeout, callback_secret, attempts, backoff_delay_ms,
+        concurrency, concurrency_per_key, rate_max, rate_seconds, paused, approval_timeout, on_timeout)
       values (${workspaceId}, ${name}, ${type}, ${settings.callbackUrl}, coalesce(${settings.callbackHeaders}, '{}'),
         coalesce(${settings.callbackTimeout}::int, 30), ${settings.callbackSecret}, coalesce(${settings.attempts}::int, 3),
-        coalesce(${settings.backoffDelayMs}::int, 1000), coalesce(${settings.paused}::boolean, false))
+        coalesce(${settings.backoffDelayMs}::int, 1000), ${settings.concurrency}, coalesce(${settings.concurrencyPerKey}::int, 1),
+        ${settings.rateMax}, ${settings.rateSeconds}, coalesce(${settings.paused}::boolean, false),
+        ${settings.approvalTimeout}, coalesce(${settings.onTimeout}, 'reject'))
       on conflict (workspace_id, name) where deleted_at is null do nothing
       returning *`,
   );
@@ -45,7 +54,14 @@ export const updateQueue = (db: Db, { workspace_id, id }: Queue, settings: Queue
         callback_secret = coalesce(${settings.callbackSecret}, callback_secret),
         attempts = coalesce(${settings.attempts}::int, attempts),
         backoff_delay_ms = coalesce(${settings.backoffDelayMs}::int, backoff_delay_ms),
+        concurrency = case when ${settings.concurrency !== undefined} then ${settings.concurrency} else concurrency end,
+        concurrency_per_key = coalesce(${settings.concurrencyPerKey}::int, concurrency_per_key),
+        arrange_behind = case when ${settings.concurrencyPerKey} <> concurrency_per_key then '' else arrange_behind end,
+        rate_max = case when ${settings.rateMax !== undefined} then ${settings.rateMax} else rate_max end,
+        rate_seconds = case when ${settings.rateMax !== undefined} then ${settings.rateSeconds} else rate_seconds end,
         paused = coalesce(${settings.paused}::boolean, paused),
+        approval_timeout = case when ${settings.approvalTimeout !== undefined} then ${settings.approvalTimeout} else approval_timeout end,
+        on_timeout = coalesce(${settings.onTimeout}, on_timeout),
         revision = revision + 1, updated_at = moment()
       where workspace_id = ${workspace_id} and id = ${id}
       returning *`,

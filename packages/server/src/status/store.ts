@@ -12,7 +12,8 @@ export interface Standing extends Record<JobState, number> {
 
 /**
  * What a workspace has at this moment. Live jobs are counted, finished ones are added up from the tally. Leans on indexes that begin
- * with the workspace: job_claimable or the primary key, as the planner sees fit, job_parked, tally_lane, schedule's; and on job_active.
+ * with the workspace: job_claimable and job_parked_key or the primary key, as the planner sees fit, job_in_flight, job_parked,
+ * tally_lane, schedule's.
  */
 export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<Standing> {
   const standing = await row<Standing>(
@@ -33,7 +34,9 @@ export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<St
         select count(*) as queues, count(callback_url) as with_callback from queue where workspace_id = ${workspaceId} and deleted_at is null
       )
       select w.name, w.plan,
-        (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting') as waiting,
+        (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and (concurrency_key is null or key_slot is not null))
+          + (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and concurrency_key is not null
+            and key_slot is null) as waiting,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'active') as active,
         (select count(*) from schedule where workspace_id = ${workspaceId}) as schedules,
         parked.*, finished.*, held.*

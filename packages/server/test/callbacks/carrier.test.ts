@@ -19,10 +19,12 @@ const claim: Claim = {
   backoffDelayMs: 1_000,
   payload: '{"to":"ada"}',
   tag: null,
+  concurrencyKey: null,
   schedule: null,
   scheduledFor: null,
   revision: 1,
   probe: null,
+  limited: false,
   createdAt: "2026-11-21T12:00:00.000Z",
   startedAt: "2026-11-21T12:00:00.000Z",
 };

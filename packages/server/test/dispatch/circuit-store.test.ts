@@ -69,7 +69,7 @@ describe("a claim from a lane whose circuit is open", () => {
     await putCircuit(database, lane, { inSeconds: 1 });
     await putJobs(database, lane, { state: "waiting", count: 5 });
     expect(await findLanesWithWorkAcrossWorkspaces(engine)).not.toContainEqual(lane);
-    expect(await claimAcrossWorkspaces(engine, await putNode(database), [{ ...lane, take: 5 }])).toEqual([]);
+    expect(await claimAcrossWorkspaces(engine, await putNode(database), [{ ...lane, take: 5 }])).toEqual({ claims: [], found: [] });
   });
 
   test("brings one job as a probe, to one of many nodes that ask at once, beside all of other lanes", async ({ database, engine }) => {
@@ -83,7 +83,7 @@ describe("a claim from a lane whose circuit is open", () => {
           { ...lane, take: 8 },
           { ...other, take: 2 },
         ]);
-      const claims = (await Promise.all(nodes.map(ask))).flat();
+      const claims = (await Promise.all(nodes.map(ask))).flatMap((answer) => answer.claims);
       expect(claims.filter(({ laneId }) => laneId === lane.laneId)).toMatchObject([{ probe: { failed: 0 } }]);
       expect(claims.filter(({ laneId }) => laneId === other.laneId).map(({ probe }) => probe)).toEqual(
         Array.from({ length: 8 }, () => null),
@@ -95,9 +95,9 @@ describe("a claim from a lane whose circuit is open", () => {
     const lane = await putLane(database);
     await putCircuit(database, lane);
     const [first, second] = [await putNode(database), await putNode(database)];
-    expect(await claimAcrossWorkspaces(engine, first, [{ ...lane, take: 5 }])).toEqual([]);
+    expect(await claimAcrossWorkspaces(engine, first, [{ ...lane, take: 5 }])).toEqual({ claims: [], found: [] });
     await putJobs(database, lane, { state: "waiting" });
-    expect(await claimAcrossWorkspaces(engine, second, [{ ...lane, take: 5 }])).toHaveLength(1);
+    expect((await claimAcrossWorkspaces(engine, second, [{ ...lane, take: 5 }])).claims).toHaveLength(1);
   });
 });
 

@@ -12,8 +12,8 @@ describe("a node whose lease has run out", () => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "waiting" });
     const dead = await putNode(database, { alive: false });
-    expect(await claimAcrossWorkspaces(engine, dead, [{ ...lane, take: 1 }])).toEqual([]);
-    expect(await claimAcrossWorkspaces(engine, 999_999_999, [{ ...lane, take: 1 }])).toEqual([]);
+    expect(await claimAcrossWorkspaces(engine, dead, [{ ...lane, take: 1 }])).toEqual({ claims: [], found: [] });
+    expect(await claimAcrossWorkspaces(engine, 999_999_999, [{ ...lane, take: 1 }])).toEqual({ claims: [], found: [] });
   });
 
   test("never has it back", async ({ database, engine }) => {

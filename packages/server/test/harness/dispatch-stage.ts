@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Answer, type Attempt, type Claim, Dispatcher, type LaneKey, type Settler } from "#dispatch";
-import type { JobId, Statement, WorkspaceId } from "#kernel";
+import type { JobId, Statement, Transactional, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Verdict } from "../../src/dispatch/retry.ts";
 
@@ -19,12 +19,14 @@ export const claimed = (id: number, lane = 1): Claim => ({
   backoffDelayMs: 1_000,
   payload: "{}",
   tag: null,
+  concurrencyKey: null,
   createdAt: "2026-11-21T12:00:00.000Z",
   startedAt: "2026-11-21T12:00:00.000Z",
   schedule: null,
   scheduledFor: null,
   revision: 1,
   probe: null,
+  limited: false,
 });
 
 interface AskedClaim {
@@ -46,8 +48,9 @@ export class DispatchStage {
 
   constructor() {
     const stage = this;
+    const db: Transactional = { query: (statement) => this.#ask(statement), transaction: (work) => work(db) };
     this.dispatcher = new Dispatcher({
-      db: { query: (statement) => this.#ask(statement) },
+      db,
       clock: { nowMs: () => 0, elapsedMs: () => performance.now() },
       random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
       emit: () => {},
@@ -78,8 +81,8 @@ export class DispatchStage {
       .split(",")
       .map(Number);
     return new Promise((resolve) => {
-      const answer = async (rows: Claim[]) => {
-        resolve({ rows, rowCount: null });
+      const answer = async (claims: Claim[]) => {
+        resolve({ rows: claims.map((claim) => ({ ...claim, found: null })), rowCount: null });
         for (let turn = 0; turn < 5; turn += 1) await setImmediate();
       };
       this.claims.push({ lanes, answer });

@@ -20,9 +20,9 @@ async function claimOrder(engine: Database, lane: LaneKey, nodeId: number, take 
       sql`update queue set paused = false, callback_url = 'http://127.0.0.1:9/', callback_secret = 'x' where id = ${lane.laneId}`,
     );
     for (;;) {
-      const claimed = await claimAcrossWorkspaces(tx, nodeId, [{ ...lane, take }]);
-      if (claimed.length === 0) throw new Undo();
-      order.push(...claimed.map(({ payload }) => JSON.parse(payload)));
+      const { claims } = await claimAcrossWorkspaces(tx, nodeId, [{ ...lane, take }]);
+      if (claims.length === 0) throw new Undo();
+      order.push(...claims.map(({ payload }) => JSON.parse(payload)));
     }
   };
   await engine.transaction(claimAll).catch((error) => {

@@ -1,0 +1,32 @@
+import type { LaneId } from "#queues";
+import type { LaneKey } from "./claim.ts";
+
+/** Past this a poll is as good: it looks every second. */
+const MOST_MS = 60_000;
+
+/** Wakes lanes when their rate lets more jobs start. */
+export class Openings {
+  readonly #wake: (lane: LaneKey) => void;
+  readonly #timers = new Map<LaneId, NodeJS.Timeout>();
+
+  constructor(wake: (lane: LaneKey) => void) {
+    this.#wake = wake;
+  }
+
+  expect(lane: LaneKey, inMs: number): void {
+    clearTimeout(this.#timers.get(lane.laneId));
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(lane.laneId);
+        this.#wake(lane);
+      },
+      Math.min(Math.ceil(inMs) + 1, MOST_MS),
+    );
+    this.#timers.set(lane.laneId, timer);
+  }
+
+  clear(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}
