@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { CallbackCarrier, Endpoints } from "#callbacks";
 import {
+  arrangeAcrossWorkspaces,
   Broadcaster,
   circuitOf,
   comeDueAcrossWorkspaces,
@@ -199,6 +200,11 @@ export async function startNode(
       if (nextMs !== null) ticks.expect(nextMs);
     };
     const ticks: Clockwork = clockwork("schedules", () => tickAcrossWorkspaces({ ...firing, db: engine, onFired }));
+    const arranging = new Loop(
+      { name: "arrange-keys", everyMs: 5_000, pass: () => arrangeAcrossWorkspaces(engine, onWaiting) },
+      emit,
+      random,
+    );
     const onFound = (lanes: LaneKey[]) => dispatcher.wakeHere(lanes);
     const keyUses = new KeyUses(engine, clock);
     const principals = new PrincipalFinder(apiDatabase, clock, keyUses, config.bootstrapKey);
@@ -211,6 +217,7 @@ export async function startNode(
       for (const loop of loops) loop.wake();
       comeDue.wake();
       ticks.wake();
+      arranging.wake();
     };
     const listener = new Listener({
       connection: databases.connection,
@@ -267,7 +274,10 @@ export async function startNode(
       onNextRun: (ms) => ticks.expect(ms),
       lookAtRate: async ({ workspaceId, requestsPerMinute }) =>
         requestsPerMinute === null ? null : rateLimiter.peek(workspaceId, requestsPerMinute),
-      onChanged: ({ workspace_id, id }) => onWaiting([{ workspaceId: workspace_id, laneId: id }]),
+      onChanged: ({ workspace_id, id, arrange_behind }) => {
+        onWaiting([{ workspaceId: workspace_id, laneId: id }]);
+        if (arrange_behind !== null) arranging.wake();
+      },
       onDeleted: ({ id }) => {
         dispatcher.abortLane(id);
         tellPeers({ kind: "deleted", laneId: id });
@@ -305,6 +315,7 @@ export async function startNode(
     for (const loop of loops) loop.start();
     comeDue.start();
     ticks.start();
+    arranging.start();
     await listener.start();
     serving = true;
     emit("node_started", { nodeId: lease.id, url, version: VERSION });
@@ -323,6 +334,7 @@ export async function startNode(
         ...loops.map((loop) => loop.stop()),
         comeDue.stop(),
         ticks.stop(),
+        arranging.stop(),
         lease.stop(),
         listener.stop(),
         broadcaster.flush(),

@@ -1,3 +1,4 @@
+export { arrangeAcrossWorkspaces } from "./arrange.ts";
 export * from "./carry.ts";
 export { forgetCircuit } from "./circuit-store.ts";
 export * from "./claim.ts";

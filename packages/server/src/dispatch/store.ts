@@ -127,8 +127,40 @@ export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[
   );
 
 /**
- * Lanes that have claimable jobs, found by one look per lane however many jobs wait in it. One whose circuit is open is among
- * them when its next probe is due. Leans on job_claimable.
+ * Arranges keys of one queue that is to be arranged, none of `but`, on from where the last time ended. Answers null when there is
+ * no such queue, or others are at it. Leans on queue_to_arrange and job_key.
+ */
+export const arrangeSomeAcrossWorkspaces = (db: Db, most: number, but: readonly LaneKey[]): Promise<(LaneKey & { more: boolean }) | null> =>
+  row(
+    db,
+    sql`
+      with recursive lane as materialized (
+        select workspace_id, id, arrange_behind from queue
+        where arrange_behind is not null and deleted_at is null and not id = any(${plainArray(but.map(({ laneId }) => laneId))}::bigint[])
+        order by id limit 1 for no key update skip locked
+      ), key as (
+        select first.key, 1 as n from lane cross join lateral (
+          select concurrency_key as key from job
+          where job.workspace_id = lane.workspace_id and job.lane_id = lane.id and state = 'waiting' and concurrency_key > lane.arrange_behind
+          order by concurrency_key limit 1) first
+        union all
+        select next.key, n + 1 from key cross join lane cross join lateral (
+          select concurrency_key as key from job
+          where job.workspace_id = lane.workspace_id and job.lane_id = lane.id and state = 'waiting' and concurrency_key > key.key
+          order by concurrency_key limit 1) next
+        where n < ${most}
+      ), noted as (
+        update queue q set arrange_behind = (select key from key where n = ${most}) from lane
+        where q.workspace_id = lane.workspace_id and q.id = lane.id
+      )
+      select lane.workspace_id as "workspaceId", lane.id as "laneId", (select count(*) from key) = ${most} as more, (
+        select arrange_keys(array_agg(lane.workspace_id), array_agg(lane.id), array_agg(key.key)) from lane cross join key) as arranged
+      from lane`,
+  );
+
+/**
+ * Lanes that have claimable jobs and slots and starts free, found by one look per lane however many jobs wait in it. One whose
+ * circuit is open is among them when its next probe is due. Leans on job_claimable.
  */
 export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey[]> =>
   (
@@ -147,9 +179,9 @@ export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey
             order by workspace_id, lane_id limit 1) next
         )
         select lane.workspace_id, lane.lane_id from lane
-        join queue q on q.workspace_id = lane.workspace_id and q.id = lane.lane_id
-          and q.deleted_at is null and not q.paused and q.callback_url is not null
-        join workspace w on w.id = q.workspace_id and w.plan = any(${DELIVERING_PLANS})
+        join lane_gate g on g.workspace_id = lane.workspace_id and g.lane_id = lane.lane_id
+          and not g.paused and g.has_handler and g.plan = any(${DELIVERING_PLANS})
+          and g.slots_free is distinct from 0 and g.starts_free is distinct from 0
         where not exists (
           select from circuit c where c.workspace_id = lane.workspace_id and c.lane_id = lane.lane_id and c.probe_at > moment())`,
     )

@@ -20,6 +20,8 @@ export interface Queue {
   readonly backoff_delay_ms: number;
   readonly concurrency: number | null;
   readonly concurrency_per_key: number;
+  /** Where the arranging of its keys stands after `concurrency_per_key` was changed; null when it is done. */
+  readonly arrange_behind: string | null;
   readonly rate_max: number | null;
   readonly rate_seconds: number | null;
   readonly paused: boolean;

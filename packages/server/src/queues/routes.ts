@@ -25,7 +25,7 @@ export interface QueueRoutes extends QueueMaker {
   readonly metricsOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueMetrics>>;
   readonly circuitOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueCircuit>>;
   /** Told after a queue's settings changed: jobs may be free to go. */
-  readonly onChanged: (queue: Pick<Queue, "workspace_id" | "id">) => void;
+  readonly onChanged: (queue: Pick<Queue, "workspace_id" | "id" | "arrange_behind">) => void;
   readonly onDeleted: (queue: Pick<Queue, "id">) => void;
 }
 
