@@ -1,0 +1,222 @@
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import type { Claim } from "#dispatch";
+import type { NewJob } from "#jobs";
+import type { JobId } from "#kernel";
+import { putLane, test } from "../harness/engine.ts";
+import { FlowModel, type Limits, type ModelJob } from "../harness/flow-model.ts";
+import { FlowWorld } from "../harness/flow-world.ts";
+
+/** What may happen to a queue. Numbers name a job or a node by its place among those that it can happen to. */
+type Happening =
+  | { readonly kind: "enqueue"; readonly jobs: readonly { key: string | null; priority: number; delaySeconds: number }[] }
+  | { readonly kind: "claim"; readonly node: number; readonly take: number }
+  | { readonly kind: "complete" | "fail" | "giveBack" | "cancel" | "retry" | "settleLate"; readonly at: number }
+  | { readonly kind: "backOff"; readonly at: number; readonly waitSeconds: number }
+  | { readonly kind: "killNode"; readonly node: number }
+  | { readonly kind: "crashBeforeCommit"; readonly at: number }
+  | { readonly kind: "limit"; readonly limits: Limits }
+  | { readonly kind: "wait"; readonly seconds: number };
+
+const NODES = 3;
+const SECOND_MS = 1_000;
+const place = fc.nat(40);
+const key = fc.option(fc.constantFrom("a", "b", "c"), { freq: 4 });
+const job = fc.record({ key, priority: fc.constantFrom(0, 0, 0, 5, -5), delaySeconds: fc.constantFrom(0, 0, 0, 3) });
+const limits = fc.record({
+  concurrency: fc.option(fc.integer({ min: 1, max: 6 })),
+  perKey: fc.integer({ min: 1, max: 3 }),
+  rate: fc.option(fc.record({ max: fc.integer({ min: 1, max: 5 }), perSeconds: fc.constantFrom(2, 5, 10) })),
+  paused: fc.constantFrom(false, false, false, true),
+});
+
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("enqueue" as const), jobs: fc.array(job, { minLength: 1, maxLength: 8 }) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant("claim" as const), node: fc.nat(NODES - 1), take: fc.integer({ min: 1, max: 6 }) }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constantFrom("complete", "complete", "fail", "giveBack", "cancel", "retry", "settleLate"), at: place }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("backOff" as const), at: place, waitSeconds: fc.integer({ min: 1, max: 4 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("killNode" as const), node: fc.nat(NODES - 1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("crashBeforeCommit" as const), at: place }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("limit" as const), limits }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("wait" as const), seconds: fc.integer({ min: 1, max: 5 }) }) },
+);
+
+const newJob = ({ key, priority, delaySeconds }: { key: string | null; priority: number; delaySeconds: number }): NewJob => ({
+  payload: "{}",
+  delaySeconds,
+  runAtMs: null,
+  tag: null,
+  priority,
+  concurrencyKey: key,
+  attempts: 100,
+  backoffDelayMs: null,
+});
+
+const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
+
+/** A queue and its model, to which the same happens. */
+class Twin {
+  readonly #world: FlowWorld;
+  readonly #model: FlowModel;
+  readonly #pass: (seconds: number) => Promise<void>;
+  #nodes: number[] = [];
+  /** What nodes hold, and what they held once. */
+  readonly #claims = new Map<string, Claim>();
+  readonly #old: Claim[] = [];
+
+  constructor(world: FlowWorld, model: FlowModel, pass: (seconds: number) => Promise<void>) {
+    this.#world = world;
+    this.#model = model;
+    this.#pass = pass;
+  }
+
+  async start(): Promise<void> {
+    for (let node = 0; node < NODES; node += 1) this.#nodes.push(await this.#world.startNode());
+  }
+
+  async happen(what: Happening): Promise<void> {
+    const model = this.#model;
+    const world = this.#world;
+    switch (what.kind) {
+      case "enqueue": {
+        const ids = await world.enqueue(what.jobs.map(newJob));
+        for (const [index, { key, priority, delaySeconds }] of what.jobs.entries()) {
+          model.add({ id: ids[index] as JobId, key, priority }, delaySeconds * SECOND_MS);
+        }
+        return;
+      }
+      case "claim": {
+        const nodeId = this.#nodes[what.node] as number;
+        // A node that does not know, and so asks the wrong way first, is told.
+        const claims = await world.claim(nodeId, what.take, what.take % 2 === 0);
+        expect(claims.map(({ id }) => id).sort()).toEqual(idsOf(model.claim(nodeId, what.take)));
+        for (const claim of claims) this.#claims.set(claim.id, claim);
+        return;
+      }
+      case "complete":
+        return this.#settle(what.at, { kind: "complete", status: 200, result: null }, (one) => model.release(one, "gone"));
+      case "fail":
+        return this.#settle(what.at, { kind: "fail", error: ERROR }, (one) => model.release(one, "failed"));
+      case "giveBack":
+        return this.#settle(what.at, { kind: "giveBack", waitMs: 0 }, (one) => model.release(one, "waiting"));
+      case "backOff": {
+        const waitMs = what.waitSeconds * SECOND_MS;
+        return this.#settle(what.at, { kind: "retry", waitMs, error: ERROR }, (one) => model.release(one, "delayed", waitMs));
+      }
+      case "settleLate": {
+        const late = pick(this.#old, what.at);
+        if (late) await world.settle(late, { kind: "complete", status: 200, result: null });
+        return;
+      }
+      case "cancel": {
+        const chosen = pick(model.in("waiting", "delayed", "active"), what.at);
+        if (!chosen) return;
+        await world.cancel(chosen.id as JobId);
+        this.#letGo(chosen.id);
+        model.release(chosen, "gone");
+        return;
+      }
+      case "retry": {
+        const chosen = pick(model.in("failed"), what.at);
+        if (!chosen) return;
+        await world.retry(chosen.id as JobId);
+        model.retry(chosen);
+        return;
+      }
+      case "killNode": {
+        const nodeId = this.#nodes[what.node] as number;
+        await world.killNode(nodeId);
+        for (const one of model.in("active")) if (one.nodeId === nodeId) this.#letGo(one.id);
+        model.loseNode(nodeId);
+        this.#nodes[what.node] = await world.startNode();
+        return;
+      }
+      case "crashBeforeCommit": {
+        const chosen = pick(model.in("waiting", "active"), what.at);
+        if (chosen) await world.undone((tx) => world.cancel(chosen.id as JobId, tx));
+        return;
+      }
+      case "limit":
+        await world.limit(what.limits);
+        await world.arrange();
+        model.limits = what.limits;
+        return;
+      case "wait":
+        model.pass(what.seconds * SECOND_MS);
+        await this.#pass(what.seconds);
+        await world.comeDue();
+    }
+  }
+
+  /** Every job stands where it should, with a slot of its key where it should have one; and what would start is what should. */
+  async compare(): Promise<void> {
+    const claimable = new Set(this.#model.claimable().map(({ id }) => id));
+    const expected = this.#model.in("waiting", "delayed", "active", "failed").map(({ id, state, key }) => ({
+      id,
+      state,
+      key,
+      slotted: key !== null && (state === "active" || claimable.has(id)),
+    }));
+    const live = await this.#world.live();
+    expect(sorted(live.map(({ slot, ...one }) => ({ ...one, slotted: slot !== null })))).toEqual(sorted(expected));
+    const would = await this.#world.undone((tx) => this.#world.claim(this.#nodes[0] as number, 1_000, this.#model.limited, tx));
+    expect((would ?? []).map(({ id }) => id).sort()).toEqual(idsOf(this.#model.admitted()));
+  }
+
+  /** Takes the limits away, and has everything done. */
+  async finish(): Promise<void> {
+    await this.happen({ kind: "limit", limits: { concurrency: null, perKey: 1, rate: null, paused: false } });
+    while (this.#model.in("waiting", "delayed", "active").length > 0) {
+      await this.happen({ kind: "claim", node: 0, take: 100 });
+      for (let left = this.#model.in("active").length; left > 0; left -= 1) await this.happen({ kind: "complete", at: 0 });
+      await this.happen({ kind: "wait", seconds: 5 });
+    }
+    await this.compare();
+  }
+
+  async #settle(at: number, verdict: Parameters<FlowWorld["settle"]>[1], released: (job: ModelJob) => void): Promise<void> {
+    const chosen = pick(this.#model.in("active"), at);
+    const claim = chosen && this.#claims.get(chosen.id);
+    if (!claim) return;
+    await this.#world.settle(claim, verdict);
+    this.#letGo(claim.id);
+    released(chosen);
+  }
+
+  #letGo(id: string): void {
+    const claim = this.#claims.get(id);
+    if (claim) this.#old.push(claim);
+    this.#claims.delete(id);
+  }
+}
+
+const pick = <One>(all: readonly One[], at: number): One | undefined => all[at % all.length];
+const idsOf = (jobs: readonly ModelJob[]) => jobs.map(({ id }) => id).sort();
+const sorted = <One extends { id: string }>(all: readonly One[]) => [...all].sort((a, b) => (a.id < b.id ? -1 : 1));
+
+describe("a queue with limits", () => {
+  test("starts exactly the jobs that its model starts, whatever happens, and leaves no slot behind", async ({
+    database,
+    engine,
+    clock,
+  }) => {
+    const runs = fc.asyncProperty(fc.array(happening, { minLength: 20, maxLength: 40 }), async (happenings) => {
+      const twin = new Twin(new FlowWorld(database, engine, clock, await putLane(database)), new FlowModel(clock.nowMs()), (seconds) =>
+        clock.advance(seconds),
+      );
+      await twin.start();
+      for (const what of happenings) {
+        await twin.happen(what);
+        await twin.compare();
+      }
+      await twin.finish();
+    });
+    await fc.assert(runs, { numRuns: 40, endOnFailure: false });
+  });
+});

@@ -1,0 +1,142 @@
+import { arrangeAcrossWorkspaces, type Claim, comeDueAcrossWorkspaces, type LaneKey, rescueAcrossWorkspaces, Settler } from "#dispatch";
+import { Enqueuer, type NewJob, type Outlet, retryJob } from "#jobs";
+import { type Database, type Db, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
+import { findLane } from "#queues";
+import { createRegistrar } from "#workspaces";
+import type { CircuitEffect } from "../../src/dispatch/circuit.ts";
+import { claimFrom } from "../../src/dispatch/claim-from.ts";
+import type { Verdict } from "../../src/dispatch/retry.ts";
+import { cancelOrRemove } from "../../src/jobs/cancel.ts";
+import { updateQueue } from "../../src/queues/store.ts";
+import type { FrozenClock } from "./clock.ts";
+import type { TestDatabase } from "./database.ts";
+import { putNode } from "./engine.ts";
+import type { Limits } from "./flow-model.ts";
+
+/** Ends a transaction that was only tried out, or that a crash ended. */
+export class Undo extends Error {
+  override readonly name = "Undo";
+}
+
+const NOTHING: CircuitEffect = { kind: "none" };
+const quiet = () => {};
+
+/** Nothing goes straight through: every start is a claim. */
+const NO_NODE: Outlet = {
+  nodeId: null,
+  room: () => 0,
+  expecting: (_ids, write) => write(),
+  take: quiet,
+  wake: quiet,
+  dueAt: quiet,
+};
+
+/** One queue, moved by the statements that nodes move it by, from as many nodes as are put to it. */
+export class FlowWorld {
+  readonly lane: LaneKey;
+  readonly #engine: Database;
+  readonly #database: TestDatabase;
+  readonly #settler: Settler;
+  readonly #enqueuer: Enqueuer;
+  readonly #registrar: ReturnType<typeof createRegistrar>;
+
+  constructor(database: TestDatabase, engine: Database, clock: FrozenClock, lane: LaneKey) {
+    this.lane = lane;
+    this.#engine = engine;
+    this.#database = database;
+    this.#settler = new Settler(engine, quiet);
+    this.#registrar = createRegistrar(clock, systemRandom);
+    this.#enqueuer = new Enqueuer({ db: engine, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, mostWaiting: 10_000 });
+  }
+
+  async enqueue(jobs: readonly NewJob[]): Promise<JobId[]> {
+    const stored = await this.#enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
+    return stored.map(({ id }) => id);
+  }
+
+  startNode(): Promise<number> {
+    return putNode(this.#database);
+  }
+
+  /** As a dispatcher does: a lane that turns out to have limits, or none any more, is claimed from the other way. */
+  async claim(nodeId: number, take: number, limited: boolean, db: Transactional = this.#engine): Promise<Claim[]> {
+    const { claims, found } = await claimFrom(db, nodeId, [{ lane: this.lane, take }], limited);
+    const passedOver = found.some((one) => one.limited !== limited);
+    return passedOver ? this.claim(nodeId, take, !limited, db) : claims;
+  }
+
+  settle(claim: Claim, verdict: Verdict): Promise<unknown> {
+    return this.#settler.add(claim, verdict, 1, NOTHING);
+  }
+
+  cancel(id: JobId, db: Transactional = this.#engine): Promise<unknown> {
+    return cancelOrRemove(db, this.#hand, { ...this.lane, id });
+  }
+
+  retry(id: JobId): Promise<unknown> {
+    return retryJob(this.#engine, this.#hand, { ...this.lane, id });
+  }
+
+  /** The node is gone, and with it all that it knew. */
+  async killNode(nodeId: number): Promise<void> {
+    await rows(this.#engine, sql`update node set lease_until = now() - interval '1 second' where id = ${nodeId}`);
+    await rescueAcrossWorkspaces(this.#engine, quiet, quiet);
+  }
+
+  comeDue(): Promise<unknown> {
+    return comeDueAcrossWorkspaces(this.#engine, quiet);
+  }
+
+  async limit({ concurrency, perKey, rate, paused }: Limits): Promise<void> {
+    const queue = await findLane(this.#engine, this.lane.workspaceId, this.lane.laneId);
+    if (!queue) throw new Error("The queue is gone.");
+    await updateQueue(this.#engine, queue, {
+      callbackUrl: undefined,
+      callbackHeaders: undefined,
+      callbackTimeout: undefined,
+      callbackSecret: undefined,
+      attempts: undefined,
+      backoffDelayMs: undefined,
+      approvalTimeout: undefined,
+      onTimeout: undefined,
+      concurrency,
+      concurrencyPerKey: perKey,
+      rateMax: rate?.max ?? null,
+      rateSeconds: rate?.perSeconds ?? null,
+      paused,
+    });
+  }
+
+  async arrange(): Promise<void> {
+    while ((await arrangeAcrossWorkspaces(this.#engine, quiet)) === 0);
+  }
+
+  /** Does it in a transaction that comes to nothing. Answers what it had brought. */
+  async undone<Result>(work: (tx: Transactional) => Promise<Result>): Promise<Result | undefined> {
+    let result: Result | undefined;
+    await this.#engine
+      .transaction(async (tx: Db) => {
+        const inside: Transactional = { query: (statement) => tx.query(statement), transaction: (inner) => inner(tx) };
+        result = await work(inside);
+        throw new Undo();
+      })
+      .catch((error) => {
+        if (!(error instanceof Undo)) throw error;
+      });
+    return result;
+  }
+
+  /** The live jobs, as they are stored. */
+  live(): Promise<{ id: JobId; state: string; key: string | null; slot: number | null }[]> {
+    return rows(
+      this.#engine,
+      sql`
+        select id, state, concurrency_key as key, key_slot as slot from job
+        where workspace_id = ${this.lane.workspaceId} and lane_id = ${this.lane.laneId}`,
+    );
+  }
+
+  get #hand() {
+    return { audit: this.#registrar.audit, actorId: "system", queue: "emails" };
+  }
+}
