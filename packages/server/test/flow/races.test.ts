@@ -1,0 +1,109 @@
+import { describe, expect } from "vitest";
+import type { Claim } from "#dispatch";
+import type { JobId } from "#kernel";
+import { fractions } from "../harness/chance.ts";
+import { putLane, test } from "../harness/engine.ts";
+import { FlowWorld } from "../harness/flow-world.ts";
+
+const WORKERS = 6;
+const STEPS = 40;
+const SEEDS = [1, 2, 3, 4];
+const CONCURRENCY = 7;
+const PER_KEY = 2;
+const LIMITS = { concurrency: CONCURRENCY, perKey: PER_KEY, rate: null, paused: false };
+const KEYS = ["a", "b", "c", null];
+const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
+
+/** Somebody who does one thing after the other to a queue to which others do the same. */
+class Worker {
+  readonly #world: FlowWorld;
+  readonly #chance: Generator<number, never>;
+  readonly #nodes: number[];
+  #claims: Claim[] = [];
+  readonly #known: JobId[] = [];
+
+  constructor(world: FlowWorld, seed: number, nodes: number[]) {
+    this.#world = world;
+    this.#chance = fractions(seed);
+    this.#nodes = nodes;
+  }
+
+  async work(): Promise<void> {
+    for (let step = 0; step < STEPS; step += 1) {
+      await this.#act(this.#upTo(10));
+      await expectWithinLimits(this.#world);
+    }
+    for (const claim of this.#claims.splice(0)) await this.#world.settle(claim, { kind: "giveBack", waitMs: 0 });
+  }
+
+  async #act(choice: number): Promise<void> {
+    const world = this.#world;
+    if (choice < 3) {
+      const jobs = Array.from({ length: 1 + this.#upTo(5) }, () => this.#newJob());
+      this.#known.push(...(await world.enqueue(jobs)));
+    } else if (choice < 6) {
+      this.#claims.push(...(await world.claim(this.#nodes[this.#upTo(this.#nodes.length)] as number, 1 + this.#upTo(5), true)));
+    } else if (choice < 8) {
+      const ended = this.#claims.splice(0, 1 + this.#upTo(4));
+      await Promise.all(ended.map((claim) => world.settle(claim, this.#verdict())));
+    } else if (choice === 8) {
+      const [id] = this.#known.splice(this.#upTo(this.#known.length), 1);
+      if (id) await world.cancel(id);
+    } else {
+      await world.comeDue();
+    }
+  }
+
+  #newJob() {
+    const [key, priority] = [KEYS[this.#upTo(KEYS.length)] ?? null, this.#upTo(3)];
+    return { ...PLAIN, concurrencyKey: key, priority };
+  }
+
+  #verdict(): Parameters<FlowWorld["settle"]>[1] {
+    const choice = this.#upTo(4);
+    if (choice === 0) return { kind: "retry", waitMs: 0, error: ERROR };
+    if (choice === 1) return { kind: "giveBack", waitMs: 0 };
+    return choice === 2 ? { kind: "fail", error: ERROR } : { kind: "complete", status: 200, result: null };
+  }
+
+  #upTo(most: number): number {
+    return Math.floor(this.#chance.next().value * most);
+  }
+}
+
+const PLAIN = { payload: "{}", delaySeconds: 0, runAtMs: null, tag: null, attempts: 100, backoffDelayMs: null };
+
+/** One look at all jobs: what is under way is never more than it may be (I6). */
+async function expectWithinLimits(world: FlowWorld): Promise<void> {
+  const active = (await world.live()).filter(({ state }) => state === "active");
+  expect(active.length).toBeLessThanOrEqual(CONCURRENCY);
+  for (const key of KEYS) if (key) expect(active.filter((one) => one.key === key).length).toBeLessThanOrEqual(PER_KEY);
+}
+
+describe("nodes that claim, settle, cancel and enqueue at the same moment", () => {
+  test.for(SEEDS)(
+    "never start more than a limit allows, and leave no key with a free slot and jobs that wait for one (seed %i)",
+    async (seed, { database, engine, clock }) => {
+      const world = new FlowWorld(database, engine, clock, await putLane(database));
+      await world.limit(LIMITS);
+      const nodes = [await world.startNode(), await world.startNode()];
+      const workers = Array.from({ length: WORKERS }, (_, index) => new Worker(world, seed * 1_000 + index * 77, nodes));
+      await Promise.all(workers.map((worker) => worker.work()));
+      await clock.advance(1);
+      await world.comeDue();
+
+      const live = await world.live();
+      for (const key of KEYS.filter((one) => one !== null)) {
+        const waiting = live.filter((one) => one.key === key && one.state === "waiting");
+        expect(waiting.filter(({ slot }) => slot !== null)).toHaveLength(Math.min(waiting.length, PER_KEY));
+      }
+      for (let left = live.filter(({ state }) => state === "waiting").length; left > 0; ) {
+        const claims = await world.claim(nodes[0] as number, 100, true);
+        expect(claims).not.toEqual([]);
+        await Promise.all(claims.map((claim) => world.settle(claim, { kind: "complete", status: 200, result: null })));
+        left -= claims.length;
+      }
+      expect((await world.live()).filter(({ state }) => state !== "failed")).toEqual([]);
+    },
+  );
+});
