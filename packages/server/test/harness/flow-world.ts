@@ -1,6 +1,6 @@
 import { arrangeAcrossWorkspaces, type Claim, comeDueAcrossWorkspaces, type LaneKey, rescueAcrossWorkspaces, Settler } from "#dispatch";
 import { Enqueuer, type NewJob, type Outlet, retryJob } from "#jobs";
-import { type Database, type Db, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
+import { type Database, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
 import { findLane } from "#queues";
 import { createRegistrar } from "#workspaces";
 import type { CircuitEffect } from "../../src/dispatch/circuit.ts";
@@ -37,7 +37,6 @@ export class FlowWorld {
   readonly #engine: Database;
   readonly #database: TestDatabase;
   readonly #settler: Settler;
-  readonly #enqueuer: Enqueuer;
   readonly #registrar: ReturnType<typeof createRegistrar>;
 
   constructor(database: TestDatabase, engine: Database, clock: FrozenClock, lane: LaneKey) {
@@ -46,11 +45,11 @@ export class FlowWorld {
     this.#database = database;
     this.#settler = new Settler(engine, quiet);
     this.#registrar = createRegistrar(clock, systemRandom);
-    this.#enqueuer = new Enqueuer({ db: engine, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, mostWaiting: 10_000 });
   }
 
-  async enqueue(jobs: readonly NewJob[]): Promise<JobId[]> {
-    const stored = await this.#enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
+  async enqueue(jobs: readonly NewJob[], db: Transactional = this.#engine): Promise<JobId[]> {
+    const enqueuer = new Enqueuer({ db, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, mostWaiting: 10_000 });
+    const stored = await enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
     return stored.map(({ id }) => id);
   }
 
@@ -111,18 +110,21 @@ export class FlowWorld {
     while ((await arrangeAcrossWorkspaces(this.#engine, quiet)) === 0);
   }
 
+  /** Does it in one transaction. */
+  inTransaction<Result>(work: (tx: Transactional) => Promise<Result>): Promise<Result> {
+    return this.#engine.transaction((tx) => work({ query: (statement) => tx.query(statement), transaction: (inner) => inner(tx) }));
+  }
+
   /** Does it in a transaction that comes to nothing. Answers what it had brought. */
   async undone<Result>(work: (tx: Transactional) => Promise<Result>): Promise<Result | undefined> {
     let result: Result | undefined;
-    await this.#engine
-      .transaction(async (tx: Db) => {
-        const inside: Transactional = { query: (statement) => tx.query(statement), transaction: (inner) => inner(tx) };
-        result = await work(inside);
-        throw new Undo();
-      })
-      .catch((error) => {
-        if (!(error instanceof Undo)) throw error;
-      });
+    const tryOut = this.inTransaction(async (tx) => {
+      result = await work(tx);
+      throw new Undo();
+    });
+    await tryOut.catch((error) => {
+      if (!(error instanceof Undo)) throw error;
+    });
     return result;
   }
 
