@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { Claim } from "#dispatch";
-import type { JobId, Transactional } from "#kernel";
+import { type JobId, sql, type Transactional } from "#kernel";
 import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putLane } from "../harness/engine.ts";
 import { FlowWorld } from "../harness/flow-world.ts";
@@ -64,6 +64,22 @@ describe("a key whose slot is given back while", () => {
     const cancel = (tx: Transactional) => world.cancel(next as JobId, tx);
     const commit: Run = (work) => world.inTransaction(work);
     await beside(database, commit, cancel, () => world.settle(claim, COMPLETE));
+    expect(await startNext(world, nodeId)).toEqual([after]);
+  });
+
+  test("a cancel of its next job waits for the key passes on to that job, which is cancelled then", async ({
+    staged: { world, nodeId, claim },
+    database,
+  }) => {
+    const [next, after] = await world.enqueue([JOB, JOB]);
+    let cancelling: Promise<unknown> | undefined;
+    await world.inTransaction(async (tx) => {
+      await tx.query(sql`select lock_keys(array[${world.lane.laneId}::bigint], array['a'])`);
+      cancelling = world.cancel(next as JobId);
+      await until(() => isAnybodyWaiting(database), "the cancel to wait");
+      await world.settle(claim, COMPLETE, tx);
+    });
+    await cancelling;
     expect(await startNext(world, nodeId)).toEqual([after]);
   });
 

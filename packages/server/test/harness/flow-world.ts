@@ -1,6 +1,6 @@
 import { arrangeAcrossWorkspaces, type Claim, comeDueAcrossWorkspaces, type LaneKey, rescueAcrossWorkspaces, Settler } from "#dispatch";
 import { Enqueuer, type NewJob, type Outlet, retryJob } from "#jobs";
-import { type Database, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
+import { type Database, type Db, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
 import { findLane } from "#queues";
 import { createRegistrar } from "#workspaces";
 import type { CircuitEffect } from "../../src/dispatch/circuit.ts";
@@ -36,14 +36,12 @@ export class FlowWorld {
   readonly lane: LaneKey;
   readonly #engine: Database;
   readonly #database: TestDatabase;
-  readonly #settler: Settler;
   readonly #registrar: ReturnType<typeof createRegistrar>;
 
   constructor(database: TestDatabase, engine: Database, clock: FrozenClock, lane: LaneKey) {
     this.lane = lane;
     this.#engine = engine;
     this.#database = database;
-    this.#settler = new Settler(engine, quiet);
     this.#registrar = createRegistrar(clock, systemRandom);
   }
 
@@ -64,8 +62,8 @@ export class FlowWorld {
     return passedOver ? this.claim(nodeId, take, !limited, db) : claims;
   }
 
-  settle(claim: Claim, verdict: Verdict): Promise<unknown> {
-    return this.#settler.add(claim, verdict, 1, NOTHING);
+  settle(claim: Claim, verdict: Verdict, db: Db = this.#engine): Promise<unknown> {
+    return new Settler(db, quiet).add(claim, verdict, 1, NOTHING);
   }
 
   cancel(id: JobId, db: Transactional = this.#engine): Promise<unknown> {
