@@ -26,9 +26,12 @@ where exists (select from job j where j.workspace_id = q.workspace_id and j.lane
 alter table job
   add check (key_slot is null or concurrency_key is not null and state in ('waiting', 'active')),
   add check (state <> 'active' or concurrency_key is null or key_slot is not null);
-create unique index job_key_slot on job (workspace_id, lane_id, concurrency_key, key_slot) where key_slot is not null;
+-- A key with its queue, in one value that no other index begins with: what looks for a key's jobs must never walk its queue's,
+-- which to a planner that knows nothing of a table yet is just as good.
+create function lane_key(lane_id bigint, key text) returns text language sql immutable parallel safe as $$ select lane_id::text || '/' || key $$;
+create unique index job_key_slot on job ((lane_key(lane_id, concurrency_key) collate "C"), key_slot, workspace_id) where key_slot is not null;
 -- The jobs of a key that wait, with or without a slot, in the order in which they get one.
-create index job_key on job (workspace_id, lane_id, concurrency_key, priority desc, run_at, id)
+create index job_key on job ((lane_key(lane_id, concurrency_key) collate "C"), priority desc, run_at, id)
   where state = 'waiting' and concurrency_key is not null;
 
 drop index job_claimable;
@@ -103,7 +106,7 @@ end $$;
 
 -- Gives the slots of keys to the jobs whose turn it is: of those that wait, in their order, as many as the active ones leave free.
 -- Whoever moves jobs of a key ends with this, in the same transaction, unless by a claim, which moves no slot. What is read comes
--- after the lock, and so knows of all that was moved before.
+-- after the lock, and so knows of all that was moved before. Leans on job_key and job_key_slot.
 create function arrange_keys(workspaces uuid[], lanes bigint[], keys text[]) returns void language plpgsql strict as $$
 begin
   perform lock_keys(lanes, keys);
@@ -112,19 +115,24 @@ begin
   update job j set key_slot = null
   from (
     select r.workspace_id, r.lane_id, r.id
-    from (select distinct k.workspace_id, k.lane_id, k.key from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)) k
+    from (
+      select distinct k.workspace_id, k.lane_id, lane_key(k.lane_id, k.key) collate "C" as key
+      from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)
+    ) k
     join queue q on q.workspace_id = k.workspace_id and q.id = k.lane_id
     cross join lateral (
       select count(*) filter (where s.state = 'active') as active, count(*) filter (where s.state = 'waiting') as ready
-      from job s where s.workspace_id = k.workspace_id and s.lane_id = k.lane_id and s.concurrency_key = k.key and s.key_slot is not null
+      from job s where lane_key(s.lane_id, s.concurrency_key) collate "C" = k.key and s.key_slot is not null
+        and s.workspace_id is not distinct from k.workspace_id
     ) held
     cross join lateral (
       select w.workspace_id, w.lane_id, w.id from job w
-      where held.ready > 0 and w.workspace_id = k.workspace_id and w.lane_id = k.lane_id and w.concurrency_key = k.key
-        and w.state = 'waiting' and w.key_slot is not null
+      where held.ready > 0 and lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.key_slot is not null
+        and w.workspace_id is not distinct from k.workspace_id and w.state = 'waiting'
         and not w.id = any(array(
           select n.id from job n
-          where n.workspace_id = k.workspace_id and n.lane_id = k.lane_id and n.concurrency_key = k.key and n.state = 'waiting'
+          where lane_key(n.lane_id, n.concurrency_key) collate "C" = k.key and n.state = 'waiting' and n.concurrency_key is not null
+            and n.workspace_id is not distinct from k.workspace_id
           order by n.priority desc, n.run_at, n.id limit greatest(0, q.concurrency_per_key - held.active)))
       for update skip locked
     ) r
@@ -134,19 +142,23 @@ begin
   update job j set key_slot = p.slot
   from (
     select k.workspace_id, k.lane_id, n.id, f.slot
-    from (select distinct k.workspace_id, k.lane_id, k.key from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)) k
+    from (
+      select distinct k.workspace_id, k.lane_id, lane_key(k.lane_id, k.key) collate "C" as key
+      from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)
+    ) k
     join queue q on q.workspace_id = k.workspace_id and q.id = k.lane_id
     cross join lateral (
       select count(*) as slots, coalesce(array_agg(s.key_slot), '{}') as taken
-      from job s where s.workspace_id = k.workspace_id and s.lane_id = k.lane_id and s.concurrency_key = k.key and s.key_slot is not null
+      from job s where lane_key(s.lane_id, s.concurrency_key) collate "C" = k.key and s.key_slot is not null
+        and s.workspace_id is not distinct from k.workspace_id
     ) held
     cross join lateral (
       select w.id, row_number() over (order by w.priority desc, w.run_at, w.id) as place
       from (
-        select priority, run_at, id from job
-        where job.workspace_id = k.workspace_id and job.lane_id = k.lane_id and job.concurrency_key = k.key
-          and job.state = 'waiting' and job.key_slot is null
-        order by job.priority desc, job.run_at, job.id limit greatest(0, q.concurrency_per_key - held.slots)
+        select priority, run_at, id from job w
+        where lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.state = 'waiting' and w.concurrency_key is not null
+          and w.workspace_id is not distinct from k.workspace_id and w.key_slot is null
+        order by w.priority desc, w.run_at, w.id limit greatest(0, q.concurrency_per_key - held.slots)
       ) w
     ) n
     join lateral (

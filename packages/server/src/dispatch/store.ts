@@ -128,7 +128,8 @@ export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[
 
 /**
  * Arranges keys of one queue that is to be arranged, none of `but`, on from where the last time ended. Answers null when there is
- * no such queue, or others are at it. Leans on queue_to_arrange and job_key.
+ * no such queue, or others are at it. Behind the last of a queue's keys, by their bytes, stands its id with the character that
+ * follows the slash. Leans on queue_to_arrange and job_key.
  */
 export const arrangeSomeAcrossWorkspaces = (db: Db, most: number, but: readonly LaneKey[]): Promise<(LaneKey & { more: boolean }) | null> =>
   row(
@@ -141,13 +142,17 @@ export const arrangeSomeAcrossWorkspaces = (db: Db, most: number, but: readonly 
       ), key as (
         select first.key, 1 as n from lane cross join lateral (
           select concurrency_key as key from job
-          where job.workspace_id = lane.workspace_id and job.lane_id = lane.id and state = 'waiting' and concurrency_key > lane.arrange_behind
-          order by concurrency_key limit 1) first
+          where workspace_id is not distinct from lane.workspace_id and state = 'waiting' and concurrency_key is not null
+            and lane_key(lane_id, concurrency_key) collate "C" > lane_key(lane.id, lane.arrange_behind)
+            and lane_key(lane_id, concurrency_key) collate "C" < lane.id || '0'
+          order by lane_key(lane_id, concurrency_key) collate "C" limit 1) first
         union all
         select next.key, n + 1 from key cross join lane cross join lateral (
           select concurrency_key as key from job
-          where job.workspace_id = lane.workspace_id and job.lane_id = lane.id and state = 'waiting' and concurrency_key > key.key
-          order by concurrency_key limit 1) next
+          where workspace_id is not distinct from lane.workspace_id and state = 'waiting' and concurrency_key is not null
+            and lane_key(lane_id, concurrency_key) collate "C" > lane_key(lane.id, key.key)
+            and lane_key(lane_id, concurrency_key) collate "C" < lane.id || '0'
+          order by lane_key(lane_id, concurrency_key) collate "C" limit 1) next
         where n < ${most}
       ), noted as (
         update queue q set arrange_behind = (select key from key where n = ${most}) from lane
