@@ -106,7 +106,8 @@ end $$;
 
 -- Gives the slots of keys to the jobs whose turn it is: of those that wait, in their order, as many as the active ones leave free.
 -- Whoever moves jobs of a key ends with this, in the same transaction, unless by a claim, which moves no slot. What is read comes
--- after the lock, and so knows of all that was moved before. Leans on job_key and job_key_slot.
+-- after the lock, and so knows of all that was moved before. Each update first finds its jobs, then looks them up (`offset 0`).
+-- Leans on job_key and job_key_slot.
 create function arrange_keys(workspaces uuid[], lanes bigint[], keys text[]) returns void language plpgsql strict as $$
 begin
   perform lock_keys(lanes, keys);
@@ -136,6 +137,7 @@ begin
           order by n.priority desc, n.run_at, n.id limit greatest(0, q.concurrency_per_key - held.active)))
       for update skip locked
     ) r
+    offset 0
   ) r
   where j.workspace_id = any(array[r.workspace_id]) and j.lane_id = r.lane_id and j.id = r.id;
 
@@ -165,6 +167,7 @@ begin
       select free.slot, row_number() over (order by free.slot) as place
       from generate_series(1, q.concurrency_per_key) as free (slot) where not free.slot = any(held.taken)
     ) f on f.place = n.place
+    offset 0
   ) p
   where j.workspace_id = any(array[p.workspace_id]) and j.lane_id = p.lane_id and j.id = p.id and j.state = 'waiting';
 end $$;
