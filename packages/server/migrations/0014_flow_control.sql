@@ -106,8 +106,8 @@ end $$;
 
 -- Gives the slots of keys to the jobs whose turn it is: of those that wait, in their order, as many as the active ones leave free.
 -- Whoever moves jobs of a key ends with this, in the same transaction, unless by a claim, which moves no slot. What is read comes
--- after the lock, and so knows of all that was moved before. Each update first finds its jobs, then looks them up (`offset 0`).
--- Leans on job_key and job_key_slot.
+-- after the lock, and so knows of all that was moved before. Each update first finds its jobs, then looks them up (`offset 0`);
+-- that it compares slots through coalesce keeps it from the indexes of all that is parked, or claimable. Leans on job_key and job_key_slot.
 create function arrange_keys(workspaces uuid[], lanes bigint[], keys text[]) returns void language plpgsql strict as $$
 begin
   perform lock_keys(lanes, keys);
@@ -128,8 +128,8 @@ begin
     ) held
     cross join lateral (
       select w.workspace_id, w.lane_id, w.id from job w
-      where held.ready > 0 and lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.key_slot is not null
-        and w.workspace_id is not distinct from k.workspace_id and w.state = 'waiting'
+      where held.ready > 0 and lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and coalesce(w.key_slot, 0) > 0
+        and w.workspace_id is not distinct from k.workspace_id and w.state = 'waiting' and w.concurrency_key is not null
         and not w.id = any(array(
           select n.id from job n
           where lane_key(n.lane_id, n.concurrency_key) collate "C" = k.key and n.state = 'waiting' and n.concurrency_key is not null
@@ -159,7 +159,7 @@ begin
       from (
         select priority, run_at, id from job w
         where lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.state = 'waiting' and w.concurrency_key is not null
-          and w.workspace_id is not distinct from k.workspace_id and w.key_slot is null
+          and w.workspace_id is not distinct from k.workspace_id and coalesce(w.key_slot, 0) = 0
         order by w.priority desc, w.run_at, w.id limit greatest(0, q.concurrency_per_key - held.slots)
       ) w
     ) n
