@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import LongTestsFirst from "./scripts/long-tests-first.ts";
 
 const packages = fileURLToPath(new URL("packages", import.meta.url));
 
@@ -20,6 +21,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     maxWorkers: 2,
     pool: "forks",
+    // What is loaded once serves all files: nothing in a module changes.
+    isolate: false,
+    sequence: { sequencer: LongTestsFirst },
     execArgv: ["--conditions=source"],
   },
 });

@@ -3,6 +3,7 @@ import path from "node:path";
 import { expect } from "vitest";
 import { tamper } from "../../server/test/harness/audit.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
+import { runHere } from "./run-here.ts";
 
 /** A database with two workspaces, of which the second made three queues over HTTP. */
 async function setUp(stage: Stage) {
@@ -10,7 +11,7 @@ async function setUp(stage: Stage) {
   const settings = { DATABASE_URL: database.url };
   const node = await stage.node(settings);
   const make = async () =>
-    JSON.parse((await stage.run(["workspace", "create", "Acme", "--json"], settings)).stdout) as { id: string; key: string };
+    JSON.parse((await runHere(["workspace", "create", "Acme", "--json"], settings)).stdout) as { id: string; key: string };
   const { id, key } = await make();
   for (const name of ["one", "two", "three"]) {
     const reply = await fetch(`${node.url}/v1/queues`, {
@@ -25,8 +26,8 @@ async function setUp(stage: Stage) {
 
 test("tidemill audit verify reads every chain, and names the first event that is wrong, beside a running node", async ({ stage }) => {
   const { database, settings, id } = await setUp(stage);
-  const verify = (...args: string[]) => stage.run(["audit", "verify", ...args], settings);
-  const whole = await verify();
+  const verify = (...args: string[]) => runHere(["audit", "verify", ...args], settings);
+  const whole = await stage.run(["audit", "verify"], settings);
   expect(whole).toMatchObject({ code: 0, stderr: "" });
   expect(whole.stdout).toMatch(/^Read \d+ audit events in 2 workspaces\.\n$/);
   const { stdout, code } = await verify(id, "--json");
@@ -57,7 +58,7 @@ test("tidemill audit verify reads every chain, and names the first event that is
   expect((await verify("--noted", notes)).stderr).toBe(`tidemill: ${notes} is not what "tidemill audit verify --json" printed.\n`);
 
   await tamper(database, "update audit_event set actor_id = 'nobody' where resource_id = 'two'");
-  const altered = await verify();
+  const altered = await stage.run(["audit", "verify"], settings);
   expect([altered.code, altered.stdout]).toEqual([1, expect.stringMatching(/^Read \d+ audit events in 2 workspaces\.\n$/)]);
   expect(altered.stderr).toMatch(
     new RegExp(`^tidemill: The audit log of ${id} does not hold: event \\d+ \\(aud_\\w{26}\\) was altered\\.\n$`),

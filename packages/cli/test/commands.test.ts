@@ -5,7 +5,8 @@ import { hasPostgres, postmasterOf } from "../../server/test/harness/cluster.ts"
 import { KEY, type NodeProcess } from "../../server/test/harness/process.ts";
 import { until } from "../../server/test/harness/service.ts";
 import { test } from "../../server/test/harness/stage.ts";
-import { output, readRows, readTable } from "./output.ts";
+import { output, outputHere, readRows, readTable } from "./output.ts";
+import { runHere } from "./run-here.ts";
 
 const VERSION = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
@@ -115,7 +116,7 @@ describe("workspaces and keys from the command line", () => {
     [["up", "there"], "too many arguments"],
   ] as const)("what is wrong with %j is said in one line, and nothing is started for it", async ([args, says], { stage }) => {
     const dataDir = stage.dataDir();
-    const { code, stdout, stderr } = await stage.run(args, { TIDEMILL_DATA_DIR: dataDir });
+    const { code, stdout, stderr } = await runHere(args, { TIDEMILL_DATA_DIR: dataDir });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^(tidemill|error): [^\n]+\n$/);
     expect(stderr).toContain(says);
@@ -134,14 +135,23 @@ describe("workspaces and keys from the command line", () => {
     [["workspace", "delete", "ws_01m7zf6kffe00a0a7enfysbfm9", "--yes"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
   ] as const)("what does not exist is said not to: %j", async ([args, says], { stage }) => {
     const database = await stage.database();
-    const { code, stdout, stderr } = await stage.run(args, { DATABASE_URL: database.url });
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: `tidemill: ${says}\n` });
+    expect(await runHere(args, { DATABASE_URL: database.url })).toEqual({ code: 1, stdout: "", stderr: `tidemill: ${says}\n` });
+  });
+
+  test.for([
+    [["key", "list"], 1],
+    [["workspace", "create", ""], 1],
+    [["workspace", "list"], 0],
+    [["key", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], 1],
+  ] as const)("a process of its own says and ends as the same command does here: %j", async ([args, code], { stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    expect(await stage.run(args, settings)).toEqual({ ...(await runHere(args, settings)), signal: null, code });
   });
 
   test("are listed, changed and deleted", async ({ stage }) => {
     const settings = { DATABASE_URL: (await stage.database()).url };
     const run = (...args: string[]) => output(stage, args, settings);
-    const json = async (...args: string[]) => JSON.parse(await run(...args, "--json"));
+    const json = async (...args: string[]) => JSON.parse(await outputHere([...args, "--json"], settings));
     expect(await run("workspace", "list")).toMatch(/^ID +NAME +PLAN +EXECUTIONS_PER_MONTH .*\n$/);
     expect(await json("workspace", "list")).toEqual([]);
 
@@ -199,7 +209,7 @@ describe("workspaces and keys from the command line", () => {
   test("are listed to the last one, whatever a page holds", async ({ stage }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url };
-    const { id } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], settings));
+    const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
     await database.query(
       "insert into api_key (id, workspace_id, name, role, hash) select gen_random_uuid(), w.id, 'key ' || n, 'read', sha256(n::text::bytea) from workspace w, generate_series(1, 200) n",
     );
@@ -210,7 +220,7 @@ describe("workspaces and keys from the command line", () => {
       ["workspace", "list"],
       ["key", "list", id],
     ]) {
-      const all = JSON.parse(await output(stage, [...args, "--json"], settings)) as { id: string }[];
+      const all = JSON.parse(await outputHere([...args, "--json"], settings)) as { id: string }[];
       expect([args[0], new Set(all.map((one) => one.id)).size, all.length]).toEqual([args[0], args[0] === "key" ? 201 : 200, all.length]);
     }
   });
@@ -239,12 +249,9 @@ describe("workspaces and keys from the command line", () => {
 
   test("a key that would have expired already is not made", async ({ stage }) => {
     const settings = { DATABASE_URL: (await stage.database()).url };
-    const { id } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], settings));
-    const { code, stdout, stderr } = await stage.run(
-      ["key", "create", id, "--name", "late", "--expires-at", "2020-01-31T12:00:00Z"],
-      settings,
-    );
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: "tidemill: expires_at must be later than now.\n" });
+    const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
+    const late = ["key", "create", id, "--name", "late", "--expires-at", "2020-01-31T12:00:00Z"];
+    expect(await runHere(late, settings)).toEqual({ code: 1, stdout: "", stderr: "tidemill: expires_at must be later than now.\n" });
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { Client } from "../../server/test/harness/client.ts";
 import type { TestDatabase } from "../../server/test/harness/database.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
-import { output, readRows, readTable } from "./output.ts";
+import { output, outputHere, readRows, readTable } from "./output.ts";
 
 interface Stored {
   readonly name: string;
@@ -20,10 +20,11 @@ interface Stored {
 async function workspaceOf(stage: Stage) {
   const database = await stage.database();
   const settings = { DATABASE_URL: database.url, TZ: "Asia/Kathmandu" };
-  const { id } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], settings));
+  const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
   await database.query("insert into queue (workspace_id, name) select id, unnest(array['reports', 'mails']) from workspace");
   const list = (...args: string[]) => output(stage, ["schedule", "list", id, ...args], settings);
-  return { list, put: (stored: Stored) => putSchedules(database, stored) };
+  const listHere = (...args: string[]) => outputHere(["schedule", "list", id, ...args], settings);
+  return { list, listHere, put: (stored: Stored) => putSchedules(database, stored) };
 }
 
 async function putSchedules(database: TestDatabase, { name, queue = "reports", ...stored }: Stored): Promise<void> {
@@ -105,22 +106,22 @@ describe("tidemill schedule list", () => {
   });
 
   test("shows those of one queue, and those that are paused", async ({ stage }) => {
-    const { list, put } = await workspaceOf(stage);
+    const { listHere, put } = await workspaceOf(stage);
     await put({ name: "one" });
     await put({ name: "two", paused: true });
     await put({ name: "three", queue: "mails", paused: true });
-    const names = async (...args: string[]) => readRows(await list(...args)).map(({ NAME }) => NAME);
+    const names = async (...args: string[]) => readRows(await listHere(...args)).map(({ NAME }) => NAME);
     expect(await names()).toEqual(["three", "two", "one"]);
     expect(await names("--queue", "reports")).toEqual(["two", "one"]);
     expect(await names("--paused")).toEqual(["three", "two"]);
     expect(await names("--queue", "reports", "--paused")).toEqual(["two"]);
-    expect(await list("--queue", "none")).toMatch(/^NAME +QUEUE [^\n]*\n$/);
+    expect(await listHere("--queue", "none")).toMatch(/^NAME +QUEUE [^\n]*\n$/);
   });
 
   test("shows them to the last one, whatever a page holds", async ({ stage }) => {
-    const { list, put } = await workspaceOf(stage);
+    const { listHere, put } = await workspaceOf(stage);
     await put({ name: "nightly", count: 201 });
-    const listed = JSON.parse(await list("--json")) as { name: string }[];
+    const listed = JSON.parse(await listHere("--json")) as { name: string }[];
     expect([listed.length, new Set(listed.map(({ name }) => name)).size]).toEqual([201, 201]);
   });
 

@@ -147,7 +147,7 @@ describe("an answer that is packed is not unpacked", () => {
   });
 });
 
-describe("a handler that is still at it at the deadline has failed: TIMEOUT", () => {
+describe.concurrent("a handler that is still at it at the deadline has failed: TIMEOUT", () => {
   test.for([
     ["says nothing", says()],
     ["says its head byte by byte", trickles(`${OK}X: `)],

@@ -29,12 +29,15 @@ const FREEZABLE = `
   create or replace function tidemill.moment() returns timestamptz language sql stable parallel safe as
     'select coalesce((select at from tidemill.frozen_moment), now())'`;
 
+/** Nobody kills this server, and its data is thrown away: it owes nothing to a disk. Hundreds of databases are not vacuumed either. */
+const SETTINGS = { max_connections: "300", fsync: "off", wal_compression: "off", autovacuum: "off" };
+
 /** Starts one PostgreSQL for the whole run, with a migrated template that each test file's database is cloned from. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "tidemill-test-"));
   // As root the server runs as somebody else, who must be able to get here.
   chmodSync(dataDir, 0o711);
-  const postgres = await startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: { max_connections: "300" } });
+  const postgres = await startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: SETTINGS });
   const { host, port, user } = postgres.connection;
   const admin = new pg.Client({ host, port, user, database: "tidemill" });
   await admin.connect();

@@ -34,9 +34,8 @@ export class Stage {
 
   /** A database of the test's own in the PostgreSQL that all tests share. */
   async database(): Promise<TestDatabase> {
-    const server = inject("postgres");
-    const database = await TestDatabase.create(server);
-    this.#ends.push(() => database.drop(server));
+    const database = await TestDatabase.create(inject("postgres"));
+    this.#ends.push(() => database.close());
     return database;
   }
 

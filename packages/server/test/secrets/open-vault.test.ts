@@ -39,7 +39,9 @@ test("a node that registers anew without a key either is counted as without it o
   await rotation.query("select from vault for update");
   const registering = registerNode(vault.engine, 15, ["the old key"]);
   await until(
-    async () => (await vault.database.query("select from pg_stat_activity where wait_event = 'transactionid'")).length > 0,
+    async () =>
+      (await vault.database.query("select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'"))
+        .length > 0,
     "the registration to wait",
   );
   expect(await countNodesWithout(vault.engine, "the new key")).toBe(0);

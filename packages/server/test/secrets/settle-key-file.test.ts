@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
-import type * as files from "node:fs/promises";
+import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
-import { afterEach, expect, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { systemRandom, type Transactional } from "#kernel";
 import { lockAndSettleKeyFile } from "../../src/secrets/fit.ts";
 import { makeKeyFile, promoteNextFile, readKeyFile } from "../../src/secrets/key-file.ts";
@@ -14,25 +15,35 @@ import { VaultStage } from "../harness/vault.ts";
 type Step = () => Promise<unknown>;
 
 /** What others do right before each call of the file system, call by call. */
-const before = vi.hoisted(() => ({ open: [] as (Step | undefined)[], rename: [] as (Step | undefined)[] }));
+const before = { open: [] as (Step | undefined)[], rename: [] as (Step | undefined)[] };
 
-vi.mock("node:fs/promises", async (original) => {
-  const actual = await original<typeof files>();
-  const open: typeof actual.open = async (...call) => {
-    await before.open.shift()?.();
-    return actual.open(...call);
-  };
-  const rename: typeof actual.rename = async (...call) => {
-    await before.rename.shift()?.();
-    return actual.rename(...call);
-  };
-  return { ...actual, open, rename };
+const { open, rename } = files;
+
+/** Gives everybody who imports the file system these functions of it. */
+function replace(functions: Pick<typeof files, "open" | "rename">): void {
+  Object.assign(files, functions);
+  syncBuiltinESMExports();
+}
+
+beforeAll(() => {
+  replace({
+    open: async (...call) => {
+      await before.open.shift()?.();
+      return open(...call);
+    },
+    rename: async (...call) => {
+      await before.rename.shift()?.();
+      return rename(...call);
+    },
+  });
 });
 
 afterEach(() => {
   before.open.length = 0;
   before.rename.length = 0;
 });
+
+afterAll(() => replace({ open, rename }));
 
 /** A vault whose rotation is over in the database and not in its files, and what another process does to those. */
 async function unsettledVault(vault: VaultStage) {
@@ -70,7 +81,9 @@ test("files are settled under the vault's lock, as they are then", async ({ unse
   await other.query("select pg_advisory_lock($1)", [VAULT_LOCK]);
   const settling = lockAndSettleKeyFile(vault.engine, await vault.keyring());
   await until(
-    async () => (await vault.database.query("select from pg_stat_activity where wait_event = 'advisory'")).length > 0,
+    async () =>
+      (await vault.database.query("select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'")).length >
+      0,
     "the lock to be waited for",
   );
   await goOn();
@@ -110,7 +123,7 @@ test("a key is not moved when the place where another would be kept holds someth
   expect((await vault.keyring()).ids).toEqual([ids.old, ids.next]);
 });
 
-test.for([0, 1, 2])(
+test.for([0, 1])(
   "a keyring that is opened while files are settled has the next key, when that is before its read %i",
   async (read, { unsettled }) => {
     const { vault, ids, promote } = unsettled;
@@ -120,5 +133,6 @@ test.for([0, 1, 2])(
     };
     before.open.push(...Array.from({ length: read }, () => undefined), promoting);
     expect((await vault.keyring()).ids).toContain(ids.next);
+    expect(before.open).toEqual([]);
   },
 );

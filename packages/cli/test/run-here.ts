@@ -1,0 +1,49 @@
+import { randomUUID } from "node:crypto";
+
+/** What a command did: its exit code, and what it wrote. */
+interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * Runs a command to its end as `Stage.run` does, but in this process: nearly all that a short command costs is to load it, and here it is
+ * loaded. One at a time, as it takes the whole process: arguments, environment, output and exit.
+ *
+ * @param settings environment variables, all that it has
+ */
+export async function runHere(args: readonly string[], settings: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  const ending: { code: number | null; stdout: string; stderr: string } = { code: null, stdout: "", stderr: "" };
+  const { argv, env, exit, exitCode } = process;
+  const writes = { stdout: process.stdout.write, stderr: process.stderr.write };
+  const listeners = { stdout: process.stdout.listeners("error"), stderr: process.stderr.listeners("error") };
+  for (const name of ["stdout", "stderr"] as const)
+    process[name].write = (text: string | Uint8Array) => {
+      // A process that has ended says no more.
+      if (ending.code === null) ending[name] += String(text);
+      return true;
+    };
+  Object.assign(process, {
+    argv: [...argv.slice(0, 1), "tidemill", ...args],
+    env: { ...settings },
+    exitCode: undefined,
+    exit: (code = 0) => {
+      ending.code ??= Number(code);
+      throw new Error("The process has ended.");
+    },
+  });
+  try {
+    // Another query is another module: its commands are read again, what they import is not.
+    await import(/* @vite-ignore */ new URL(`../src/commands.ts?${randomUUID()}`, import.meta.url).href).catch((error: unknown) => {
+      if (ending.code === null) throw error;
+    });
+    return { ...ending, code: ending.code ?? Number(process.exitCode ?? 0) };
+  } finally {
+    Object.assign(process, { argv, env, exit, exitCode });
+    for (const name of ["stdout", "stderr"] as const) {
+      process[name].write = writes[name];
+      for (const one of process[name].listeners("error")) if (!listeners[name].includes(one)) process[name].off("error", one as () => void);
+    }
+  }
+}
