@@ -25,6 +25,9 @@ export const AUDIT_EVENT_TYPES = [
   "schedule.triggered",
   "schedule.skipped",
   "schedule.deleted",
+  "job.approved",
+  "job.rejected",
+  "approval.overruled",
   "dlq.retried",
   "dlq.purged",
 ] as const;

@@ -9,7 +9,15 @@ alter table job add column decide_at timestamptz, add column approval text, add 
 alter table job_history add column approval text;
 -- Led by a column that is the same in all, so that nobody looks through it for one workspace's.
 create index job_undecided on job (state, decide_at) where state = 'pending_approval' and decide_at is not null;
+-- Whose they are, for workspaces take turns when many are due.
+create index job_undecided_share on job (workspace_id, decide_at) where state = 'pending_approval' and decide_at is not null;
 create index job_pending on job (workspace_id, id desc) where state = 'pending_approval';
+
+-- A decision of this moment, as jobs carry it.
+create function show_decision(decision text, by text, comment text) returns text language sql stable as $$
+  select json_build_object('decision', decision, 'by', by, 'comment', comment,
+    'decided_at', to_char(moment(), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
+$$;
 
 -- A view keeps the columns that it was made with.
 create or replace view job_record as

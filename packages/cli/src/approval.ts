@@ -1,0 +1,103 @@
+import { ApproveJob, RejectJob } from "@tidemill/contract";
+import {
+  decideJob,
+  findQueue,
+  findWorkspace,
+  type JobId,
+  type JobRow,
+  listPending,
+  OPERATOR,
+  type Ruling,
+  readJobId,
+  showJob,
+  showJobId,
+} from "@tidemill/server";
+import { Value } from "typebox/value";
+import { allPages } from "./all-pages.ts";
+import { unlessAbsent } from "./fail.ts";
+import { printJson, printTable } from "./table.ts";
+import { tellNodes } from "./tell-nodes.ts";
+import { withDatabase } from "./with-database.ts";
+import { idOf } from "./workspace.ts";
+
+interface ListOptions {
+  readonly queue?: string;
+  readonly json?: boolean;
+}
+
+interface DecideOptions {
+  readonly by?: string;
+  readonly json?: boolean;
+}
+
+const COLUMNS = ["id", "queue", "tag", "priority", "run_at", "created_at"];
+
+/** `tidemill approval list`: a workspace's jobs that wait to be decided, newest first. */
+export async function listApprovalsCommand(workspace: string, { queue, json }: ListOptions): Promise<void> {
+  const workspaceId = idOf(workspace);
+  await withDatabase(async ({ api }) => {
+    if (!(await findWorkspace(api, workspaceId))) throw new Error(`There is no workspace ${workspace}.`);
+    const filters = { queues: queue === undefined ? null : [queue], tags: null };
+    const jobs = await allPages((before: JobId | null, most) => listPending(api, { workspaceId, ...filters, before, most }));
+    if (json) printJson(jobs.map((job) => recordOf(job, job.queue)));
+    else
+      printTable(
+        jobs.map((job) => ({ ...job, id: showJobId(job.id) })),
+        COLUMNS,
+      );
+  });
+}
+
+/** `tidemill approval approve`: lets a job start, as the operator. */
+export async function approveCommand(
+  workspace: string,
+  queue: string,
+  job: string,
+  { by, comment, json }: DecideOptions & { readonly comment?: string },
+): Promise<void> {
+  const words = { ...(by !== undefined && { by }), ...(comment !== undefined && { comment }) };
+  if (!Value.Check(ApproveJob, words)) throw new Error(`An approval has ${WORDS}.`);
+  await decide(workspace, queue, job, { decision: "approved", by: by ?? null, comment: comment ?? null }, json);
+}
+
+/** `tidemill approval reject`: ends a job unstarted, as the operator. */
+export async function rejectCommand(
+  workspace: string,
+  queue: string,
+  job: string,
+  { by, reason, json }: DecideOptions & { readonly reason?: string },
+): Promise<void> {
+  const words = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  if (!Value.Check(RejectJob, words)) throw new Error(`A rejection has ${WORDS}.`);
+  await decide(workspace, queue, job, { decision: "rejected", by: by ?? null, comment: reason ?? null }, json);
+}
+
+const WORDS = "a --by of 1 to 256 characters, and a comment or reason of at most 4096";
+
+async function decide(workspace: string, queue: string, job: string, ruling: Ruling, json: boolean | undefined): Promise<void> {
+  const workspaceId = idOf(workspace);
+  const id = readJobId(job);
+  if (!id) throw new Error(`"${job}" is not the id of a job.`);
+  await withDatabase(async (databases, { audit }) => {
+    const { api } = databases;
+    const lane = await findQueue(api, workspaceId, queue);
+    if (!lane) throw new Error(`There is no queue ${queue} in the workspace ${workspace}.`);
+    const key = { workspaceId, laneId: lane.id, id };
+    const decided = await unlessAbsent(
+      decideJob(api, { audit, actorId: OPERATOR, queue }, key, ruling).catch(sayState),
+      `There is no job ${job} in the queue ${queue}.`,
+    );
+    if (decided.state === "waiting") await tellNodes(databases, { kind: "lane", lane: key });
+    if (json) printJson(recordOf(decided, queue));
+    else printTable([{ id: job, queue, state: decided.state, run_at: decided.run_at, by: ruling.by }]);
+  });
+}
+
+/** What INVALID_STATE means here. */
+function sayState(error: unknown): never {
+  const { code, details } = error as { code?: string; details?: { state?: string } };
+  throw code === "INVALID_STATE" ? new Error(`The job does not wait to be decided: it is ${details?.state}.`) : error;
+}
+
+/** The job as the API shows it. Payloads with numbers beyond what JavaScript holds lose digits here. */
+const recordOf = (job: JobRow, queue: string): unknown => JSON.parse(showJob(job, queue));

@@ -1,0 +1,33 @@
+import type { Decision } from "@tidemill/contract";
+import { findJob, type Hand, JOB_MOVES, type JobKey, type JobRow } from "#jobs";
+import { problem, type Transactional } from "#kernel";
+import { approveJob, rejectJob } from "./store.ts";
+import { tellDecided } from "./tell.ts";
+
+/** What is decided about a job, and what whoever decides says of himself and of it. */
+export type Ruling = Pick<Decision, "decision" | "by" | "comment">;
+
+const STATEMENTS = { approved: approveJob, rejected: rejectJob };
+const MOVES = { approved: JOB_MOVES.approve, rejected: JOB_MOVES.reject };
+
+/**
+ * Decides a job that waits for it: an approved one may start, a rejected one is finished. Of several who decide at the same moment,
+ * or cancel it, or come as its time is up, one wins. Audited in the same transaction. Source: contract §5.
+ *
+ * @throws NOT_FOUND; INVALID_STATE when it does not wait to be decided, or no more
+ */
+export async function decideJob(database: Transactional, hand: Hand, key: JobKey, ruling: Ruling): Promise<JobRow> {
+  // A retry by hand between the two statements brings a cancelled job back: then it is decided after all.
+  for (;;) {
+    const decided = await database.transaction(async (tx) => {
+      const moved = await STATEMENTS[ruling.decision](tx, key, ruling);
+      if (moved) await tellDecided(tx, hand, key, ruling);
+      return moved;
+    });
+    if (decided) return decided;
+    const job = await findJob(database, key);
+    if (!job) throw problem("NOT_FOUND");
+    const allowedFrom: readonly string[] = MOVES[ruling.decision].from;
+    if (!allowedFrom.includes(job.state)) throw problem("INVALID_STATE", { state: job.state, allowed_from: allowedFrom });
+  }
+}

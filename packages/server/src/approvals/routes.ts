@@ -1,0 +1,111 @@
+import { ApproveJob, Job, JobPath, ListApprovals, Page, RejectJob } from "@tidemill/contract";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { AuditLog } from "#audit";
+import type { LaneKey } from "#dispatch";
+import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
+import { jobKey, readJobId, showJob, showJobId } from "#jobs";
+import { type EmitEvent, momentMs, type Tenants } from "#kernel";
+import { decideJob, type Ruling } from "./decide.ts";
+import { listPending } from "./list.ts";
+
+export interface ApprovalRoutes {
+  readonly tenants: Tenants;
+  readonly audit: AuditLog;
+  readonly emit: EmitEvent;
+  /** Told in which lanes jobs wait. */
+  readonly onWaiting: (lanes: LaneKey[]) => void;
+  /** Told when a job will be due. Milliseconds since 1970. */
+  readonly onDueAt: (ms: number) => void;
+}
+
+const tags = ["Approvals"];
+const security = [{ workspaceKey: [] }];
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** What waits to be decided, and decisions. Source: contract §5. */
+export function mountApprovals(api: Api, { tenants, audit, emit, onWaiting, onDueAt }: ApprovalRoutes): void {
+  api.get(
+    "/v1/approvals",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "List jobs that wait to be decided, of all queues",
+        operationId: "listApprovals",
+        querystring: ListApprovals,
+        response: replies({ 200: Page(Job) }),
+      },
+    },
+    async (request, reply) => {
+      const { queue, tag } = request.query;
+      const page = readPage(request.query, readJobId);
+      const workspaceId = workspaceOf(request);
+      const found = await listPending(tenants.of(workspaceId), {
+        workspaceId,
+        queues: queue?.split(",") ?? null,
+        tags: tag?.split(",") ?? null,
+        before: page.after,
+        most: page.limit + 1,
+      });
+      const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
+      const records = rows.map((job) => showJob(job, job.queue)).join(",");
+      return reply.type(JSON_TYPE).send(`{"data":[${records}],"next_cursor":${JSON.stringify(nextCursor)}}`);
+    },
+  );
+
+  api.post(
+    "/v1/queues/:name/jobs/:id/approve",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: {
+        tags,
+        security,
+        summary: "Approve a job: it waits, or is delayed when it is not due yet",
+        operationId: "approveJob",
+        params: JobPath,
+        body: ApproveJob,
+        response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    (request, reply) => {
+      const { by = null, comment = null } = request.body;
+      return decide(request, reply, request.params, { decision: "approved", by, comment });
+    },
+  );
+
+  api.post(
+    "/v1/queues/:name/jobs/:id/reject",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: {
+        tags,
+        security,
+        summary: "Reject a job: it is finished without having started",
+        operationId: "rejectJob",
+        params: JobPath,
+        body: RejectJob,
+        response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    (request, reply) => {
+      const { by = null, reason: comment = null } = request.body;
+      return decide(request, reply, request.params, { decision: "rejected", by, comment });
+    },
+  );
+
+  async function decide(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    path: { name: string; id: string },
+    ruling: Ruling,
+  ): Promise<FastifyReply> {
+    const db = tenants.of(workspaceOf(request));
+    const key = await jobKey(db, workspaceOf(request), path);
+    const job = await decideJob(db, { audit, actorId: actorOf(request), queue: path.name }, key, ruling);
+    emit("jobs_decided", { decision: ruling.decision, by: "caller", count: 1 });
+    if (job.state === "waiting") onWaiting([key]);
+    if (job.state === "delayed") onDueAt(momentMs(job.run_at));
+    return reply.type(JSON_TYPE).send(showJob(job, path.name));
+  }
+}

@@ -1,0 +1,55 @@
+import { expect } from "vitest";
+import { decideOverdueAcrossWorkspaces } from "#approvals";
+import type { LaneKey } from "#dispatch";
+import { approvalQueue, approve } from "../harness/approvals.ts";
+import { auditLog } from "../harness/audit.ts";
+import { laneOf } from "../harness/engine.ts";
+import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
+
+// Nothing is looked for here: what happens, happens because somebody was told.
+const test = testWith(NEVER_POLL);
+
+test("an approved job starts at once, on a node that was told of it", async ({ service }) => {
+  const other = await joinedBy(service, NEVER_POLL);
+  const handler = await service.handler({ type: "approval" });
+  const [one, two] = [await service.enqueue({ queue: handler.queue }), await service.enqueue({ queue: handler.queue })];
+  await approve(service, one);
+  await approve(other, two);
+  await service.untilState(one, "completed");
+  await service.untilState(two, "completed");
+  await other.node.stop();
+});
+
+test("a timeout tells where jobs wait, when delayed ones are due, and how long until the next", async ({ service, engine, clock }) => {
+  const settings = { approval: { timeout: 60, on_timeout: "approve" } };
+  const [now, later, rejected] = [
+    await approvalQueue(service, settings),
+    await approvalQueue(service, settings),
+    await approvalQueue(service, { approval: { timeout: 60 } }),
+  ];
+  await service.enqueue({ queue: now });
+  const delayed = await service.enqueue({ queue: later, delay: 90 });
+  await service.enqueue({ queue: rejected });
+  const told: { lanes: LaneKey[]; dueMs: number[]; events: unknown[] } = { lanes: [], dueMs: [], events: [] };
+  const deciding = {
+    db: engine,
+    audit: auditLog,
+    clock,
+    emit: (event: string, fields: object = {}) => void told.events.push({ event, ...fields }),
+    onWaiting: (lanes: LaneKey[]) => void told.lanes.push(...lanes),
+    onDueAt: (ms: number) => void told.dueMs.push(ms),
+  };
+  expect(await decideOverdueAcrossWorkspaces(deciding)).toBe(60_000);
+  expect(told).toEqual({ lanes: [], dueMs: [], events: [] });
+  await clock.advance(60);
+  expect(await decideOverdueAcrossWorkspaces(deciding)).toBe(0);
+  expect(await decideOverdueAcrossWorkspaces(deciding)).toBeUndefined();
+  expect(told).toEqual({
+    lanes: [await laneOf(service, now)],
+    dueMs: [Date.parse(delayed.run_at)],
+    events: [
+      { event: "jobs_decided", decision: "approved", by: "timeout", count: 2 },
+      { event: "jobs_decided", decision: "rejected", by: "timeout", count: 1 },
+    ],
+  });
+});
