@@ -1,0 +1,42 @@
+import { describe, expect } from "vitest";
+import { Client } from "../../server/test/harness/client.ts";
+import { type Stage, test } from "../../server/test/harness/stage.ts";
+import { output, readRows } from "./output.ts";
+
+/** A paused queue of a workspace, on a database and beside a node, with two jobs in it; what explains them. */
+async function pausedQueue(stage: Stage) {
+  const { url } = await stage.database();
+  const settings = { DATABASE_URL: url };
+  const node = await stage.node(settings);
+  const { id, key } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--plan", "pro", "--json"], settings));
+  const acme = new Client(node.url, key);
+  await acme.ok("POST", "/v1/queues", { name: "emails", callback_url: "http://127.0.0.1:9/", paused: true });
+  const { jobs } = await acme.ok("POST", "/v1/queues/emails/jobs/batch", [{ payload: 1 }, { payload: 2 }]);
+  const explain = (...args: string[]) => output(stage, ["explain", ...args], settings);
+  const refused = async (...args: string[]) => {
+    const { code, stdout, stderr } = await stage.run(["explain", ...args], settings);
+    return [code, stdout, stderr];
+  };
+  return { id, acme, job: jobs[1].id as string, explain, refused };
+}
+
+describe("tidemill explain", () => {
+  test("says why a job is not running, gate by gate", async ({ stage }) => {
+    const { id, acme, job, explain } = await pausedQueue(stage);
+    const [summary, standing, gates] = (await explain(id, "emails", job)).split("\n\n");
+    expect(summary).toBe("The queue is paused: it starts nothing until it is resumed.");
+    expect(readRows(standing ?? "")).toEqual([{ STATE: "waiting", AHEAD: "1", ESTIMATED_START: "unknown" }]);
+    const rows = readRows(gates ?? "");
+    expect(rows).toHaveLength(11);
+    expect(rows.filter(({ HOLDS }) => HOLDS !== "")).toEqual([{ GATE: "queue_paused", HOLDS: "yes", MESSAGE: summary }]);
+    expect(JSON.parse(await explain(id, "emails", job, "--json"))).toEqual(await acme.ok("GET", `/v1/queues/emails/jobs/${job}/explain`));
+  });
+
+  test("says what it does not find", async ({ stage }) => {
+    const { id, acme, job, refused } = await pausedQueue(stage);
+    expect(await refused(id, "absent", job)).toEqual([1, "", `tidemill: There is no queue absent in the workspace ${id}.\n`]);
+    expect(await refused(id, "emails", "job_x")).toEqual([1, "", 'tidemill: "job_x" is not the id of a job.\n']);
+    await acme.ok("POST", "/v1/queues", { name: "other" });
+    expect(await refused(id, "other", job)).toEqual([1, "", `tidemill: There is no job ${job} in the queue other.\n`]);
+  });
+});

@@ -1,0 +1,114 @@
+import type { Explanation, GateName } from "@tidemill/contract";
+import { explainJob, type LaneKey } from "#dispatch";
+import type { Database, JobId } from "#kernel";
+import type { FrozenClock } from "./clock.ts";
+import type { TestDatabase } from "./database.ts";
+import { test as base, putCircuit, putLane } from "./engine.ts";
+import { FlowWorld } from "./flow-world.ts";
+import { putJobs, type Seed } from "./jobs.ts";
+
+/** A queue, put into any condition, whose jobs are explained and then claimed. */
+export class ExplainStage {
+  readonly lane: LaneKey;
+  readonly world: FlowWorld;
+  readonly nodeId: number;
+  readonly #database: TestDatabase;
+  readonly #engine: Database;
+
+  private constructor(database: TestDatabase, engine: Database, world: FlowWorld, nodeId: number) {
+    this.#database = database;
+    this.#engine = engine;
+    this.world = world;
+    this.lane = world.lane;
+    this.nodeId = nodeId;
+  }
+
+  static async put(database: TestDatabase, engine: Database, clock: FrozenClock): Promise<ExplainStage> {
+    const world = new FlowWorld(database, engine, clock, await putLane(database));
+    return new ExplainStage(database, engine, world, await world.startNode());
+  }
+
+  /** @param settings SQL of the queue's columns */
+  async set(settings: string): Promise<void> {
+    await this.#database.query(`update queue set ${settings} where id = $1`, [this.lane.laneId]);
+  }
+
+  async setPlan(plan: string): Promise<void> {
+    await this.#database.query("update workspace set plan = $2 where id = $1", [this.lane.workspaceId, plan]);
+  }
+
+  /** Puts jobs, those of a key with the slots that they have a right to. Answers their ids, oldest first. */
+  async jobs({ key = null, ...seed }: Partial<Seed> & { key?: string | null } = {}): Promise<JobId[]> {
+    const ids = await putJobs(this.#database, this.lane, {
+      state: "waiting",
+      ...(seed.state === "active" && { nodeId: this.nodeId }),
+      ...seed,
+    });
+    if (key === null) return ids;
+    await this.#database.query(
+      `update job set concurrency_key = $2, key_slot = case when state = 'active' then taken + slot end
+       from unnest($1::uuid[]) with ordinality as put (id, slot),
+         (select coalesce(max(key_slot), 0) as taken from job where lane_id = $3 and concurrency_key = $2) slots
+       where job.id = put.id and state in ('waiting', 'delayed', 'pending_approval', 'active', 'failed')`,
+      [ids, key, this.lane.laneId],
+    );
+    await this.#database.query("select arrange_keys(array[$1::uuid], array[$2::bigint], array[$3])", [
+      this.lane.workspaceId,
+      this.lane.laneId,
+      key,
+    ]);
+    return ids;
+  }
+
+  async job(seed: Parameters<ExplainStage["jobs"]>[0] = {}): Promise<JobId> {
+    const [id] = await this.jobs(seed);
+    if (!id) throw new Error("No job was put.");
+    return id;
+  }
+
+  /** So many jobs started so long ago, as the queue's rate counts them. */
+  async started(jobs: number, secondsAgo = 0): Promise<void> {
+    await this.#database.query(
+      `insert into lane_starts as s values ($1, $2, array[moment() - $4 * interval '1 second'], array[$3::int])
+       on conflict (workspace_id, lane_id) do update set at = s.at || excluded.at, jobs = s.jobs || excluded.jobs`,
+      [this.lane.workspaceId, this.lane.laneId, jobs, secondsAgo],
+    );
+  }
+
+  /** So many jobs of the queue finished in the last minute. */
+  async finished(completed: number, failed = 0): Promise<void> {
+    await this.#database.query(
+      "insert into tally values ($1, $2, moment() - interval '59 seconds', $3, $4), ($1, $2, moment() - interval '60 seconds', 999, 999)",
+      [this.lane.workspaceId, this.lane.laneId, completed, failed],
+    );
+  }
+
+  /** Its circuit is open, the next probe that many seconds ahead. */
+  async open(inSeconds: number): Promise<void> {
+    await putCircuit(this.#database, this.lane, { inSeconds });
+  }
+
+  explain(id: JobId): Promise<Explanation> {
+    return explainJob(this.#engine, { ...this.lane, id }, "emails");
+  }
+
+  async heldBy(id: JobId): Promise<readonly GateName[]> {
+    return (await this.explain(id)).held_by;
+  }
+
+  /** Which of the jobs no gate holds. */
+  async free(ids: readonly JobId[]): Promise<JobId[]> {
+    const free: JobId[] = [];
+    for (const id of ids) if ((await this.heldBy(id)).length === 0) free.push(id);
+    return free;
+  }
+
+  /** What a node that has room for all takes; it is given back. */
+  async taken(): Promise<JobId[]> {
+    const claims = await this.world.undone((tx) => this.world.claim(this.nodeId, 100_000, false, tx));
+    return (claims ?? []).map(({ id }) => id).sort();
+  }
+}
+
+/** As the engine's `test`, with a queue on a stage. */
+export const test = base.extend("stage", ({ database, engine, clock }) => ExplainStage.put(database, engine, clock));
