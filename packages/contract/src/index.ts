@@ -1,5 +1,7 @@
+export * from "./approvals.ts";
 export * from "./audit.ts";
 export * from "./errors.ts";
+export * from "./explain.ts";
 export * from "./jobs.ts";
 export * from "./keys.ts";
 export * from "./limits.ts";

@@ -36,6 +36,15 @@ export const JobId = Type.String({
 
 const Tag = Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.tagLength, examples: ["welcome"] });
 
+/** What a caller names a job by, so that the job sent again is the same one. Source: contract §1, Idempotency. */
+export const IdempotencyKey = Type.String({
+  format: "storable",
+  minLength: 1,
+  maxLength: LIMITS.idempotencyKeyLength,
+  description: "Names the job in its queue: sent again with the same key it is the same job, and no second one.",
+  examples: ["order-1815-receipt"],
+});
+
 export const EnqueueJob = Type.Object(
   {
     payload: Type.Unknown({
@@ -62,10 +71,14 @@ export const EnqueueJob = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    idempotencyKey: Type.Optional(IdempotencyKey),
   },
   { additionalProperties: false, examples: [{ payload: { to: "ada@example.com" }, tag: "welcome" }] },
 );
 export type EnqueueJob = Static<typeof EnqueueJob>;
+
+/** The header may name the job of a single enqueue in place of its body. */
+export const EnqueueHeaders = Type.Object({ "Idempotency-Key": Type.Optional(IdempotencyKey) });
 
 const jobList = Type.Array(EnqueueJob, { minItems: 1, maxItems: LIMITS.batchJobs });
 
@@ -171,8 +184,22 @@ export const JobWithLog = Type.Object(
   },
 );
 
+const duplicate = Type.Literal(true, {
+  description: "Its idempotency key was known: this is the job that came with it first, as it is now.",
+});
+const duplicateExample = { ...jobExample, idempotencyKey: "order-1815-receipt", duplicate: true };
+
+/** What an enqueue answers to a job that came before. Source: contract §1, Idempotency. */
+export const DuplicateJob = Type.Object({ ...jobFields, duplicate }, { examples: [duplicateExample] });
+
 /** The jobs of a batch, in the order sent. */
-export const EnqueuedBatch = Type.Object({ jobs: Type.Array(Job) }, { examples: [{ jobs: [jobExample] }] });
+export const EnqueuedBatch = Type.Object(
+  { jobs: Type.Array(Type.Object({ ...jobFields, duplicate: Type.Optional(duplicate) })) },
+  { examples: [{ jobs: [jobExample] }] },
+);
+
+/** The jobs of a batch that all came before, in the order sent. */
+export const DuplicateBatch = Type.Object({ jobs: Type.Array(DuplicateJob) }, { examples: [{ jobs: [duplicateExample] }] });
 
 export const JobPath = Type.Object({
   name: Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description: "Name of the job's queue.", examples: ["emails"] }),

@@ -7,6 +7,7 @@ export const LIMITS = {
   jsonDepth: 64,
   tagLength: 128,
   concurrencyKeyLength: 256,
+  idempotencyKeyLength: 256,
   delaySeconds: 31_536_000,
   cronLength: 256,
   resultBytes: 64 * 1024,

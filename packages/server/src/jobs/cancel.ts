@@ -1,6 +1,6 @@
 import { problem, type Transactional } from "#kernel";
 import type { JobKey, JobRow } from "./job.ts";
-import { cancelJob, findJob, lockKeyOf, removeJob } from "./store.ts";
+import { cancelJob, findJob, lockKeyOfWaiting, removeJob } from "./store.ts";
 import { type Hand, tellPurged } from "./tell.ts";
 
 export type Cancelled = { kind: "cancelled"; job: JobRow; claimedBy: number | null } | { kind: "removed" };
@@ -12,7 +12,7 @@ export type Cancelled = { kind: "cancelled"; job: JobRow; claimedBy: number | nu
  * @throws NOT_FOUND
  */
 export async function cancelOrRemove(database: Transactional, hand: Hand, key: JobKey): Promise<Cancelled> {
-  // A retry by hand between the two statements brings the job back to life: then it is cancelled after all.
+  // Between two statements a retry by hand brings the job back to life, or one with a key begins to wait: then it is cancelled after all.
   for (;;) {
     const cancelled = await cancel(database, key);
     if (cancelled) return { kind: "cancelled", job: cancelled, claimedBy: cancelled.claimed_by };
@@ -23,8 +23,8 @@ export async function cancelOrRemove(database: Transactional, hand: Hand, key: J
 
 const cancel = (database: Transactional, key: JobKey): ReturnType<typeof cancelJob> =>
   database.transaction(async (tx) => {
-    await lockKeyOf(tx, key);
-    return cancelJob(tx, key);
+    const keyIsLocked = await lockKeyOfWaiting(tx, key);
+    return cancelJob(tx, key, keyIsLocked);
   });
 
 const remove = (database: Transactional, hand: Hand, key: JobKey): Promise<boolean> =>

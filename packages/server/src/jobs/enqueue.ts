@@ -8,16 +8,24 @@ import {
   problem,
   type Transactional,
   tolerate,
-  toMoment,
   type UuidSource,
   unavailable,
   type WorkspaceId,
 } from "#kernel";
-import { existAcrossWorkspaces, type LaneId } from "#queues";
-import { takeExecutions } from "#usage";
+import type { LaneId } from "#queues";
+import { acceptAcrossWorkspaces, type Outcome } from "./accept.ts";
+import { laneName } from "./distinct-lanes.ts";
 import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./insert.ts";
 import type { JobRow } from "./job.ts";
+import { recordOf } from "./record.ts";
 import { MOST_WEIGHT, weightOf } from "./weight.ts";
+
+/** What a caller named a job by, and what it sent under that name. */
+interface Idempotency {
+  readonly key: string;
+  /** SHA-256 in hexadecimal. */
+  readonly fingerprint: string;
+}
 
 /** One job as a caller sends it, checked. `null` stands for the queue's default. */
 export interface NewJob {
@@ -31,7 +39,11 @@ export interface NewJob {
   readonly concurrencyKey: string | null;
   readonly attempts: number | null;
   readonly backoffDelayMs: number | null;
+  readonly idempotency: Idempotency | null;
 }
+
+/** A job as an enqueue answers it: the one that was stored, or the one that came with its idempotency key before it. */
+export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs of the engine that moves the jobs on. */
 export interface Outlet {
@@ -63,7 +75,7 @@ export interface Customer {
   readonly executionsPerMonth: number | null;
 }
 
-type Outcome = InsertedJob[] | ProblemError;
+type Insert = (nodeId: number | null, requests: InsertRequest[]) => Promise<Outcome[]>;
 
 const WRITERS = 1;
 
@@ -71,7 +83,9 @@ const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }
 
 /**
  * Takes jobs in: what arrives while a write is under way is written together with the next one (I1). Jobs of workspaces with a
- * quota are written apart from the others: they wait for their quota's row, which the others do not have.
+ * quota are written apart from the others, for they wait for their quota's row, which the others do not have; so are jobs with
+ * an idempotency key, for they take a transaction where the others take one statement, and those with a concurrency key, which
+ * somebody may have locked.
  */
 export class Enqueuer {
   readonly #db: Transactional;
@@ -79,7 +93,9 @@ export class Enqueuer {
   readonly #outlet: Outlet;
   readonly #emit: EmitEvent;
   readonly #mostWaiting: number;
-  readonly #unlimited: Batcher<InsertRequest, Outcome>;
+  readonly #plain: Batcher<InsertRequest, Outcome>;
+  readonly #ordered: Batcher<InsertRequest, Outcome>;
+  readonly #keyed: Batcher<InsertRequest, Outcome>;
   readonly #limited: Batcher<InsertRequest, Outcome>;
 
   constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; mostWaiting: number }) {
@@ -88,40 +104,51 @@ export class Enqueuer {
     this.#outlet = options.outlet;
     this.#emit = options.emit;
     this.#mostWaiting = options.mostWaiting;
-    const batcher = (write: (requests: InsertRequest[]) => Promise<Outcome[]>) =>
-      new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests: InsertRequest[]) => this.#writeGroup(requests, write) });
-    this.#unlimited = batcher((requests) => this.#write(requests, (nodeId) => insertJobsAcrossWorkspaces(this.#db, nodeId, requests)));
-    this.#limited = batcher((requests) => this.#write(requests, (nodeId) => this.#insertWithinQuota(nodeId, requests)));
+    const batcher = (insert: Insert): Batcher<InsertRequest, Outcome> =>
+      new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
+    const insert: Insert = (nodeId, requests) => insertJobsAcrossWorkspaces(this.#db, nodeId, requests);
+    this.#plain = batcher(insert);
+    this.#ordered = batcher(insert);
+    this.#keyed = batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, false));
+    this.#limited = batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, true));
   }
 
   /**
-   * Stores jobs of one queue, all or none, and answers them in their order once they are durable.
+   * Stores jobs of one queue, all or none, and answers them in their order once they are durable. In place of one whose
+   * idempotency key is known comes the job that came with it first.
    *
-   * @throws NOT_FOUND when the workspace has no such queue; QUOTA_EXCEEDED when the month has not that many executions left;
-   *   UNAVAILABLE when too many jobs wait to be written, or the database is away
+   * @throws NOT_FOUND when the workspace has no such queue; IDEMPOTENCY_MISMATCH when a key is known for another job;
+   *   QUOTA_EXCEEDED when the month has not that many executions left; UNAVAILABLE when too many jobs wait to be written, or the
+   *   database is away
    */
-  async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<JobRow[]> {
-    if (this.#unlimited.waiting + this.#limited.waiting + jobs.length > this.#mostWaiting) {
+  async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> {
+    const waiting = [this.#plain, this.#ordered, this.#keyed, this.#limited].reduce((sum, one) => sum + one.waiting, 0);
+    if (waiting + jobs.length > this.#mostWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
-    const batcher = executionsPerMonth === null ? this.#unlimited : this.#limited;
-    const inserted = await batcher.add({ workspaceId, queue, jobs: toInsert });
-    if (!Array.isArray(inserted)) throw inserted;
-    return inserted.map((row, index) => recordOf(toInsert[index] as JobToInsert, row));
+    const outcome = (await this.#batcherOf(jobs, executionsPerMonth).add({ workspaceId, queue, jobs: toInsert })) ?? problem("NOT_FOUND");
+    if (outcome instanceof ProblemError) throw outcome;
+    return outcome.map((one, index) =>
+      "first" in one ? { ...one.first, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
+    );
   }
 
-  async #writeGroup(requests: InsertRequest[], write: (requests: InsertRequest[]) => Promise<Outcome[]>): Promise<Outcome[]> {
+  #batcherOf(jobs: readonly NewJob[], executionsPerMonth: number | null): Batcher<InsertRequest, Outcome> {
+    if (executionsPerMonth !== null) return this.#limited;
+    if (jobs.some(({ idempotency }) => idempotency)) return this.#keyed;
+    return jobs.some(({ concurrencyKey }) => concurrencyKey !== null) ? this.#ordered : this.#plain;
+  }
+
+  async #writeGroup(requests: InsertRequest[], insert: Insert): Promise<Outcome[]> {
     try {
-      return await write(this.#letThrough(requests));
+      return await this.#write(this.#letThrough(requests), insert);
     } catch (error) {
       // One request's job that the database refuses must not fail its neighbours.
       if (requests.length === 1 || isAway(error)) throw error;
       this.#emit("enqueue_group_split", { requests: requests.length, error });
-      const outcomes = await Promise.allSettled(requests.map((request) => write([request])));
-      return outcomes.map((outcome) =>
-        outcome.status === "fulfilled" ? (outcome.value[0] ?? problem("NOT_FOUND")) : (outcome.reason as ProblemError),
-      );
+      const outcomes = await Promise.allSettled(requests.map((request) => this.#write([request], insert)));
+      return outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value[0] ?? null) : (outcome.reason as ProblemError)));
     }
   }
 
@@ -131,7 +158,7 @@ export class Enqueuer {
     const behind = new Set<string>();
     return requests.map((request) => {
       const [job] = request.jobs;
-      const lane = `${request.workspaceId}${request.queue}`;
+      const lane = laneName(request);
       if (!job || request.jobs.length > 1 || job.concurrencyKey !== null || room <= 0 || behind.has(lane)) {
         behind.add(lane);
         return request;
@@ -141,57 +168,32 @@ export class Enqueuer {
     });
   }
 
-  /** In one transaction: what the quota does not allow is refused before anything is stored (I9). */
-  #insertWithinQuota(nodeId: number | null, requests: InsertRequest[]): Promise<(InsertedJob[] | ProblemError | null)[]> {
-    return this.#db.transaction(async (tx) => {
-      // A request for a queue that is not there takes nothing, and so costs no other its place.
-      const exist = await existAcrossWorkspaces(tx, requests);
-      const present = requests.filter((_, index) => exist[index]);
-      const refusals = await takeExecutions(tx, present.map(demandOf));
-      const accepted = present.filter((_, index) => refusals[index] === null);
-      const stored = accepted.length > 0 ? await insertJobsAcrossWorkspaces(tx, nodeId, accepted) : [];
-      // Its queue was deleted between the two statements.
-      const gone = accepted.filter((_, index) => stored[index] === null).map(demandOf);
-      if (gone.length > 0)
-        await takeExecutions(
-          tx,
-          gone.map(({ workspaceId, executions }) => ({ workspaceId, executions: -executions })),
-        );
-      const outcomes = new Map<InsertRequest, InsertedJob[] | ProblemError | null>();
-      for (const [index, request] of present.entries()) outcomes.set(request, refusals[index] ?? null);
-      for (const [index, request] of accepted.entries()) outcomes.set(request, stored[index] ?? null);
-      return requests.map((request) => outcomes.get(request) ?? null);
-    });
-  }
-
-  async #write(
-    requests: InsertRequest[],
-    insert: (nodeId: number | null) => Promise<(InsertedJob[] | ProblemError | null)[]>,
-  ): Promise<Outcome[]> {
+  async #write(requests: InsertRequest[], insert: Insert): Promise<Outcome[]> {
     const { nodeId } = this.#outlet;
     const straight = requests.flatMap(({ jobs }) => jobs.filter((job) => job.straight).map(({ id }) => id));
-    const inserted = await this.#outlet.expecting(straight, async () => {
-      const stored = await insert(nodeId);
+    const outcomes = await this.#outlet.expecting(straight, async () => {
+      const written = await insert(nodeId, requests);
       // The jobs are stored: whatever fails from here on must not have them written again.
       await tolerate(
-        async () => this.#passOn(requests, stored, nodeId),
+        async () => this.#passOn(requests, written, nodeId),
         (error) => this.#emit("pass_on_failed", { error }),
       );
-      return stored;
+      return written;
     });
-    const refused = inserted.filter((outcome) => outcome instanceof ProblemError).length;
+    const refused = outcomes.filter((outcome) => outcome instanceof ProblemError && outcome.code === "QUOTA_EXCEEDED").length;
     if (refused > 0) this.#emit("executions_refused", { requests: refused });
-    return inserted.map((outcome) => outcome ?? problem("NOT_FOUND"));
+    return outcomes;
   }
 
-  #passOn(requests: InsertRequest[], inserted: (InsertedJob[] | ProblemError | null)[], nodeId: number | null): void {
+  #passOn(requests: InsertRequest[], outcomes: Outcome[], nodeId: number | null): void {
     const started: StartedJob[] = [];
     const lanes = new Map<LaneId, { workspaceId: WorkspaceId; laneId: LaneId }>();
     let count = 0;
     for (const [at, { workspaceId, jobs }] of requests.entries()) {
-      const stored = inserted[at];
-      if (!Array.isArray(stored)) continue;
-      for (const [index, job] of stored.entries()) {
+      const outcome = outcomes[at];
+      if (!outcome || outcome instanceof ProblemError) continue;
+      for (const [index, job] of outcome.entries()) {
+        if ("first" in job) continue;
         count += 1;
         if (job.state === "active" && nodeId !== null)
           started.push({ workspaceId, nodeId, inserted: job, input: jobs[index] as JobToInsert });
@@ -203,31 +205,4 @@ export class Enqueuer {
     if (lanes.size > 0) this.#outlet.wake(lanes.values());
     this.#emit("jobs_enqueued", { count });
   }
-}
-
-const demandOf = ({ workspaceId, jobs }: InsertRequest) => ({ workspaceId, executions: jobs.length });
-
-/** The job as it was accepted. One that went straight through was started in the same breath; its record says so from then on. */
-export function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
-  return {
-    id: input.id,
-    state: inserted.state === "active" ? "waiting" : inserted.state,
-    priority: input.priority,
-    attempt: 0,
-    spared: 0,
-    attempts: inserted.attempts,
-    run_at: inserted.runAt,
-    created_at: inserted.createdAt,
-    started_at: null,
-    finished_at: null,
-    tag: input.tag,
-    concurrency_key: input.concurrencyKey,
-    payload: input.payload,
-    result: null,
-    last_error: null,
-    schedule: input.tick?.schedule ?? null,
-    scheduled_for: input.tick && toMoment(input.tick.atMs),
-    idempotency_key: null,
-    approval: null,
-  };
 }

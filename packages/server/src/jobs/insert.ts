@@ -1,6 +1,7 @@
 import type { JobState } from "@tidemill/contract";
-import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339, type WorkspaceId } from "#kernel";
+import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
 import { DELIVERING_PLANS, type LaneId } from "#queues";
+import { distinctLanes, type LaneName, laneName } from "./distinct-lanes.ts";
 import type { NewJob } from "./enqueue.ts";
 
 /** What a schedule makes a job for. */
@@ -20,9 +21,7 @@ export interface JobToInsert extends NewJob {
 }
 
 /** Jobs of one queue that are stored together or not at all. */
-export interface InsertRequest {
-  readonly workspaceId: WorkspaceId;
-  readonly queue: string;
+export interface InsertRequest extends LaneName {
   readonly jobs: readonly JobToInsert[];
 }
 
@@ -44,6 +43,7 @@ interface InsertRow {
   revisions: number[];
   active: JobId[] | null;
   held: JobId[] | null;
+  held_until: string[] | null;
   delayed: JobId[] | null;
   delayed_until: string[] | null;
 }
@@ -60,14 +60,8 @@ export async function insertJobsAcrossWorkspaces(
   nodeId: number | null,
   requests: readonly InsertRequest[],
 ): Promise<(InsertedJob[] | null)[]> {
-  const lanes = new Map<string, number>();
-  const laneOf = requests.map(({ workspaceId, queue }) => {
-    const name = `${workspaceId}${queue}`;
-    const known = lanes.get(name) ?? lanes.size;
-    lanes.set(name, known);
-    return known;
-  });
-  const firsts = [...lanes.values()].map((lane) => requests[laneOf.indexOf(lane)] as InsertRequest);
+  const { firsts, places } = distinctLanes(requests);
+  const laneOf = requests.map((request) => places.get(laneName(request)) ?? 0);
   const jobsOf = firsts.map(() => 0);
   const ticksOf = firsts.map(() => 0);
   for (const [index, request] of requests.entries()) {
@@ -86,7 +80,7 @@ export async function insertJobsAcrossWorkspaces(
         select array_agg(coalesce(q.id, 0) order by r.at) as id, array_agg(coalesce(q.attempts, 0) order by r.at) as attempts,
           array_agg(coalesce(q.backoff_delay_ms, 0) order by r.at) as backoff_delay_ms,
           array_agg(coalesce(q.revision, 0) order by r.at) as revision,
-          array_agg(coalesce(q.type = 'approval', false) order by r.at) as holds,
+          array_agg(coalesce(q.type = 'approval', false) order by r.at) as holds, array_agg(q.approval_timeout order by r.at) as decide_seconds,
           array_agg(coalesce(${nodeId}::bigint is not null and q.callback_url is not null and not q.paused
             and q.concurrency is null and q.rate_max is null
             and exists (select from workspace w where w.id = r.workspace_id and w.plan = any(${DELIVERING_PLANS}))
@@ -100,10 +94,11 @@ export async function insertJobsAcrossWorkspaces(
         left join queue q on q.workspace_id = r.workspace_id and q.name = r.queue and q.deleted_at is null
       ), inserted as (
         insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, node_id,
-          run_at, created_at, started_at, tag, concurrency_key, payload, schedule, scheduled_for)
+          run_at, created_at, started_at, decide_at, tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for)
         select workspace_id, lane_id, id, state, priority, (state = 'active')::int, attempts, backoff_delay_ms,
           case when state = 'active' then ${nodeId}::bigint end, run_at, moment(), case when state = 'active' then moment() end,
-          tag, concurrency_key, payload, schedule, scheduled_for
+          case when state = 'pending_approval' then moment() + decide_seconds * interval '1 second' end,
+          tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for
         from (
           select (${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[])[n.lane] as workspace_id, lane.id[n.lane] as lane_id, n.id,
             (case
@@ -114,7 +109,8 @@ export async function insertJobsAcrossWorkspaces(
             coalesce(n.priority, 0) as priority, coalesce(n.attempts, lane.attempts[n.lane]) as attempts,
             coalesce(n.backoff_delay_ms, lane.backoff_delay_ms[n.lane]) as backoff_delay_ms,
             coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second', moment()) as run_at,
-            n.tag, n.concurrency_key, n.payload, n.schedule, n.scheduled_for
+            lane.decide_seconds[n.lane] as decide_seconds,
+            n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for
           from lane cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
             ${plainArray(column(({ id }) => id))}::uuid[], ${textArray(column(({ payload }) => payload))}::text[],
@@ -145,6 +141,11 @@ export async function insertJobsAcrossWorkspaces(
             )}::text[],
             ${unlessAll(
               null,
+              column(({ idempotency }) => idempotency?.key ?? null),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              null,
               column(({ attempts }) => attempts),
               plainArray,
             )}::int[],
@@ -168,8 +169,8 @@ export async function insertJobsAcrossWorkspaces(
               column(({ tick }) => tick && toMoment(tick.atMs)),
               textArray,
             )}::timestamptz[]
-          ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, attempts, backoff_delay_ms, straight,
-            schedule, scheduled_for)
+          ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, idempotency_key, attempts, backoff_delay_ms,
+            straight, schedule, scheduled_for)
           where lane.id[n.lane] > 0
           offset 0
         ) ready
@@ -184,6 +185,7 @@ export async function insertJobsAcrossWorkspaces(
       select moment() as at, lane.id as lanes, lane.attempts, lane.backoff_delay_ms as backoffs, lane.revision as revisions,
         (select array_agg(id) from inserted where state = 'active') as active,
         (select array_agg(id) from inserted where state = 'pending_approval') as held,
+        (select array_agg(run_at::text) from inserted where state = 'pending_approval') as held_until,
         (select array_agg(id) from inserted where state = 'delayed') as delayed,
         (select array_agg(run_at::text) from inserted where state = 'delayed') as delayed_until, (
           select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from inserted
@@ -210,10 +212,17 @@ export async function insertJobsAcrossWorkspaces(
 }
 
 /** The jobs that do not simply wait. */
-function fatesOf({ active, held, delayed, delayed_until }: InsertRow): Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }> {
+function fatesOf({
+  active,
+  held,
+  held_until,
+  delayed,
+  delayed_until,
+}: InsertRow): Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }> {
   const fates = new Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }>();
   for (const id of active ?? []) fates.set(id, { state: "active" });
-  for (const id of held ?? []) fates.set(id, { state: "pending_approval" });
+  for (const [index, id] of (held ?? []).entries())
+    fates.set(id, { state: "pending_approval", runAt: toRfc3339(held_until?.[index] ?? "") });
   for (const [index, id] of (delayed ?? []).entries()) fates.set(id, { state: "delayed", runAt: toRfc3339(delayed_until?.[index] ?? "") });
   return fates;
 }

@@ -11,6 +11,9 @@ export const JOB_MOVES = {
   postpone: { from: [null], to: "delayed" },
   hold: { from: [null], to: "pending_approval" },
   straightThrough: { from: [null], to: "active" },
+  approve: { from: ["pending_approval"], to: "waiting" },
+  approveEarly: { from: ["pending_approval"], to: "delayed" },
+  reject: { from: ["pending_approval"], to: "rejected" },
   comeDue: { from: ["delayed"], to: "waiting" },
   claim: { from: ["waiting"], to: "active" },
   succeed: { from: ["active"], to: "completed" },
@@ -19,6 +22,8 @@ export const JOB_MOVES = {
   giveBack: { from: ["active"], to: "waiting" },
   cancel: { from: ["waiting", "delayed", "pending_approval", "active"], to: "cancelled" },
   retry: { from: ["failed", "cancelled", "rejected"], to: "waiting" },
+  /** Of a job of an approval queue that nobody decided: a cancel and a retry approve nothing. */
+  holdAgain: { from: ["cancelled"], to: "pending_approval" },
   remove: { from: ["completed", "failed", "cancelled", "rejected"], to: null },
 } as const satisfies Record<string, { from: readonly (JobState | null)[]; to: JobState | null }>;
 

@@ -14,7 +14,7 @@ interface Counts extends Record<JobState, number> {
 /**
  * A queue's metrics. Live states are counted from an index each, finished ones are added up from the tally; the oldest waiting job is found by
  * one look per priority, and one among those that wait for their key; latency is read off the newest 1,000 finished jobs. Leans on
- * job_claimable, job_parked_key, job_in_flight, job_parked and the primary keys.
+ * job_claimable, job_blocked, job_in_flight, job_parked and the primary keys.
  */
 export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(
@@ -48,7 +48,7 @@ export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<St
           where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
             and priority < head.priority
           order by priority desc, run_at, id limit 1) next
-      ), parked as (
+      ), blocked as (
         select (
           select greatest(run_at, created_at) from job
           where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and concurrency_key is not null and key_slot is null
@@ -61,9 +61,9 @@ export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<St
           order by id desc limit 1000) newest
         where state = 'completed' and finished_at > moment() - interval '1 minute'
       )
-      select live.*, finished.*, extract(epoch from moment() - least((select min(due) from head), parked.due))::float8 as oldest_waiting_seconds,
+      select live.*, finished.*, extract(epoch from moment() - least((select min(due) from head), blocked.due))::float8 as oldest_waiting_seconds,
         latency.ms[1] as p50, latency.ms[2] as p99
-      from live, finished, parked, latency`,
+      from live, finished, blocked, latency`,
   );
   if (!counts) throw new Error("A count answered no row.");
   const { oldest_waiting_seconds, completed_last_minute, failed_last_minute, p50, p99, ...states } = counts;

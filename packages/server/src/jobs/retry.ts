@@ -1,23 +1,31 @@
-import { problem, type Transactional } from "#kernel";
+import { type Db, problem, type Transactional } from "#kernel";
 import { JOB_MOVES, type JobKey, type JobRow } from "./job.ts";
-import { findJob, retryFailedJob, retryFinishedJob } from "./store.ts";
-import { type Hand, tellRetried } from "./tell.ts";
+import { bringJobBack, findJob, retryFailedJob } from "./store.ts";
+import { type Hand, tellOverruled, tellRetried } from "./tell.ts";
 
 /**
- * A job that failed, was cancelled or was rejected waits again, with fresh attempts. A failed one leaves the dead-letter queue,
- * which is audited. Source: contract §4.
+ * A job that failed, was cancelled or was rejected waits again, with fresh attempts; one that was cancelled before anybody approved it
+ * waits to be decided again. That a failed one leaves the dead-letter queue, or that a rejection is overruled, is audited.
+ * Source: contract §4, §5.
  *
  * @throws NOT_FOUND, or INVALID_STATE
  */
 export async function retryJob(database: Transactional, hand: Hand, key: JobKey): Promise<JobRow> {
-  const failed = await database.transaction(async (tx) => {
-    const job = await retryFailedJob(tx, key);
-    if (job) await tellRetried(tx, hand, key);
-    return job;
-  });
-  const moved = failed ?? (await retryFinishedJob(database, key));
+  const moved = await database.transaction(async (tx) => (await retryFailed(tx, hand, key)) ?? (await bringBack(tx, hand, key)));
   if (moved) return moved;
   const job = await findJob(database, key);
   if (!job) throw problem("NOT_FOUND");
   throw problem("INVALID_STATE", { state: job.state, allowed_from: JOB_MOVES.retry.from });
+}
+
+async function retryFailed(tx: Db, hand: Hand, key: JobKey): Promise<JobRow | null> {
+  const job = await retryFailedJob(tx, key);
+  if (job) await tellRetried(tx, hand, key);
+  return job;
+}
+
+async function bringBack(tx: Db, hand: Hand, key: JobKey): Promise<JobRow | null> {
+  const job = (await bringJobBack(tx, key, "waiting")) ?? (await bringJobBack(tx, key, "pending_approval"));
+  if (job?.was === "rejected") await tellOverruled(tx, hand, key, job);
+  return job;
 }

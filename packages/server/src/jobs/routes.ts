@@ -1,23 +1,11 @@
-import {
-  EnqueueBatch,
-  EnqueuedBatch,
-  EnqueueJob,
-  Job,
-  JobPath,
-  type JobState,
-  JobWithLog,
-  LIMITS,
-  ListJobs,
-  Page,
-  QueuePath,
-} from "@tidemill/contract";
+import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, compileArrayOr, nextPage, noContent, principalOf, type RawJson, readPage, replies, workspaceOf } from "#http";
-import { type Clock, type Db, invalid, parseMoment, problem, type Tenants, type WorkspaceId } from "#kernel";
-import { findQueue } from "#queues";
-import { checkPayloadTemplates } from "#secrets";
+import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import { type Clock, type Db, problem, type Tenants, type WorkspaceId } from "#kernel";
+import { findQueue, type LaneId } from "#queues";
 import { cancelOrRemove } from "./cancel.ts";
-import type { Enqueuer, NewJob } from "./enqueue.ts";
+import type { Enqueuer } from "./enqueue.ts";
+import { mountEnqueue } from "./enqueue-routes.ts";
 import { type JobKey, readJobId, showJob, showJobId } from "./job.ts";
 import { listJobs } from "./list.ts";
 import { findJob } from "./store.ts";
@@ -27,6 +15,8 @@ export interface JobRoutes {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly enqueuer: Pick<Enqueuer, "enqueue">;
+  /** Told that jobs of a lane may be free to go: the next of a key whose job was cancelled. */
+  readonly onWaiting: (lanes: { readonly workspaceId: WorkspaceId; readonly laneId: LaneId }[]) => void;
   /** Told after a job was cancelled that an attempt was under way for. */
   readonly onCancelled: (key: JobKey, nodeId: number) => void;
 }
@@ -36,60 +26,8 @@ const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The job endpoints of the specification, but for retry, which is the engine's (dispatch/routes.ts). */
-export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancelled }: JobRoutes): void {
-  api.post(
-    "/v1/queues/:name/jobs",
-    {
-      config: { access: "write", rawMember: "payload" },
-      schema: {
-        tags,
-        security,
-        summary: "Enqueue a job",
-        operationId: "enqueueJob",
-        params: QueuePath,
-        body: EnqueueJob,
-        response: replies({ 201: Job }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
-      },
-    },
-    async (request, reply) => {
-      const { name } = request.params;
-      const [job] = await enqueuer.enqueue(principalOf(request), name, [newJob(request.body, "", clock)]);
-      if (!job) throw new Error("Enqueue answered no job.");
-      return reply.code(201).type(JSON_TYPE).send(showJob(job, name));
-    },
-  );
-
-  api.post(
-    "/v1/queues/:name/jobs/batch",
-    {
-      bodyLimit: LIMITS.batchBodyBytes,
-      config: { access: "write", rawMember: "payload" },
-      validatorCompiler: compileArrayOr(EnqueueBatch.anyOf[1], EnqueueBatch.anyOf[0]),
-      schema: {
-        tags,
-        security,
-        summary: "Enqueue jobs in bulk: all or none",
-        operationId: "enqueueBatch",
-        params: QueuePath,
-        body: EnqueueBatch,
-        response: replies({ 201: EnqueuedBatch }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
-      },
-    },
-    async (request, reply) => {
-      const { name } = request.params;
-      const bare = Array.isArray(request.body);
-      const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
-      const jobs = await enqueuer.enqueue(
-        principalOf(request),
-        name,
-        sent.map((job, index) => newJob(job, `${bare ? "" : "jobs"}[${index}].`, clock)),
-      );
-      return reply
-        .code(201)
-        .type(JSON_TYPE)
-        .send(`{"jobs":[${jobs.map((job) => showJob(job, name)).join(",")}]}`);
-    },
-  );
+export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancelled, onWaiting }: JobRoutes): void {
+  mountEnqueue(api, clock, enqueuer);
 
   api.get(
     "/v1/queues/:name/jobs",
@@ -168,6 +106,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancell
       const outcome = await cancelOrRemove(db, hand, key);
       if (outcome.kind === "removed") return reply.code(204).send();
       if (outcome.claimedBy !== null) onCancelled(key, outcome.claimedBy);
+      if (outcome.job.concurrency_key !== null) onWaiting([key]);
       return reply.type(JSON_TYPE).send(showJob(outcome.job, request.params.name));
     },
   );
@@ -183,28 +122,4 @@ export async function jobKey(db: Db, workspaceId: WorkspaceId, path: { name: str
   const id = readJobId(path.id);
   if (!queue || !id) throw problem("NOT_FOUND");
   return { workspaceId, laneId: queue.id, id };
-}
-
-/** A checked body as the engine takes it. `at` is the job's place in a batch, for errors. */
-function newJob(body: EnqueueJob, at: string, clock: Clock): NewJob {
-  const payload = (body.payload as RawJson).text;
-  if (Buffer.byteLength(payload) > LIMITS.payloadBytes) {
-    throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: `${at}payload` });
-  }
-  checkPayloadTemplates(payload, `${at}payload`);
-  if (body.delay !== undefined && body.run_at !== undefined) throw invalid(`${at}run_at`, "cannot be given together with delay");
-  const runAtMs = body.run_at === undefined ? null : parseMoment(body.run_at);
-  if (runAtMs !== null && runAtMs > clock.nowMs() + LIMITS.delaySeconds * 1000) {
-    throw invalid(`${at}run_at`, `must not be more than ${LIMITS.delaySeconds} seconds ahead`);
-  }
-  return {
-    payload,
-    delaySeconds: body.delay ?? 0,
-    runAtMs,
-    tag: body.tag ?? null,
-    priority: body.priority ?? 0,
-    concurrencyKey: body.concurrencyKey ?? null,
-    attempts: body.attempts ?? null,
-    backoffDelayMs: body.backoff?.delay ?? null,
-  };
 }

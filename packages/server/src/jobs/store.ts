@@ -1,3 +1,4 @@
+import type { JobState } from "@tidemill/contract";
 import { type Db, row, sql } from "#kernel";
 import type { JobKey, JobRow } from "./job.ts";
 
@@ -5,21 +6,27 @@ import type { JobKey, JobRow } from "./job.ts";
 export const findJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { attempts_log: string }) | null> =>
   row(db, sql`select * from job_record where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}`);
 
-/** Locks the job's concurrency key, if it has one, until the transaction ends. */
-export const lockKeyOf = (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<unknown> =>
-  row(
+/** Locks the concurrency key of a job that waits, if it has one, until the transaction ends. Answers whether it did. */
+export const lockKeyOfWaiting = async (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<boolean> =>
+  (await row(
     tx,
     sql`
       select lock_keys(array[lane_id], array[concurrency_key]) from job
-      where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and concurrency_key is not null`,
-  );
+      where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'waiting' and concurrency_key is not null`,
+  )) !== null;
 
 /**
  * Ends a job that has not finished (I4). Whoever else moves it at the same moment wins or loses whole: the row is there or
- * it is gone. An attempt under way is logged as cancelled; its claim moves nothing any more. The job's key has to be locked
- * already: whoever arranges a key must find nobody at its waiting jobs but claims.
+ * it is gone. An attempt under way is logged as cancelled; its claim moves nothing any more.
+ *
+ * Of jobs with a key, this takes those that wait if the key is locked already, and those that do not if it is not. Whoever arranges a
+ * key must find nobody at its waiting jobs but claims; and whoever moves another job has that first, and locks the key after it.
  */
-export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { claimed_by: number | null }) | null> =>
+export const cancelJob = (
+  db: Db,
+  { workspaceId, laneId, id }: JobKey,
+  keyIsLocked: boolean,
+): Promise<(JobRow & { claimed_by: number | null }) | null> =>
   row(
     db,
     sql`
@@ -27,6 +34,7 @@ export const cancelJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
         delete from job
         where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}
           and state in ('waiting', 'delayed', 'pending_approval', 'active')
+          and (concurrency_key is null or (state = 'waiting') = ${keyIsLocked}::boolean)
         returning *
       ), kept as (
         insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at,
@@ -85,8 +93,15 @@ export const retryFailedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Pro
       from moved`,
   );
 
-/** A cancelled or rejected job comes back from history and waits again. */
-export const retryFinishedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<JobRow | null> =>
+/**
+ * A cancelled or rejected job comes back from history: to wait, or to be decided, if it is one of an approval queue that nobody has
+ * decided. Answers it if that is the state that it comes back to.
+ */
+export const bringJobBack = (
+  db: Db,
+  { workspaceId, laneId, id }: JobKey,
+  to: Extract<JobState, "waiting" | "pending_approval">,
+): Promise<(JobRow & { was: JobState }) | null> =>
   row(
     db,
     sql`
@@ -94,20 +109,23 @@ export const retryFinishedJob = (db: Db, { workspaceId, laneId, id }: JobKey): P
         delete from job_history
         where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}
           and state in ('cancelled', 'rejected') and expires_at > moment()
+          and (state = 'cancelled' and approval is null and exists (
+            select from queue q where q.workspace_id = ${workspaceId} and q.id = ${laneId} and q.type = 'approval')) = ${to === "pending_approval"}
         returning *
       ), counted as (
         insert into tally (workspace_id, lane_id, at, cancelled, rejected)
         select workspace_id, lane_id, finished_at, -(state = 'cancelled')::int, -(state = 'rejected')::int from gone
       ), moved as (
         insert into job (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
-          started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval)
-        select workspace_id, lane_id, id, 'waiting', priority, attempt, attempt, attempts, backoff_delay_ms, moment(), created_at,
-          started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval
-        from gone
+          started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval, decide_at)
+        select g.workspace_id, lane_id, g.id, ${to}::job_state, priority, attempt, attempt, g.attempts, g.backoff_delay_ms, moment(), g.created_at,
+          started_at, tag, concurrency_key, payload, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval,
+          case when ${to}::job_state = 'pending_approval' then moment() + q.approval_timeout * interval '1 second' end
+        from gone g left join queue q on q.workspace_id = g.workspace_id and q.id = g.lane_id
         returning *
       )
-      select moved.*, null as result, (
+      select moved.*, null as result, gone.state as was, (
         select arrange_keys(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from moved
-        where concurrency_key is not null) as arranged
-      from moved`,
+        where state = 'waiting' and concurrency_key is not null) as arranged
+      from moved join gone using (id)`,
   );

@@ -2,4 +2,4 @@ export * from "./fold.ts";
 export { readQuota } from "./read.ts";
 export * from "./request-rate.ts";
 export * from "./routes.ts";
-export { takeExecutions } from "./take-executions.ts";
+export { openQuotas, takeExecutions } from "./take-executions.ts";

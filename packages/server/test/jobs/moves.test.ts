@@ -2,10 +2,12 @@ import { JOB_STATES, type JobState } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import type { LaneKey } from "#dispatch";
 import { type Hand, JOB_MOVES, type JobKey, retryJob } from "#jobs";
-import { type Database, type JobId, ProblemError } from "#kernel";
+import { type Database, type JobId, ProblemError, sql } from "#kernel";
+import { decideSharesAcrossWorkspaces } from "../../src/approvals/overdue-store.ts";
+import { approveJob, rejectJob } from "../../src/approvals/store.ts";
 import { completeAcrossWorkspaces, refuseAcrossWorkspaces } from "../../src/dispatch/settle-store.ts";
 import { claimAcrossWorkspaces, moveDueAcrossWorkspaces, takeBackAcrossWorkspaces } from "../../src/dispatch/store.ts";
-import { cancelJob, removeJob } from "../../src/jobs/store.ts";
+import { bringJobBack, cancelJob, removeJob } from "../../src/jobs/store.ts";
 import { auditLog } from "../harness/audit.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
@@ -29,6 +31,34 @@ const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1)
 const takeBack = ({ engine, nodeId }: Stage, mostLosses: number) =>
   takeBackAcrossWorkspaces(engine, { nodeId, outcome: "lost", error: "{}", mostLosses, most: 100 });
 
+const RULING = { decision: "approved", by: null, comment: null } as const;
+
+/** The job, of a queue that holds jobs and has this rule for those that nobody decides. */
+async function ofApprovals(stage: Stage, onTimeout: "approve" | "reject" = "reject"): Promise<Stage> {
+  const { workspaceId, laneId } = stage.lane;
+  await stage.engine.query(sql`
+    update queue set type = 'approval', approval_timeout = 1, on_timeout = ${onTimeout} where workspace_id = ${workspaceId} and id = ${laneId}`);
+  return stage;
+}
+
+/** The job, due in a minute. */
+async function postponed(stage: Stage): Promise<Stage> {
+  const { workspaceId, laneId, id } = stage.key;
+  await stage.engine.query(sql`
+    update job set run_at = moment() + interval '1 minute'
+    where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'pending_approval'`);
+  return stage;
+}
+
+async function decideByTimeout(stage: Stage, onTimeout: "approve" | "reject"): Promise<void> {
+  const { workspaceId, laneId, id } = stage.key;
+  await ofApprovals(stage, onTimeout);
+  await stage.engine.query(sql`
+    update job set decide_at = moment()
+    where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'pending_approval'`);
+  await decideSharesAcrossWorkspaces(stage.engine, [workspaceId], { jobs: 10, weight: 10, weightBytes: 8_000 });
+}
+
 /** The statement, or statements, that make each move of a job that is there. */
 const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unknown>][] = [
   ["comeDue", "moveDue", ({ engine }) => moveDueAcrossWorkspaces(engine, 100)],
@@ -39,7 +69,14 @@ const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unkno
   ["exhaust", "takeBack, once too often", (stage) => takeBack(stage, 1)],
   ["giveBack", "refuse", (stage) => refuse(stage, "waiting")],
   ["giveBack", "takeBack", (stage) => takeBack(stage, 3)],
-  ["cancel", "cancel", ({ engine, key }) => cancelJob(engine, key)],
+  ["cancel", "cancel", ({ engine, key }) => cancelJob(engine, key, false)],
+  ["approve", "approve", ({ engine, key }) => approveJob(engine, key, RULING)],
+  ["approve", "decideShares", (stage) => decideByTimeout(stage, "approve")],
+  ["approveEarly", "approve", (stage) => postponed(stage).then(({ engine, key }) => approveJob(engine, key, RULING))],
+  ["approveEarly", "decideShares", (stage) => postponed(stage).then((later) => decideByTimeout(later, "approve"))],
+  ["reject", "reject", ({ engine, key }) => rejectJob(engine, key, RULING)],
+  ["reject", "decideShares", (stage) => decideByTimeout(stage, "reject")],
+  ["holdAgain", "bringJobBack", (stage) => ofApprovals(stage).then(({ engine, key }) => bringJobBack(engine, key, "pending_approval"))],
   ["retry", "retry", ({ engine, key }) => retryJob(engine, HAND, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
   ["remove", "remove", ({ engine, key }) => removeJob(engine, key)],
 ];
@@ -60,15 +97,14 @@ describe("the table of moves", () => {
     expect([...new Set(STATEMENTS.map(([move]) => move))].sort()).toEqual(ofThere.sort());
   });
 
-  test("reaches every state, but for those that approvals bring", () => {
+  test("reaches every state", () => {
     const reached = new Set<JobState | null>([null]);
     for (let size = 0; size < reached.size; ) {
       size = reached.size;
       for (const { from, to } of Object.values(JOB_MOVES))
         if ((from as readonly (JobState | null)[]).some((state) => reached.has(state))) reached.add(to);
     }
-    const approvals: JobState[] = ["rejected"];
-    expect(JOB_STATES.filter((state) => !reached.has(state) && !approvals.includes(state))).toEqual([]);
+    expect(JOB_STATES.filter((state) => !reached.has(state))).toEqual([]);
   });
 
   test("has a way out of every state but the last ones, and a way to be gone from those", () => {

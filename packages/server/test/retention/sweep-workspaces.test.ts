@@ -25,6 +25,11 @@ const LEFT: Record<string, { put: string; take: string }> = {
       values ($1, 1, gen_random_uuid(), 'completed', 0, 1, 0, 1, 0, moment(), moment(), moment(), '1', '', moment() + interval '1 day')`,
     take: "delete from job_history where workspace_id = $1",
   },
+  "an idempotency key": {
+    put: `insert into idempotency_key (workspace_id, lane_id, key, job_id, fingerprint, check_at)
+      values ($1, 1, 'k', gen_random_uuid(), sha256('x'), moment())`,
+    take: "delete from idempotency_key where workspace_id = $1",
+  },
   "a tally": {
     put: "insert into tally (workspace_id, lane_id, at) values ($1, 1, moment())",
     take: "delete from tally where workspace_id = $1",

@@ -1,0 +1,131 @@
+import {
+  DuplicateBatch,
+  DuplicateJob,
+  EnqueueBatch,
+  EnqueuedBatch,
+  EnqueueHeaders,
+  EnqueueJob,
+  Job,
+  LIMITS,
+  QueuePath,
+} from "@tidemill/contract";
+import { type Api, compileArrayOr, principalOf, type RawJson, replies } from "#http";
+import { type Clock, invalid, parseMoment, problem } from "#kernel";
+import { checkPayloadTemplates } from "#secrets";
+import type { EnqueuedJob, Enqueuer, NewJob } from "./enqueue.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { showJob } from "./job.ts";
+
+const tags = ["Jobs"];
+const security = [{ workspaceKey: [] }];
+const JSON_TYPE = "application/json; charset=utf-8";
+/** As Node names it. */
+const KEY_HEADER = "idempotency-key";
+
+/** Enqueue, single and in bulk. */
+export function mountEnqueue(api: Api, clock: Clock, enqueuer: Pick<Enqueuer, "enqueue">): void {
+  api.post(
+    "/v1/queues/:name/jobs",
+    {
+      config: { access: "write", rawMember: "payload" },
+      schema: {
+        tags,
+        security,
+        summary: "Enqueue a job",
+        operationId: "enqueueJob",
+        params: QueuePath,
+        headers: EnqueueHeaders,
+        body: EnqueueJob,
+        response: replies({ 200: DuplicateJob, 201: Job }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_MISMATCH"),
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params;
+      const sent = withKey(request.body, keyHeaderOf(request));
+      const [job] = await enqueuer.enqueue(principalOf(request), name, [newJob(sent, "", clock)]);
+      if (!job) throw new Error("Enqueue answered no job.");
+      return reply
+        .code(job.duplicate ? 200 : 201)
+        .type(JSON_TYPE)
+        .send(showEnqueued(job, name));
+    },
+  );
+
+  api.post(
+    "/v1/queues/:name/jobs/batch",
+    {
+      bodyLimit: LIMITS.batchBodyBytes,
+      config: { access: "write", rawMember: "payload" },
+      validatorCompiler: compileArrayOr(EnqueueBatch.anyOf[1], EnqueueBatch.anyOf[0]),
+      schema: {
+        tags,
+        security,
+        summary: "Enqueue jobs in bulk: all or none",
+        operationId: "enqueueBatch",
+        params: QueuePath,
+        body: EnqueueBatch,
+        response: replies(
+          { 200: DuplicateBatch, 201: EnqueuedBatch },
+          "QUOTA_EXCEEDED",
+          "NOT_FOUND",
+          "PAYLOAD_TOO_LARGE",
+          "IDEMPOTENCY_MISMATCH",
+        ),
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params;
+      if (keyHeaderOf(request) !== undefined)
+        throw invalid(KEY_HEADER, "is for one job: give each of a batch an idempotencyKey of its own");
+      const bare = Array.isArray(request.body);
+      const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
+      const jobs = await enqueuer.enqueue(
+        principalOf(request),
+        name,
+        sent.map((job, index) => newJob(job, `${bare ? "" : "jobs"}[${index}].`, clock)),
+      );
+      return reply
+        .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)
+        .type(JSON_TYPE)
+        .send(`{"jobs":[${jobs.map((job) => showEnqueued(job, name)).join(",")}]}`);
+    },
+  );
+}
+
+const keyHeaderOf = ({ headers }: { headers: Record<string, unknown> }): string | undefined => headers[KEY_HEADER] as string | undefined;
+
+/** A body with the key that the header says. */
+function withKey(body: EnqueueJob, header: string | undefined): EnqueueJob {
+  if (header === undefined) return body;
+  if (body.idempotencyKey !== undefined && body.idempotencyKey !== header)
+    throw invalid(KEY_HEADER, "is another than the body's idempotencyKey");
+  return { ...body, idempotencyKey: header };
+}
+
+const showEnqueued = (job: EnqueuedJob, queue: string): string => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");
+
+/** A checked body as the engine takes it. `at` is the job's place in a batch, for errors. */
+function newJob(body: EnqueueJob, at: string, clock: Clock): NewJob {
+  const payload = (body.payload as RawJson).text;
+  if (Buffer.byteLength(payload) > LIMITS.payloadBytes) {
+    throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: `${at}payload` });
+  }
+  checkPayloadTemplates(payload, `${at}payload`);
+  if (body.delay !== undefined && body.run_at !== undefined) throw invalid(`${at}run_at`, "cannot be given together with delay");
+  const runAtMs = body.run_at === undefined ? null : parseMoment(body.run_at);
+  if (runAtMs !== null && runAtMs > clock.nowMs() + LIMITS.delaySeconds * 1000) {
+    throw invalid(`${at}run_at`, `must not be more than ${LIMITS.delaySeconds} seconds ahead`);
+  }
+  const job = {
+    payload,
+    delaySeconds: body.delay ?? 0,
+    runAtMs,
+    tag: body.tag ?? null,
+    priority: body.priority ?? 0,
+    concurrencyKey: body.concurrencyKey ?? null,
+    attempts: body.attempts ?? null,
+    backoffDelayMs: body.backoff?.delay ?? null,
+  };
+  const { idempotencyKey: key } = body;
+  return { ...job, idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(job) } };
+}

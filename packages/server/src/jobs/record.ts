@@ -1,0 +1,28 @@
+import { toMoment } from "#kernel";
+import type { InsertedJob, JobToInsert } from "./insert.ts";
+import type { JobRow } from "./job.ts";
+
+/** The job as it was accepted. One that went straight through was started in the same breath; its record says so from then on. */
+export function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
+  return {
+    id: input.id,
+    state: inserted.state === "active" ? "waiting" : inserted.state,
+    priority: input.priority,
+    attempt: 0,
+    spared: 0,
+    attempts: inserted.attempts,
+    run_at: inserted.runAt,
+    created_at: inserted.createdAt,
+    started_at: null,
+    finished_at: null,
+    tag: input.tag,
+    concurrency_key: input.concurrencyKey,
+    payload: input.payload,
+    result: null,
+    last_error: null,
+    schedule: input.tick?.schedule ?? null,
+    scheduled_for: input.tick && toMoment(input.tick.atMs),
+    idempotency_key: input.idempotency?.key ?? null,
+    approval: null,
+  };
+}

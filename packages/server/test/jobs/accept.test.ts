@@ -1,0 +1,147 @@
+import { describe, expect } from "vitest";
+import type { LaneKey } from "#dispatch";
+import { type Database, type Db, type JobId, ProblemError } from "#kernel";
+import { acceptAcrossWorkspaces, type Outcome } from "../../src/jobs/accept.ts";
+import type { InsertRequest, JobToInsert } from "../../src/jobs/insert.ts";
+import { freeKeysAcrossWorkspaces } from "../../src/jobs/key-store.ts";
+import type { TestDatabase } from "../harness/database.ts";
+import { putLane, test } from "../harness/engine.ts";
+import { until } from "../harness/service.ts";
+
+let made = 0;
+const newJob = (key: string | null, fingerprint = "00".repeat(32)): JobToInsert => ({
+  id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId,
+  straight: false,
+  tick: null,
+  payload: "{}",
+  delaySeconds: 0,
+  runAtMs: null,
+  tag: null,
+  priority: 0,
+  concurrencyKey: null,
+  attempts: null,
+  backoffDelayMs: null,
+  idempotency: key === null ? null : { key, fingerprint },
+});
+const OTHER = "ff".repeat(32);
+
+const request = ({ workspaceId }: LaneKey, ...jobs: JobToInsert[]): InsertRequest => ({ workspaceId, queue: "emails", jobs });
+const accept = (engine: Database, limited: boolean, ...requests: InsertRequest[]) =>
+  acceptAcrossWorkspaces(engine, null, requests, limited);
+
+/** What became of each request, in a word for each of its jobs. */
+const words = (outcomes: Outcome[]): unknown[] =>
+  outcomes.map((outcome) =>
+    outcome instanceof ProblemError ? outcome.code : (outcome?.map((one) => ("first" in one ? one.first.id : "new")) ?? "no queue"),
+  );
+
+const keysOf = async (database: TestDatabase, { laneId }: LaneKey): Promise<Record<string, string>> => {
+  const rows = await database.query<{ key: string; job_id: string }>("select key, job_id from idempotency_key where lane_id = $1", [
+    laneId,
+  ]);
+  return Object.fromEntries(rows.map(({ key, job_id }) => [key, job_id]));
+};
+const idsOf = async (database: TestDatabase, { laneId }: LaneKey): Promise<string[]> =>
+  (await database.query<{ id: string }>("select id from job where lane_id = $1 order by id", [laneId])).map(({ id }) => id);
+const limitTo = (database: TestDatabase, { workspaceId }: LaneKey, executions: number) =>
+  database.query("update workspace set executions_per_month = $2 where id = $1", [workspaceId, executions]);
+
+describe("requests that are written together", () => {
+  test("are decided in their order: the first with a key makes its job", async ({ database, engine }) => {
+    const lane = await putLane(database, { paused: true });
+    const [one, two, three] = [newJob("k"), newJob("k"), newJob("k", OTHER)];
+    expect(words(await accept(engine, false, request(lane, one), request(lane, two), request(lane, three)))).toEqual([
+      ["new"],
+      [one.id],
+      "IDEMPOTENCY_MISMATCH",
+    ]);
+    expect([await idsOf(database, lane), await keysOf(database, lane)]).toEqual([[one.id], { k: one.id }]);
+  });
+
+  test("leave their keys to those after them when they are refused: for another body", async ({ database, engine }) => {
+    const lane = await putLane(database, { paused: true });
+    await accept(engine, false, request(lane, newJob("known")));
+    const [refused, taken] = [newJob("k", OTHER), newJob("k")];
+    const outcomes = await accept(engine, false, request(lane, refused, newJob("free"), newJob("known", OTHER)), request(lane, taken));
+    expect(words(outcomes)).toEqual(["IDEMPOTENCY_MISMATCH", ["new"]]);
+    expect(await keysOf(database, lane)).toEqual({ known: expect.anything(), k: taken.id });
+    // The body that is remembered is the one that was stored.
+    expect(words(await accept(engine, false, request(lane, newJob("k")), request(lane, newJob("k", OTHER))))).toEqual([
+      [taken.id],
+      "IDEMPOTENCY_MISMATCH",
+    ]);
+  });
+
+  test("leave their keys to those after them when they are refused: for the quota", async ({ database, engine }) => {
+    const lane = await putLane(database, { paused: true });
+    await limitTo(database, lane, 1);
+    const small = newJob("k");
+    expect(words(await accept(engine, true, request(lane, newJob("k"), newJob("free")), request(lane, small)))).toEqual([
+      "QUOTA_EXCEEDED",
+      ["new"],
+    ]);
+    expect([await idsOf(database, lane), await keysOf(database, lane)]).toEqual([[small.id], { k: small.id }]);
+  });
+
+  test("of other queues and workspaces do not meet", async ({ database, engine }) => {
+    const [one, two] = [await putLane(database, { paused: true }), await putLane(database, { paused: true })];
+    const absent = { ...request(one, newJob("k")), queue: "absent" };
+    expect(words(await accept(engine, false, absent, request(one, newJob("k")), request(two, newJob("k", OTHER))))).toEqual([
+      "no queue",
+      ["new"],
+      ["new"],
+    ]);
+  });
+});
+
+/** Has another write hold a key while `work` is done, then undoes it. */
+async function holding(engine: Database, lane: LaneKey, key: string, work: () => Promise<unknown>): Promise<void> {
+  const undone = engine.transaction(async (tx) => {
+    const within = { query: tx.query, transaction: <Result>(run: (tx: Db) => Promise<Result>) => run(tx) };
+    await acceptAcrossWorkspaces(within, null, [request(lane, newJob(key))], false);
+    await work();
+    throw new Error("undone");
+  });
+  await expect(undone).rejects.toThrow("undone");
+}
+
+const untilWaiting = (database: TestDatabase, count: number) =>
+  until(async () => (await database.query("select from pg_locks where not granted")).length === count, `${count} writes to wait`);
+
+test("who waits for a key whose write is undone takes it", async ({ database, engine }) => {
+  const lane = await putLane(database, { paused: true });
+  const mine = newJob("k");
+  const writes: Promise<Outcome[]>[] = [];
+  await holding(engine, lane, "k", async () => {
+    writes.push(accept(engine, false, request(lane, mine)));
+    await untilWaiting(database, 1);
+  });
+  expect((await Promise.all(writes)).map(words)).toEqual([[["new"]]]);
+  expect([await idsOf(database, lane), await keysOf(database, lane)]).toEqual([[mine.id], { k: mine.id }]);
+});
+
+test("writes that have the same keys in opposite orders do not wait in a circle", async ({ database, engine }) => {
+  const lane = await putLane(database, { paused: true });
+  const [there, back] = [["a", "m", "z"].map((key) => newJob(key)), ["z", "m", "a"].map((key) => newJob(key))];
+  const writes: Promise<Outcome[]>[] = [];
+  await holding(engine, lane, "m", async () => {
+    writes.push(accept(engine, false, request(lane, ...there)), accept(engine, false, request(lane, ...back)));
+    // Each as far as it gets: taken in the orders sent, one would have a, the other z.
+    await untilWaiting(database, 2);
+  });
+  const outcomes = (await Promise.all(writes)).flatMap(words);
+  expect(outcomes.filter((outcome) => String(outcome) === "new,new,new")).toHaveLength(1);
+  const known = await keysOf(database, lane);
+  expect([Object.keys(known).sort(), Object.values(known).sort()]).toEqual([["a", "m", "z"], await idsOf(database, lane)]);
+});
+
+test("a key is not freed while its job is there, whoever thinks it is gone", async ({ database, engine }) => {
+  const lane = await putLane(database, { paused: true });
+  const job = newJob("k");
+  await accept(engine, false, request(lane, job));
+  await freeKeysAcrossWorkspaces(engine, [{ ...lane, key: "k" }]);
+  expect(await keysOf(database, lane)).toEqual({ k: job.id });
+  await database.query("delete from job where id = $1", [job.id]);
+  await freeKeysAcrossWorkspaces(engine, [{ ...lane, key: "k" }]);
+  expect(await keysOf(database, lane)).toEqual({});
+});

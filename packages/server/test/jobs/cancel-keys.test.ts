@@ -1,0 +1,76 @@
+import type { JobState } from "@tidemill/contract";
+import { expect } from "vitest";
+import type { Hand, JobKey } from "#jobs";
+import type { Database, Transactional } from "#kernel";
+import { approveJob } from "../../src/approvals/store.ts";
+import { completeAcrossWorkspaces } from "../../src/dispatch/settle-store.ts";
+import { moveDueAcrossWorkspaces } from "../../src/dispatch/store.ts";
+import { cancelOrRemove } from "../../src/jobs/cancel.ts";
+import { auditLog } from "../harness/audit.ts";
+import { putLane, putNode, test } from "../harness/engine.ts";
+import { putJobs, stateOf } from "../harness/jobs.ts";
+import { isWaiting } from "../harness/locks.ts";
+import { until } from "../harness/service.ts";
+
+const HAND: Hand = { audit: auditLog, actorId: "operator", queue: "emails" };
+
+/** The database, where something happens once, after the first statement of a transaction. */
+function interrupted(database: Transactional, happen: () => Promise<void>): Transactional {
+  let statements = 0;
+  return {
+    query: (statement) => database.query(statement),
+    transaction: (work) =>
+      database.transaction((tx) =>
+        work({
+          query: async (statement) => {
+            const result = await tx.query(statement);
+            statements += 1;
+            if (statements === 1) await happen();
+            return result;
+          },
+        }),
+      ),
+  };
+}
+
+const MOVES: [
+  how: string,
+  from: JobState,
+  move: (engine: Database, key: JobKey, nodeId: number) => Promise<unknown>,
+  to: JobState | null,
+][] = [
+  ["comes due", "delayed", (engine) => moveDueAcrossWorkspaces(engine, 100), "cancelled"],
+  [
+    "is approved",
+    "pending_approval",
+    (engine, key) => approveJob(engine, key, { decision: "approved", by: null, comment: null }),
+    "cancelled",
+  ],
+  [
+    "is completed",
+    "active",
+    (engine, key, nodeId) => completeAcrossWorkspaces(engine, [{ ...key, nodeId, attempt: 1, logEntry: "{}", result: null }]),
+    null,
+  ],
+];
+
+test.for(MOVES)(
+  "a cancel and what moves a job with a key never wait for each other: the job %s meanwhile",
+  async ([, from, move, to], { database, engine }) => {
+    const lane = await putLane(database);
+    const nodeId = await putNode(database);
+    const [id] = await putJobs(database, lane, { state: from, ...(from === "active" && { nodeId }) });
+    if (!id) throw new Error("No job was put.");
+    await database.query("update job set concurrency_key = 'k', key_slot = case when state = 'active' then 1 end where id = $1", [id]);
+    const key = { ...lane, id };
+    let moved = false;
+    const moving: Promise<unknown>[] = [];
+    const meanwhile = async () => {
+      moving.push(move(engine, key, nodeId).finally(() => (moved = true)));
+      await until(async () => moved || (await isWaiting(database, "arrange_keys")), "the move to end, or to wait");
+    };
+    await cancelOrRemove(interrupted(engine, meanwhile), HAND, key);
+    await Promise.all(moving);
+    expect([moved, await stateOf(database, id)]).toEqual([true, to]);
+  },
+);

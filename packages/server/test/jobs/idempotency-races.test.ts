@@ -1,0 +1,100 @@
+import { expect } from "vitest";
+import { joinedBy } from "../harness/nodes.ts";
+import { type Service, test } from "../harness/service.ts";
+
+const CLIENTS = 64;
+type Sent = Record<string, unknown>;
+
+const listed = async (service: Service, queue: string): Promise<{ id: string; idempotencyKey: string }[]> =>
+  (await service.ok("GET", `/v1/queues/${queue}/jobs?limit=100`)).data;
+
+/** The nodes on which clients race: the file's one, or another beside it. */
+async function nodesOf(service: Service, count: number, onTestFinished: (end: () => Promise<void>) => void): Promise<Service[]> {
+  if (count === 1) return [service];
+  const other = await joinedBy(service);
+  onTestFinished(() => other.node.stop());
+  return [service, other];
+}
+
+test.for([1, 2])(
+  "64 clients that send one key at once, over %i nodes, make one job and all get its id",
+  async (count, { service, onTestFinished }) => {
+    const nodes = await nodesOf(service, count, onTestFinished);
+    const handler = await service.handler();
+    for (const idempotencyKey of ["one", "two", "three"]) {
+      const replies = await Promise.all(
+        Array.from({ length: CLIENTS }, (_, number) =>
+          (nodes[number % count] as Service).api("POST", `/v1/queues/${handler.queue}/jobs`, { payload: idempotencyKey, idempotencyKey }),
+        ),
+      );
+      expect(new Set(replies.map(({ body }) => body.id)).size).toBe(1);
+      expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
+      expect(replies.filter(({ status, body }) => status === 200 && body.duplicate)).toHaveLength(CLIENTS - 1);
+    }
+    await service.untilIdle();
+    expect(handler.payloads.toSorted()).toEqual(["one", "three", "two"]);
+    expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(3);
+  },
+);
+
+test.for([1, 2])(
+  "64 clients whose batches overlap in opposite orders, over %i nodes, wait for nobody in a circle",
+  async (count, { service, onTestFinished }) => {
+    const nodes = await nodesOf(service, count, onTestFinished);
+    const queue = await service.queue();
+    const keys = Array.from({ length: 89 }, (_, n) => `key-${n}`);
+    const jobsOf = (number: number): Sent[] => {
+      const own = keys.slice(number % 30, (number % 30) + 60);
+      // Some share a concurrency key, which is locked after the idempotency keys.
+      const jobs = own.map((key) => ({ payload: key, idempotencyKey: key, concurrencyKey: key.endsWith("7") ? "shared" : key }));
+      return number % 2 === 0 ? jobs : jobs.toReversed();
+    };
+    const replies = await Promise.all(
+      Array.from({ length: CLIENTS }, (_, number) =>
+        (nodes[(number >> 1) % count] as Service).api("POST", `/v1/queues/${queue}/jobs/batch`, jobsOf(number)),
+      ),
+    );
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 201]));
+    const stored = await listed(service, queue);
+    expect(stored.map(({ idempotencyKey }) => idempotencyKey).sort()).toEqual(keys.toSorted());
+    const ids = new Map(stored.map(({ id, idempotencyKey }) => [idempotencyKey, id]));
+    for (const { body } of replies)
+      for (const job of body.jobs as { id: string; idempotencyKey: string }[]) expect(job.id).toBe(ids.get(job.idempotencyKey));
+    expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(89);
+  },
+);
+
+test.for([1, 2])(
+  "64 clients that race for the key of a removed job, over %i nodes, make one job",
+  async (count, { service, onTestFinished }) => {
+    const nodes = await nodesOf(service, count, onTestFinished);
+    const queue = await service.queue();
+    let last = "";
+    for (let round = 0; round < 5; round += 1) {
+      const replies = await Promise.all(
+        Array.from({ length: CLIENTS }, (_, number) =>
+          (nodes[number % count] as Service).api("POST", `/v1/queues/${queue}/jobs`, { payload: 1, idempotencyKey: "k" }),
+        ),
+      );
+      const ids = new Set(replies.map(({ body }) => body.id as string));
+      expect([ids.size, ids.has(last), replies.filter(({ status }) => status === 201).length]).toEqual([1, false, 1]);
+      [last = ""] = ids;
+      // Cancelled, then removed.
+      await service.ok("DELETE", `/v1/queues/${queue}/jobs/${last}`);
+      await service.ok("DELETE", `/v1/queues/${queue}/jobs/${last}`);
+    }
+  },
+);
+
+test("clients with another body than the one that won are refused, whoever won", async ({ service }) => {
+  const queue = await service.queue();
+  const replies = await Promise.all(
+    Array.from({ length: CLIENTS }, (_, number) =>
+      service.api("POST", `/v1/queues/${queue}/jobs`, { payload: number % 2, idempotencyKey: "k" }),
+    ),
+  );
+  const [won] = await listed(service, queue);
+  const winner = replies.find(({ status }) => status === 201)?.body;
+  expect(winner.id).toBe(won?.id);
+  for (const [number, { status }] of replies.entries()) expect(status === 422).toBe(number % 2 !== winner.payload);
+});
