@@ -4,8 +4,11 @@ import path from "node:path";
 import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
 import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
+import { claimFlow } from "./scenarios/claim-flow.ts";
+import { fairness } from "./scenarios/fairness.ts";
 import { idle } from "./scenarios/idle.ts";
 import { isolation } from "./scenarios/isolation.ts";
+import { keys } from "./scenarios/keys.ts";
 import { latency } from "./scenarios/latency.ts";
 import { schedulesHerd } from "./scenarios/schedules-herd.ts";
 import { schedulesIdle } from "./scenarios/schedules-idle.ts";
@@ -32,6 +35,9 @@ const SCENARIOS: Record<string, (yard: Yard) => Promise<Figure[]>> = {
   "single-enqueue": singleEnqueue,
   "batch-enqueue": batchEnqueue,
   claim,
+  keys,
+  fairness,
+  "claim-flow": claimFlow,
 };
 
 const wanted = process.argv.slice(2);

@@ -18,6 +18,7 @@ mountJobs(api, {
   audit: new AuditLog(ids),
   clock,
   onCancelled: () => {},
+  onWaiting: () => {},
   enqueuer: {
     enqueue: async (_workspaceId, _queue, jobs) => {
       const now = toMoment(clock.nowMs());

@@ -52,6 +52,17 @@ const settings = {
     `{${Array.from({ length: 51 }, (_, n) => `"h${n}":"x"`).join()}}`,
   ],
   callback_timeout: [...NO_INTEGER, "0", "-1", "901"],
+  concurrency: [...NO_INTEGER.filter((one) => one !== "null"), "0", "-1", "100001"],
+  concurrency_per_key: [...NO_INTEGER, "0", "-1", "1001"],
+  rate_limit: [
+    ...NO_OBJECT.filter((one) => one !== "null"), "{}", '{"max":1}', '{"per_seconds":1}', '{"max":0,"per_seconds":1}', '{"max":1000001,"per_seconds":1}', '{"max":1,"per_seconds":0}',
+    '{"max":1,"per_seconds":86401}', '{"max":"1","per_seconds":1}', '{"max":1,"per_seconds":1.5}', '{"max":null,"per_seconds":1}', '{"max":1,"per_seconds":1,"x":1}',
+  ],
+  // Those that are well formed are for approval queues alone.
+  approval: [
+    ...NO_OBJECT.filter((one) => one !== "null"), '{"timeout":0}', '{"timeout":-1}', '{"timeout":1.5}', '{"timeout":"1"}', '{"timeout":31536001}', '{"on_timeout":"nope"}', '{"on_timeout":null}',
+    '{"on_timeout":""}', '{"x":1}', "{}", '{"timeout":null}', '{"timeout":60,"on_timeout":"approve"}',
+  ],
   paused: NO_BOOLEAN,
   ...options,
 };
@@ -65,6 +76,7 @@ const job = {
   backoff: NO_OBJECT,
   "backoff.type": [...NO_TEXT, '"linear"'],
   "backoff.delay": [...NO_INTEGER, "-1", "86400001"],
+  idempotencyKey: [...NO_TEXT, ...UNSTORABLE, '""', text(257)],
 };
 // biome-ignore format: a table
 const schedule = {
@@ -84,6 +96,8 @@ const schedule = {
   overlap: [...NO_TEXT, '"Allow"', '""', '"queue"'],
   catch_up: [...NO_TEXT, '"first"', '""', '"None"'],
 };
+const BY = [...NO_TEXT, ...UNSTORABLE, '""', text(257)];
+const WORDS = [...NO_TEXT, ...UNSTORABLE, text(4_097)];
 const NO_VALUE = [...NO_TEXT, ...UNSTORABLE, '""'];
 const NO_LIST = ["7", '"x"', "true", "{}", '"[]"'];
 const restrictions = {
@@ -129,6 +143,8 @@ const ROWS: Record<string, Row> = {
     fields: { ...job, payload: [] },
     around: { before: '{"jobs":[{"payload":1},', after: "]}", path: "jobs[1]." },
   },
+  approveJob: { good: {}, fields: { by: BY, comment: WORDS } },
+  rejectJob: { good: {}, fields: { by: BY, reason: WORDS } },
   createSecret: {
     good: { name: '"FINE"', value: '"fine"' },
     fields: {
@@ -312,7 +328,7 @@ test("the last values before each limit are taken", async ({ service }) => {
     callback_url,
   });
   const jobs = [
-    { payload: null, delay: 0, priority: -100, attempts: 1, backoff: { delay: 0 }, tag: "x", concurrencyKey: "x" },
+    { payload: null, delay: 0, priority: -100, attempts: 1, backoff: { delay: 0 }, tag: "x", concurrencyKey: "x", idempotencyKey: "x" },
     {
       payload: null,
       delay: 31_536_000,

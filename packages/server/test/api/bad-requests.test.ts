@@ -31,21 +31,103 @@ const NO_MOMENT = [
   "1",
   ...TEXTS,
 ];
+const HEADERS: Record<string, readonly string[]> = { "Idempotency-Key": ["", "x".repeat(257)] };
 // biome-ignore format: a table
 const QUERIES: Record<string, readonly string[]> = {
-  limit: ["", "0", "-1", "101", "1.5", "1e1", "0x10", "%205", "5%20", "+5", "ten", "null", "true", "1,2", "1e400", "9223372036854775808", "%D9%A5", ...NOT_UTF8],
-  cursor: ["", "-1", "nope!", "a.b", "..%2F", "1%20or%201", "%27", "{}", "x".repeat(257), "job_01kajv3k4ve6nsd9z5kgtzx0rW", "zzzzzzzzzzz", ...TEXTS],
-  state: ["", "nope", "Waiting", "waiting,", ",waiting", "waiting,nope", "waiting%20", "waiting;failed", "active,", "active,nope", "Paused", ...TEXTS],
+  limit: [
+    "",
+    "0",
+    "-1",
+    "101",
+    "1.5",
+    "1e1",
+    "0x10",
+    "%205",
+    "5%20",
+    "+5",
+    "ten",
+    "null",
+    "true",
+    "1,2",
+    "1e400",
+    "9223372036854775808",
+    "%D9%A5",
+    ...NOT_UTF8,
+  ],
+  cursor: [
+    "",
+    "-1",
+    "nope!",
+    "a.b",
+    "..%2F",
+    "1%20or%201",
+    "%27",
+    "{}",
+    "x".repeat(257),
+    "job_01kajv3k4ve6nsd9z5kgtzx0rW",
+    "zzzzzzzzzzz",
+    ...TEXTS,
+  ],
+  state: [
+    "",
+    "nope",
+    "Waiting",
+    "waiting,",
+    ",waiting",
+    "waiting,nope",
+    "waiting%20",
+    "waiting;failed",
+    "active,",
+    "active,nope",
+    "Paused",
+    ...TEXTS,
+  ],
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
   queue: TEXTS,
-  cron: ["", "x", "*%20*%20*%20*", "60%20*%20*%20*%20*", "30%202%2030%202%20*", "%3F%20*%20*%20*%20*", "@never", "*/0%20*%20*%20*%20*", "x".repeat(257), ...TEXTS],
+  cron: [
+    "",
+    "x",
+    "*%20*%20*%20*",
+    "60%20*%20*%20*%20*",
+    "30%202%2030%202%20*",
+    "%3F%20*%20*%20*%20*",
+    "@never",
+    "*/0%20*%20*%20*%20*",
+    "x".repeat(257),
+    ...TEXTS,
+  ],
   timezone: ["", "Nowhere", "Europe/Atlantis", "%2B01:00", "Europe/Berlin,UTC", "x".repeat(65), ...TEXTS],
   count: ["", "0", "-1", "101", "1.5", "1e1", "ten", "%205", "1,2", ...NOT_UTF8],
-  event_type: ["", "queue", "queue.read", "Queue.created", "queue.", ".created", "queue.created,", "queue%20created", "queue.created;x", ...TEXTS],
+  event_type: [
+    "",
+    "queue",
+    "queue.read",
+    "Queue.created",
+    "queue.",
+    ".created",
+    "queue.created,",
+    "queue%20created",
+    "queue.created;x",
+    ...TEXTS,
+  ],
   resource_type: ["", "thing", "Queue", "queue,", "queue.created", "1", "queue%20", ...TEXTS],
   actor_id: ["", "key_", "nobody", "operator,", "KEY_01kajv3k4ve6nsd9z5kgtzx0rw", "job_01kajv3k4ve6nsd9z5kgtzx0rw", ...TEXTS],
-  period: ["", "2026", "2026-13", "2026-00", "2026-1", "26-01", "2026-11-01", "2026-11,2026-12", "now", "0000-01", "1999-12", "9999-12", ...TEXTS],
+  period: [
+    "",
+    "2026",
+    "2026-13",
+    "2026-00",
+    "2026-1",
+    "26-01",
+    "2026-11-01",
+    "2026-11,2026-12",
+    "now",
+    "0000-01",
+    "1999-12",
+    "9999-12",
+    ...TEXTS,
+  ],
   from: NO_MOMENT,
   to: NO_MOMENT,
 };
@@ -76,10 +158,11 @@ const othersNeeded = ({ parameters }: Operation, but: string): string =>
     .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}&`)
     .join("");
 
-test("every path and query parameter has its row here", async ({ service }) => {
+test("every parameter has its row here", async ({ service }) => {
   const parameters = (await operationsOf(service)).flatMap((one) => one.parameters);
   const named = (where: string) => [...new Set(parameters.filter((one) => one.in === where).map(({ name }) => name))].sort();
-  expect({ path: named("path"), query: named("query") }).toEqual({ path: Object.keys(PATHS).sort(), query: Object.keys(QUERIES).sort() });
+  const rows = { path: Object.keys(PATHS).sort(), query: Object.keys(QUERIES).sort(), header: Object.keys(HEADERS).sort() };
+  expect({ path: named("path"), query: named("query"), header: named("header") }).toEqual(rows);
 });
 
 test("a path with a malformed name or id is refused", async ({ service }) => {
@@ -110,6 +193,20 @@ test("a list's malformed parameter is refused by its name", async ({ service }) 
   expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
 });
 
+test("a malformed header is refused by its name", async ({ service }) => {
+  const { operations, bad } = await asked(service);
+  const requests = operations.flatMap((operation) =>
+    operation.parameters
+      .filter((one) => one.in === "header")
+      .flatMap(({ name }) =>
+        (HEADERS[name] ?? []).map((value) =>
+          bad(operation, { headers: { [name]: value }, body: '{"payload":1}', names: name.toLowerCase() }),
+        ),
+      ),
+  );
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
+});
+
 test("a cursor of another list is refused", async ({ service }) => {
   await service.queue();
   const queue = await service.queue();
@@ -119,6 +216,7 @@ test("a cursor of another list is refused", async ({ service }) => {
   const requests = [
     { method: "GET", path: `/v1/queues?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/queues/${queue}/jobs?cursor=${ofQueues}`, names: "cursor" },
+    { method: "GET", path: `/v1/approvals?cursor=${ofQueues}`, names: "cursor" },
     { method: "GET", path: `/v1/schedules?cursor=${ofJobs}`, names: "cursor" },
     { method: "GET", path: `/v1/dlq?cursor=${ofQueues}`, names: "cursor" },
     { method: "GET", path: `/v1/secrets?cursor=${ofQueues}`, names: "cursor" },

@@ -5,6 +5,7 @@ import { FORMATS } from "../../src/http/formats.ts";
 import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
 import type { Reply } from "../harness/ask.ts";
 import { Wire } from "../harness/database-wire.ts";
+import { laneOf, putCircuit } from "../harness/engine.ts";
 import { exchange } from "../harness/exchange.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { makeKey } from "../harness/operator.ts";
@@ -86,7 +87,7 @@ const schedule =
     return plain({ values: { name: made.name }, ...spoilt })(service, operation);
   };
 
-const STATES = ["completed", "failed", "active", "delayed", "cancelled", "waiting"] as const;
+const STATES = ["completed", "failed", "active", "delayed", "cancelled", "waiting", "pending_approval", "rejected"] as const;
 type State = (typeof STATES)[number];
 
 /** A job in that state. */
@@ -99,9 +100,11 @@ async function jobIn(service: Service, state: State): Promise<{ id: string; name
   } as const;
   const serve = async (of: keyof typeof answers) =>
     (await service.handler({ answers: answers[of], defaultJobOptions: { attempts: 1 } })).queue;
-  const name = state in answers ? await serve(state as keyof typeof answers) : await service.queue();
+  const type = state === "pending_approval" || state === "rejected" ? "approval" : "standard";
+  const name = state in answers ? await serve(state as keyof typeof answers) : await service.queue({ type });
   const job = await service.enqueue({ queue: name, tag: "t", concurrencyKey: "k", ...(state === "delayed" && { delay: 60 }) });
   if (state === "cancelled") await service.ok("DELETE", `/v1/queues/${name}/jobs/${job.id}`);
+  if (state === "rejected") await service.ok("POST", `/v1/queues/${name}/jobs/${job.id}/reject`, { by: "somebody" });
   await service.untilState({ id: job.id, queue: name }, state);
   return { id: job.id, name };
 }
@@ -114,6 +117,25 @@ const job =
 
 const everyJob = STATES.map((state) => job(state));
 
+/** As `plain`, of a job that everything holds that can. */
+const heldJob: Ask = async (service, operation) => {
+  const limited = await limitedTo(service, { executions_per_month: 1 });
+  const rate_limit = { max: 1, per_seconds: 60 };
+  const name = await limited.queue({ type: "approval", approval: { timeout: 60 }, concurrency: 1, rate_limit, paused: true });
+  const { id } = await limited.enqueue({ queue: name, concurrencyKey: "k", delay: 60 });
+  await putCircuit(limited.database, await laneOf(limited, name));
+  return plain({ values: { name, id } })(limited, operation);
+};
+
+/** As `plain`, once the queue has a job with a key. */
+const keyed =
+  (body: unknown, headers: Record<string, string> = {}): Ask =>
+  async (service, operation) => {
+    const name = await service.queue();
+    await service.enqueue({ queue: name, payload: 1, idempotencyKey: "k" });
+    return plain({ values: { name }, body, headers })(service, operation);
+  };
+
 const LIMITED = { executions_per_month: 1, requests_per_minute: 10 };
 
 /** How each success is come by. */
@@ -124,12 +146,25 @@ const SUCCESSES: Record<string, Ask[]> = {
   "patchQueue 200": [queue(), queue({ body: {} }), queue({ body: { callback_url: null } })],
   "deleteQueue 204": [queue(), job("failed")],
   "enqueueJob 201": [queue(), queue({ body: { payload: null, delay: 60, tag: "t", concurrencyKey: "k" } })],
-  "enqueueBatch 201": [queue(), queue({ body: [{ payload: null }] })],
+  "enqueueJob 200": [keyed({ payload: 1, idempotencyKey: "k" }), keyed({ payload: 1 }, { "Idempotency-Key": "k" })],
+  "enqueueBatch 201": [
+    queue(),
+    queue({ body: [{ payload: null }] }),
+    keyed([
+      { payload: 1, idempotencyKey: "k" },
+      { payload: 1, idempotencyKey: "l" },
+    ]),
+  ],
+  "enqueueBatch 200": [keyed({ jobs: [{ payload: 1, idempotencyKey: "k" }] })],
   "listJobs 200": [queue(), ...everyJob],
   "getJob 200": everyJob,
-  "deleteJob 200": [job("waiting"), job("delayed"), job("active")],
-  "deleteJob 204": [job("completed"), job("failed"), job("cancelled")],
-  "retryJob 200": [job("failed"), job("cancelled")],
+  "explainJob 200": [...everyJob, heldJob],
+  "deleteJob 200": [job("waiting"), job("delayed"), job("active"), job("pending_approval")],
+  "deleteJob 204": [job("completed"), job("failed"), job("cancelled"), job("rejected")],
+  "retryJob 200": [job("failed"), job("cancelled"), job("rejected")],
+  "approveJob 200": [job("pending_approval"), job("pending_approval", {})],
+  "rejectJob 200": [job("pending_approval"), job("pending_approval", {})],
+  "listApprovals 200": [plain(), job("pending_approval")],
   "retryAll 200": [queue(), job("failed", {}), job("failed", { tag: "t", failed_before: "2030-01-01T00:00:00Z" })],
   "listSchedules 200": [
     plain(),
@@ -214,7 +249,9 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         createSecret: [secret({ body: { name: "KEPT", value: "x" } })],
         patchSchedule: [schedule({ body: { cron: "@hourly" } }, {}, "strand")],
         resumeSchedule: [schedule({}, {}, "strand")],
-        retryJob: [job("completed"), job("waiting"), job("delayed"), job("active")],
+        retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
+        approveJob: [job("waiting"), job("rejected"), job("completed")],
+        rejectJob: [job("delayed"), job("rejected"), job("cancelled")],
       }[id] ?? []
     );
   },
@@ -225,6 +262,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
       return exchange(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },
   ],
+  422: ({ id }) => [keyed(id === "enqueueJob" ? { payload: 2, idempotencyKey: "k" } : [{ payload: 2, idempotencyKey: "k" }])],
   429: () => [
     async (service, operation) => {
       const limited = await limitedTo(service, { requests_per_minute: 1 });
@@ -257,7 +295,7 @@ async function check(service: Service, operations: readonly Operation[], status:
   return asked > 0 ? faults : [`nothing documents ${status}`];
 }
 
-const ASKED = ["200", "201", "204", "400", "401", "402", "403", "404", "409", "413", "429"];
+const ASKED = ["200", "201", "204", "400", "401", "402", "403", "404", "409", "413", "422", "429"];
 
 test("no documented status is left out here", async ({ service }) => {
   const documented = (await operationsOf(service)).flatMap(({ responses }) => Object.keys(responses));

@@ -104,7 +104,7 @@ export function describeTenancy(test: typeof Test): void {
       const byFilter = operations.filter(({ parameters }) => parameters.some(({ name }) => name === "queue"));
       expect([byBody.map(({ id }) => id).sort(), byFilter.map(({ id }) => id)]).toEqual([
         ["createSchedule", "patchSchedule", "purgeDeadLetters", "retryDeadLetters"],
-        ["listDeadLetters", "listSchedules"],
+        ["listDeadLetters", "listApprovals", "listSchedules"],
       ]);
       for (const operation of byBody) {
         const example = operation.id === "createSchedule" ? { cron: "@daily", timezone: "UTC" } : {};

@@ -101,7 +101,15 @@ describe("a job that went straight through", () => {
     createdAt: "",
     revision: 1,
   } as const;
-  const nothing = { delaySeconds: 0, runAtMs: null, tag: null, concurrencyKey: null, attempts: null, backoffDelayMs: null };
+  const nothing = {
+    delaySeconds: 0,
+    runAtMs: null,
+    tag: null,
+    concurrencyKey: null,
+    attempts: null,
+    backoffDelayMs: null,
+    idempotency: null,
+  };
   const through = {
     workspaceId,
     nodeId: 7,

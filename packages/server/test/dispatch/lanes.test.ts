@@ -152,6 +152,23 @@ describe("a claim", () => {
     expect(served.size).toBe(300);
   });
 
+  test("begins with a lane that had nothing to do until now, however many busy ones are in line", () => {
+    const shop = new Shop(100_000);
+    for (let id = 1; id <= 1_000; id += 1) shop.add(id, 1_000);
+    for (let round = 0; round < 8; round += 1) shop.claim();
+    shop.add(1_001, 1);
+    expect(shop.claim().get(lane(1_001).laneId)).toBe(1);
+  });
+
+  test("keeps half of its lanes for those in line, however many others wake", () => {
+    const shop = new Shop(100_000);
+    for (let id = 1; id <= 200; id += 1) shop.add(id, 10_000);
+    for (let round = 0; round < 2; round += 1) shop.claim();
+    for (let id = 1_001; id <= 2_000; id += 1) shop.add(id, 1);
+    const busy = [...shop.claim().keys()].filter((id) => id <= 200);
+    expect(busy).toHaveLength(64);
+  });
+
   test("begins with the lanes that the last one had no room for", () => {
     const shop = new Shop(2);
     shop.add(1, 1);

@@ -19,6 +19,7 @@ const newJob = (more: Partial<JobToInsert> = {}): JobToInsert => ({
   concurrencyKey: null,
   attempts: null,
   backoffDelayMs: null,
+  idempotency: null,
   ...more,
 });
 

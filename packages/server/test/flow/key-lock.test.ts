@@ -15,6 +15,7 @@ const JOB = {
   concurrencyKey: "a",
   attempts: 3,
   backoffDelayMs: null,
+  idempotency: null,
 };
 const COMPLETE = { kind: "complete", status: 200, result: null } as const;
 

@@ -71,7 +71,7 @@ class Worker {
   }
 }
 
-const PLAIN = { payload: "{}", delaySeconds: 0, runAtMs: null, tag: null, attempts: 100, backoffDelayMs: null };
+const PLAIN = { payload: "{}", delaySeconds: 0, runAtMs: null, tag: null, attempts: 100, backoffDelayMs: null, idempotency: null };
 
 /** One look at all jobs: what is under way is never more than it may be (I6). */
 async function expectWithinLimits(world: FlowWorld): Promise<void> {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Answer, type Attempt, type Claim, Dispatcher, type LaneKey, type Settler } from "#dispatch";
-import type { JobId, Statement, Transactional, WorkspaceId } from "#kernel";
+import type { JobId, Statement, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import type { Verdict } from "../../src/dispatch/retry.ts";
 
@@ -48,9 +48,8 @@ export class DispatchStage {
 
   constructor() {
     const stage = this;
-    const db: Transactional = { query: (statement) => this.#ask(statement), transaction: (work) => work(db) };
     this.dispatcher = new Dispatcher({
-      db,
+      db: { query: (statement) => this.#ask(statement) },
       clock: { nowMs: () => 0, elapsedMs: () => performance.now() },
       random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
       emit: () => {},

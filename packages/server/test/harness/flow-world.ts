@@ -1,11 +1,19 @@
-import { arrangeAcrossWorkspaces, type Claim, comeDueAcrossWorkspaces, type LaneKey, rescueAcrossWorkspaces, Settler } from "#dispatch";
+import {
+  arrangeAcrossWorkspaces,
+  type Claim,
+  comeDueAcrossWorkspaces,
+  explainJob,
+  type LaneKey,
+  rescueAcrossWorkspaces,
+  Settler,
+} from "#dispatch";
 import { Enqueuer, type NewJob, type Outlet, retryJob } from "#jobs";
 import { type Database, type Db, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
 import { findLane } from "#queues";
 import { createRegistrar } from "#workspaces";
 import type { CircuitEffect } from "../../src/dispatch/circuit.ts";
-import { claimFrom } from "../../src/dispatch/claim-from.ts";
 import type { Verdict } from "../../src/dispatch/retry.ts";
+import { claimAcrossWorkspaces } from "../../src/dispatch/store.ts";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
 import { updateQueue } from "../../src/queues/store.ts";
 import type { FrozenClock } from "./clock.ts";
@@ -14,7 +22,7 @@ import { putNode } from "./engine.ts";
 import type { Limits } from "./flow-model.ts";
 
 /** Ends a transaction that was only tried out, or that a crash ended. */
-export class Undo extends Error {
+class Undo extends Error {
   override readonly name = "Undo";
 }
 
@@ -57,7 +65,7 @@ export class FlowWorld {
 
   /** As a dispatcher does: a lane that turns out to have limits, or none any more, is claimed from the other way. */
   async claim(nodeId: number, take: number, limited: boolean, db: Transactional = this.#engine): Promise<Claim[]> {
-    const { claims, found } = await claimFrom(db, nodeId, [{ lane: this.lane, take }], limited);
+    const { claims, found } = await claimAcrossWorkspaces(db, nodeId, [{ ...this.lane, take }], limited);
     const passedOver = found.some((one) => one.limited !== limited);
     return passedOver ? this.claim(nodeId, take, !limited, db) : claims;
   }
@@ -72,6 +80,11 @@ export class FlowWorld {
 
   retry(id: JobId): Promise<unknown> {
     return retryJob(this.#engine, this.#hand, { ...this.lane, id });
+  }
+
+  /** The gates that hold the job, as its owner is told. */
+  async heldBy(id: JobId): Promise<readonly string[]> {
+    return (await explainJob(this.#engine, { ...this.lane, id }, "emails")).held_by;
   }
 
   /** The node is gone, and with it all that it knew. */

@@ -23,8 +23,10 @@ export class Handler {
   answers: Answers;
   readonly received: Received[] = [];
   readonly #server;
-  #open = new Set<ServerResponse>();
+  readonly #open = new Map<ServerResponse, Received>();
   #aborted = 0;
+  /** The most requests that were open at once, in all and of each payload. */
+  readonly #most = new Map<string | null, number>();
 
   private constructor(answers: Answers) {
     this.answers = answers;
@@ -60,15 +62,35 @@ export class Handler {
     return this.#open.size;
   }
 
+  /** Payloads of the requests that are open, in the order in which they arrived. */
+  get openPayloads(): unknown[] {
+    return [...this.#open.values()].map(({ body }) => body.payload);
+  }
+
+  /** The most requests that were open at once; with a payload, of those that have it. */
+  mostOpen(payload?: string): number {
+    return this.#most.get(payload ?? null) ?? 0;
+  }
+
   /** Requests that the service broke off. */
   get aborted(): number {
     return this.#aborted;
   }
 
-  /** Lets every hanging request have its answer now. */
-  release(status = 200): void {
-    for (const response of this.#open) response.writeHead(status).end();
-    this.#open.clear();
+  /** Lets hanging requests have their answer now: all, or so many, those that came first. */
+  release(status = 200, most = Number.POSITIVE_INFINITY): void {
+    for (const response of [...this.#open.keys()].slice(0, most)) {
+      this.#open.delete(response);
+      response.writeHead(status).end();
+    }
+  }
+
+  /** Breaks off every hanging request. */
+  reset(): void {
+    for (const response of [...this.#open.keys()]) {
+      this.#open.delete(response);
+      response.socket?.resetAndDestroy();
+    }
   }
 
   async close(): Promise<void> {
@@ -92,14 +114,22 @@ export class Handler {
     if (answer === "reset") {
       request.socket.resetAndDestroy();
     } else if (answer === "hang") {
-      this.#open.add(response);
-      response.on("close", () => {
-        if (this.#open.delete(response)) this.#aborted += 1;
-      });
+      this.#hold(response, received);
     } else {
       const { status, headers = {}, body = "" } = typeof answer === "number" ? { status: answer } : answer;
       response.writeHead(status, headers).end(body);
     }
+  }
+
+  #hold(response: ServerResponse, received: Received): void {
+    const { payload } = received.body;
+    this.#open.set(response, received);
+    const alike = this.openPayloads.filter((one) => one === payload).length;
+    this.#most.set(null, Math.max(this.mostOpen(), this.open));
+    if (typeof payload === "string") this.#most.set(payload, Math.max(this.mostOpen(payload), alike));
+    response.on("close", () => {
+      if (this.#open.delete(response)) this.#aborted += 1;
+    });
   }
 
   async #next(received: Received): Promise<Answer> {

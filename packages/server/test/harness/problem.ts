@@ -58,6 +58,7 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "schedule_tick",
     "job",
     "job_history",
+    "idempotency_key",
     "audit_event",
     "quota_month",
   ];

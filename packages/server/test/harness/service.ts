@@ -108,7 +108,7 @@ export class Service {
   async moveTo(ms: number): Promise<void> {
     if (ms > this.clock.nowMs()) await this.clock.set(ms);
     this.node.wake();
-    await until(async () => (await this.#countDue()) === 0, "due jobs to be moved and due schedules to fire");
+    await until(async () => (await this.#countDue()) === 0, "due jobs to be moved or decided, and due schedules to fire");
   }
 
   advance(seconds: number): Promise<void> {
@@ -130,6 +130,7 @@ export class Service {
   async #countDue(): Promise<number> {
     const found = await this.database.query<{ n: number }>(
       `select (select count(*) from job where state = 'delayed' and run_at <= moment())::int
+         + (select count(*) from job where state = 'pending_approval' and decide_at <= moment())::int
          + (select count(*) from schedule where next_run_at <= moment())::int as n`,
     );
     return found[0]?.n ?? 0;
@@ -179,9 +180,8 @@ export async function newWorkspace(
 /** One database and node for a file; a workspace for each test. Time stands still at 2026-11-21T12:00:00Z. */
 export const test = base
   .extend<"database", TestDatabase>("database", { scope: "file" }, async ({}, { onCleanup }) => {
-    const server = inject("postgres");
-    const database = await TestDatabase.create(server);
-    onCleanup(() => database.drop(server));
+    const database = await TestDatabase.create(inject("postgres"));
+    onCleanup(() => database.close());
     return database;
   })
   .extend("clock", { scope: "file" }, async ({ database }) => {

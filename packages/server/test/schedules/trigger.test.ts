@@ -19,7 +19,7 @@ describe("triggering a schedule", () => {
       {
         ...{ id: expect.stringMatching(/^job_/), queue: handler.queue, state: "waiting", payload: { report: 1 }, tag: "t", priority: 5 },
         ...{ concurrencyKey: "k", idempotencyKey: null, attempt: 0, attempts: 7, run_at: now, created_at: now, started_at: null },
-        ...{ finished_at: null, result: null, schedule: made.name, scheduled_for: now, last_error: null },
+        ...{ finished_at: null, result: null, schedule: made.name, scheduled_for: now, approval: null, last_error: null },
       },
     ]);
     expect(await scheduleOf(service, made)).toEqual({ ...made, last_run_at: now, last_job_id: body.id });

@@ -1,0 +1,100 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type Db, row, rows, sql, type WorkspaceId } from "../packages/server/src/kernel/index.ts";
+import type { LaneId } from "../packages/server/src/queues/index.ts";
+
+export interface LaneOf {
+  readonly workspaceId: WorkspaceId;
+  readonly laneId: LaneId;
+}
+
+/** A queue that is made straight in the database. */
+export interface QueueToPut {
+  readonly name: string;
+  readonly url: string;
+  readonly paused?: boolean;
+  readonly concurrency?: number;
+  readonly concurrencyPerKey?: number;
+  readonly rate?: { readonly max: number; readonly perSeconds: number };
+}
+
+/** Concurrency keys of jobs: none, one for all, so many in turn, or so many of which the nth is as frequent as 1/n (Zipf, s = 1). */
+export type Keys = { readonly kind: "none" | "one" } | { readonly kind: "uniform" | "zipf"; readonly count: number };
+
+/** Puts a queue into the only workspace that there is. */
+export async function putQueue(
+  db: Db,
+  { name, url, paused = false, concurrency, concurrencyPerKey = 1, rate }: QueueToPut,
+): Promise<LaneOf> {
+  const lane = await row<LaneOf>(
+    db,
+    sql`
+      insert into queue (workspace_id, name, callback_url, callback_secret, paused, concurrency, concurrency_per_key, rate_max, rate_seconds)
+      select id, ${name}, ${url}, 'cbs_' || repeat('x', 43), ${paused}, ${concurrency}, ${concurrencyPerKey}, ${rate?.max}, ${rate?.perSeconds}
+      from workspace
+      returning workspace_id as "workspaceId", id as "laneId"`,
+  );
+  if (!lane) throw new Error("There is no workspace.");
+  return lane;
+}
+
+/** Puts waiting jobs into a lane that has none yet, with the slots of their keys. */
+export const putJobs = (db: Db, { workspaceId, laneId }: LaneOf, jobs: number, keys: Keys = { kind: "none" }): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, concurrency_key, key_slot,
+        payload)
+      select ${workspaceId}, ${laneId}, gen_random_uuid(), 'waiting', 0, 3, 1000, now() - (${jobs}::int - n) * interval '1 millisecond', now(), key,
+        case when place <= q.concurrency_per_key then place end, '{"to":"ada@example.com"}'
+      from (
+        select n, key, case when key is not null then row_number() over (partition by key order by n) end as place
+        from generate_series(1, ${jobs}::int) n
+        cross join lateral (
+          select case ${keys.kind}
+            when 'one' then 'key'
+            when 'uniform' then 'key-' || n % ${"count" in keys ? keys.count : 1}::int
+            when 'zipf' then 'key-' || floor(power(${"count" in keys ? keys.count : 1}::float8, (n * 0.6180339887498949 % 1)::float8))
+          end as key
+        ) of_job
+      ) placed
+      join queue q on q.workspace_id = ${workspaceId} and q.id = ${laneId}`,
+  );
+
+/** Puts queues with some waiting jobs each; their names begin with `prefix`. */
+export const putFullQueues = (
+  db: Db,
+  { prefix, queues, jobs, url, paused }: { prefix: string; queues: number; jobs: number; url: string; paused: boolean },
+): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      with made as (
+        insert into queue (workspace_id, name, callback_url, callback_secret, paused)
+        select id, ${prefix}::text || n, ${url}, 'cbs_' || repeat('x', 43), ${paused} from workspace, generate_series(1, ${queues}::int) n
+        returning workspace_id, id
+      )
+      insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)
+      select workspace_id, made.id, gen_random_uuid(), 'waiting', 0, 3, 1000, now() - n * interval '1 millisecond', now(), '{"to":"ada@example.com"}'
+      from made, generate_series(1, ${jobs}::int) n`,
+  );
+
+/** Has jobs of the queues whose names begin with `prefix` started, or no more. Nodes find them by their polls. */
+export const setPaused = (db: Db, prefix: string, paused: boolean): Promise<unknown> =>
+  rows(db, sql`update queue set paused = ${paused} where starts_with(name, ${prefix})`);
+
+export async function untilNothingIsUnderWay(db: Db): Promise<void> {
+  while (await row(db, sql`select from job where state = 'active' limit 1`)) await wait(50);
+}
+
+/** As if there never had been jobs, nor queues whose names begin with `prefix`. Nothing may be under way. */
+export async function clearJobs(db: Db, prefix: string): Promise<void> {
+  await rows(db, sql`truncate job, job_history`);
+  await rows(db, sql`delete from queue where starts_with(name, ${prefix})`);
+  await tidy(db);
+}
+
+/** Has the planner know what there is now. */
+export async function tidy(db: Db): Promise<void> {
+  await rows(db, sql`vacuum analyze job`);
+  await rows(db, sql`vacuum analyze queue`);
+}

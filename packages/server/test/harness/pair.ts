@@ -1,0 +1,85 @@
+import type { Handler } from "./handler.ts";
+import { joinedBy, NEVER_POLL } from "./nodes.ts";
+import { test as base, newWorkspace, Service, startTestNode, until } from "./service.ts";
+
+/** Attempts that one node has under way at once, of which one queue gets half: what a queue has more of, both nodes have. */
+export const CAPACITY = 16;
+
+const SETTINGS = { ...NEVER_POLL, TIDEMILL_CALLBACKS_IN_FLIGHT: String(CAPACITY), TIDEMILL_DRAIN_SECONDS: "0" };
+
+/** Two nodes of the test's own on one database, either of which it may stop. What they start, they start because of wake-ups alone. */
+export const test = base
+  .extend("service", async ({ database, clock }, { onCleanup }) => {
+    const node = await startTestNode(database, clock, SETTINGS);
+    const service = new Service(node, database, clock, await newWorkspace(database));
+    onCleanup(async () => {
+      await node.stop();
+      await service.close();
+    });
+    return service;
+  })
+  .extend("other", async ({ service }, { onCleanup }) => {
+    const other = await joinedBy(service, SETTINGS);
+    onCleanup(async () => {
+      await other.node.stop();
+      await other.close();
+    });
+    return other;
+  });
+
+/** Enqueues jobs in one batch; answers them. */
+export async function enqueueAll(service: Service, queue: string, jobs: readonly object[]): Promise<{ id: string; queue: string }[]> {
+  return (
+    await service.ok(
+      "POST",
+      `/v1/queues/${queue}/jobs/batch`,
+      jobs.map((job) => ({ payload: {}, ...job })),
+    )
+  ).jobs;
+}
+
+/** So many of the same. */
+export const times = <One>(count: number, one: One): One[] => Array.from({ length: count }, () => one);
+
+export const patch = (service: Service, queue: string, settings: object): Promise<unknown> =>
+  service.ok("PATCH", `/v1/queues/${queue}`, settings);
+
+/** How many jobs of a queue are in a state. */
+export const countOf = async (service: Service, queue: string, state: string): Promise<number> =>
+  (await service.ok("GET", `/v1/queues/${queue}`)).metrics[state];
+
+/** Waits until so many attempts are under way, and no more. */
+export async function untilOpen(handler: Handler, count: number): Promise<void> {
+  await until(() => handler.open >= count, `${count} attempts under way, where there are ${handler.open}`);
+  if (handler.open > count) throw new Error(`There are ${handler.open} attempts under way, not ${count}.`);
+}
+
+/** Answers held attempts, one by one or so many at once; before each, as many are under way as the limit and the jobs that are left allow. */
+export async function letThrough(handler: Handler, limit: number, jobs: number, atOnce = 1): Promise<void> {
+  for (let left = jobs; left > 0; left -= atOnce) {
+    await untilOpen(handler, Math.min(limit, left));
+    handler.release(200, atOnce);
+  }
+}
+
+/** Has both nodes look for work, and waits until jobs that each of them took in after that have run: what could start meanwhile, has. */
+export async function haveBothLook(service: Service, other: Service): Promise<void> {
+  const witness = await service.handler({ concurrency: 100 });
+  for (const one of [service, other, service, other]) {
+    one.node.wake();
+    await one.untilState(await one.enqueue({ queue: witness.queue }), "completed");
+  }
+}
+
+/** Of the two nodes the one that has jobs of the workspace under way. */
+export async function holderOf(service: Service, other: Service): Promise<{ holder: Service; nodeId: number; rest: Service }> {
+  const [first] = await service.database.query<{ id: string }>("select id from node where lease_until > now() order by id");
+  const held = await service.database.query<{ id: string }>(
+    "select distinct node_id as id from job where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) and state = 'active'",
+    [service.key],
+  );
+  const [one] = held;
+  if (!one || held.length > 1) throw new Error(`${held.length} nodes have jobs under way.`);
+  const isFirst = one.id === first?.id;
+  return { holder: isFirst ? service : other, nodeId: Number(one.id), rest: isFirst ? other : service };
+}
