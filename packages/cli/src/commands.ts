@@ -1,7 +1,9 @@
 import { VERSION } from "@tidemill/server";
 import { Command, InvalidArgumentError } from "commander";
+import { approveCommand, listApprovalsCommand, rejectCommand } from "./approval.ts";
 import { verifyAuditCommand } from "./audit.ts";
 import { showConfig } from "./config.ts";
+import { explainCommand } from "./explain.ts";
 import { fail } from "./fail.ts";
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from "./key.ts";
 import { listSchedulesCommand } from "./schedule.ts";
@@ -98,6 +100,33 @@ program
   .option("--paused", "those that are paused")
   .option(...JSON_OPTION)
   .action(listSchedulesCommand);
+
+const approval = program.command("approval").description("jobs that wait to be approved");
+approval
+  .command("list")
+  .description("list a workspace's jobs that wait to be approved or rejected, newest first")
+  .argument(...WORKSPACE)
+  .option("--queue <name>", "those of one queue")
+  .option(...JSON_OPTION)
+  .action(listApprovalsCommand);
+const ofJob = (command: Command): Command =>
+  command
+    .argument(...WORKSPACE)
+    .argument("<queue>", "name of the job's queue")
+    .argument("<job>", "id of the job: job_…")
+    .option("--by <who>", "who decides, for the record")
+    .option(...JSON_OPTION);
+ofJob(approval.command("approve").description("let a job start")).option("--comment <text>", "what to say about it").action(approveCommand);
+ofJob(approval.command("reject").description("end a job that has not started")).option("--reason <text>", "why").action(rejectCommand);
+
+program
+  .command("explain")
+  .description("say why a job is not running, and when it will")
+  .argument(...WORKSPACE)
+  .argument("<queue>", "name of the job's queue")
+  .argument("<job>", "id of the job: job_…")
+  .option(...JSON_OPTION)
+  .action(explainCommand);
 
 const vault = program.command("vault").description("the master key of the secrets vault");
 vault

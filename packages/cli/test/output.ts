@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Stage } from "../../server/test/harness/stage.ts";
+import { runHere } from "./run-here.ts";
 
 /** The cells of the one row of a table, by their column's name. */
 export const readTable = (text: string): Record<string, string> => readRows(text)[0] ?? {};
@@ -16,6 +17,13 @@ export function readRows(text: string): Record<string, string>[] {
 /** Runs a command that must succeed, and answers what it printed. */
 export async function output(stage: Stage, args: string[], settings: Record<string, string>): Promise<string> {
   const { code, stdout, stderr } = await stage.run(args, settings);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+}
+
+/** As `output`, in this process. */
+export async function outputHere(args: string[], settings: Record<string, string>): Promise<string> {
+  const { code, stdout, stderr } = await runHere(args, settings);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout;
 }

@@ -12,7 +12,7 @@ alter table queue
 create index queue_to_arrange on queue (id) where arrange_behind is not null;
 
 -- A job with a key that may be claimed, or is active, has one of its key's slots, 1 and up, each of which one job can have (I6). A
--- job of a key that waits without one is parked: it is no claim's business. Slots are not counted: whatever ends a job, or the
+-- job of a key that waits without one is blocked: it is no claim's business. Slots are not counted: whatever ends a job, or the
 -- hold that somebody has on it, leaves no slot behind.
 alter table job add column key_slot integer check (key_slot >= 1);
 update job set key_slot = numbered.slot
@@ -37,13 +37,13 @@ create index job_key on job ((lane_key(lane_id, concurrency_key) collate "C"), p
 drop index job_claimable;
 create index job_claimable on job (workspace_id, lane_id, priority desc, run_at, id)
   where state = 'waiting' and (concurrency_key is null or key_slot is not null);
--- The parked ones of a queue, by their age.
-create index job_parked_key on job (workspace_id, lane_id, run_at)
+-- The blocked ones of a queue, by their age.
+create index job_blocked on job (workspace_id, lane_id, run_at)
   where state = 'waiting' and concurrency_key is not null and key_slot is null;
 -- What a queue has in flight.
 create index job_in_flight on job (workspace_id, lane_id) where state = 'active';
 
--- The latest starts of each queue that limits their rate, in fiftieths of its span: how many, and the last of them.
+-- The latest starts of each queue that limits their rate, by fiftieths of its span: how many, and the last of them.
 create table lane_starts (
   workspace_id uuid not null,
   lane_id      bigint not null,
@@ -54,15 +54,21 @@ create table lane_starts (
   check (cardinality(at) = cardinality(jobs))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- Adds jobs that start now to those that started in the last `seconds`. What starts in the same fiftieth of the span becomes one
+-- Adds jobs that start at `present` to those that started in the `seconds` before. What starts in the same fiftieth of the span becomes one
 -- entry that counts from the last of them: in no span there are ever more starts than are counted.
-create function add_starts(inout at timestamptz[], inout jobs integer[], started integer, seconds integer)
-language plpgsql stable as $$
+create function add_starts(inout at timestamptz[], inout jobs integer[], started integer, present timestamptz, seconds integer)
+language plpgsql immutable as $$
 declare
-  present   constant timestamptz := greatest(moment(), at[cardinality(at)]);
-  forgotten constant integer := (select count(*) from unnest(at) as a where a <= present - seconds * interval '1 second');
+  forgotten integer;
   last      integer;
 begin
+  -- Whoever comes later may have begun sooner. What stands more than a span ahead was written by a clock that was wrong.
+  if at[cardinality(at)] > present + seconds * interval '1 second' then
+    at := '{}';
+    jobs := '{}';
+  end if;
+  present := greatest(present, at[cardinality(at)]);
+  forgotten := (select count(*) from unnest(at) as a where a <= present - seconds * interval '1 second');
   at := at[forgotten + 1 :];
   jobs := jobs[forgotten + 1 :];
   last := cardinality(at);
@@ -82,92 +88,125 @@ create view lane_gate as
     q.concurrency is not null or q.rate_max is not null as limited,
     q.concurrency, in_flight.jobs as in_flight, case when q.concurrency is not null then greatest(0, q.concurrency - in_flight.jobs) end as slots_free,
     q.rate_max, q.rate_seconds, started.jobs as started, case when q.rate_max is not null then greatest(0, q.rate_max - started.jobs) end as starts_free,
-    started.first_at + q.rate_seconds * interval '1 second' as starts_at
+    started.first_at + q.rate_seconds * interval '1 second' as starts_at, moment() as read_at
   from queue q join workspace w on w.id = q.workspace_id
   left join lateral (
-    select count(*) as jobs from job where job.workspace_id = q.workspace_id and job.lane_id = q.id and job.state = 'active'
+    -- Where there is no limit nothing is counted.
+    select count(*) as jobs from job
+    where q.concurrency is not null and job.workspace_id = q.workspace_id and job.lane_id = q.id and job.state = 'active'
   ) in_flight on q.concurrency is not null
   left join lateral (
     select coalesce(sum(e.jobs), 0) as jobs, min(e.at) as first_at
     from lane_starts s cross join unnest(s.at, s.jobs) as e (at, jobs)
-    where s.workspace_id = q.workspace_id and s.lane_id = q.id and e.at > moment() - q.rate_seconds * interval '1 second'
+    where q.rate_max is not null and s.workspace_id = q.workspace_id and s.lane_id = q.id
+      and e.at > moment() - q.rate_seconds * interval '1 second' and e.at <= moment() + q.rate_seconds * interval '1 second'
   ) started on q.rate_max is not null
-  where q.deleted_at is null;
+  -- Not `is null`: that would offer queue_name, by which a plan that was made for few queues reads all those of a workspace.
+  where coalesce(q.deleted_at, 'infinity') = 'infinity';
 
--- Locks keys until the transaction ends, in one order for all who lock some. Keys share their queue's 64 locks.
+-- What admits the jobs of some queues, read once nobody else can claim from them; those that somebody else has just now are left
+-- out, and waited for by nobody. What is to be taken of each is handed through.
+create function lock_gates(workspaces uuid[], lanes bigint[], takes integer[]) returns table (take integer, gate lane_gate)
+language plpgsql as $$
+declare
+  locked bigint[];
+begin
+  locked := array(
+    select q.id from unnest(workspaces, lanes) as l (workspace_id, lane_id)
+    join queue q on q.workspace_id = l.workspace_id and q.id = l.lane_id
+    for no key update of q skip locked);
+  return query
+    select l.take, row(g.*)::lane_gate
+    from unnest(workspaces, lanes, takes) as l (workspace_id, lane_id, take)
+    cross join lateral (select * from lane_gate g where g.workspace_id = l.workspace_id and g.lane_id = l.lane_id offset 0) g
+    where l.lane_id = any(locked);
+end $$;
+
+-- Locks keys until the transaction ends, in one order for all who lock some. They share 4,096 locks, 8 to a queue: whatever is
+-- moved at once, the server's table of locks has room for them.
 create function lock_keys(lanes bigint[], keys text[]) returns void language plpgsql strict as $$
 begin
   perform pg_advisory_xact_lock(lane, bucket)
   from (
-    select distinct (k.lane_id & 2147483647)::integer as lane, hashtext(k.key) & 63 as bucket
+    select distinct (k.lane_id & 511)::integer as lane, hashtext(k.key) & 7 as bucket
     from unnest(lanes, keys) as k (lane_id, key) order by 1, 2 offset 0
   ) locks;
 end $$;
 
+-- Locks all keys of a queue, as lock_keys would.
+create function lock_keys_of(lane_id bigint) returns void language plpgsql strict as $$
+begin
+  perform pg_advisory_xact_lock((lane_id & 511)::integer, bucket) from (select generate_series(0, 7) as bucket order by 1 offset 0) locks;
+end $$;
+
 -- Gives the slots of keys to the jobs whose turn it is: of those that wait, in their order, as many as the active ones leave free.
 -- Whoever moves jobs of a key ends with this, in the same transaction, unless by a claim, which moves no slot. What is read comes
--- after the lock, and so knows of all that was moved before. Each update first finds its jobs, then looks them up (`offset 0`);
--- that it compares slots through coalesce keeps it from the indexes of all that is parked, or claimable. Leans on job_key and job_key_slot.
+-- after the lock, and so knows of all that was moved before.
+--
+-- Key by key, in statements so small that there is one way to run them: joined, what a planner makes of them while it knows little of
+-- the tables, or through a tenant's views, walks whole queues. That slots are compared through coalesce keeps it from the indexes
+-- of all that is blocked, or claimable. Leans on job_key, job_key_slot and the primary key.
 create function arrange_keys(workspaces uuid[], lanes bigint[], keys text[]) returns void language plpgsql strict as $$
+declare
+  k      record;
+  lane   bigint := 0;
+  most   integer;
+  active integer;
+  ready  uuid[];
+  taken  integer[];
+  slot   integer;
+  next   uuid;
 begin
   perform lock_keys(lanes, keys);
+  for k in
+    select distinct l.workspace_id, l.lane_id, lane_key(l.lane_id, l.key) collate "C" as key
+    from unnest(workspaces, lanes, keys) as l (workspace_id, lane_id, key) order by l.lane_id
+  loop
+    if k.lane_id <> lane then
+      lane := k.lane_id;
+      most := (
+        select q.concurrency_per_key from queue q
+        where q.workspace_id = k.workspace_id and q.id = k.lane_id and coalesce(q.deleted_at, 'infinity') = 'infinity');
+    end if;
+    continue when most is null;
+    select count(*) filter (where j.state = 'active'), array_agg(j.id) filter (where j.state = 'waiting'), coalesce(array_agg(j.key_slot), '{}')
+    into active, ready, taken
+    from job j
+    where lane_key(j.lane_id, j.concurrency_key) collate "C" = k.key and j.workspace_id is not distinct from k.workspace_id and j.key_slot is not null;
 
-  -- One that a higher priority has overtaken, or a lower limit left without its place, goes back; unless it is being claimed just now.
-  update job j set key_slot = null
-  from (
-    select r.workspace_id, r.lane_id, r.id
-    from (
-      select distinct k.workspace_id, k.lane_id, lane_key(k.lane_id, k.key) collate "C" as key
-      from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)
-    ) k
-    join queue q on q.workspace_id = k.workspace_id and q.id = k.lane_id
-    cross join lateral (
-      select count(*) filter (where s.state = 'active') as active, count(*) filter (where s.state = 'waiting') as ready
-      from job s where lane_key(s.lane_id, s.concurrency_key) collate "C" = k.key and s.key_slot is not null
-        and s.workspace_id is not distinct from k.workspace_id
-    ) held
-    cross join lateral (
-      select w.workspace_id, w.lane_id, w.id from job w
-      where held.ready > 0 and lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and coalesce(w.key_slot, 0) > 0
-        and w.workspace_id is not distinct from k.workspace_id and w.state = 'waiting' and w.concurrency_key is not null
-        and not w.id = any(array(
+    -- One that a higher priority has overtaken, or a lower limit left without its place, goes back; unless it is being claimed just now.
+    if ready is not null then
+      ready := array(
+        select unnest(ready)
+        except (
           select n.id from job n
-          where lane_key(n.lane_id, n.concurrency_key) collate "C" = k.key and n.state = 'waiting' and n.concurrency_key is not null
-            and n.workspace_id is not distinct from k.workspace_id
-          order by n.priority desc, n.run_at, n.id limit greatest(0, q.concurrency_per_key - held.active)))
-      for update skip locked
-    ) r
-    offset 0
-  ) r
-  where j.workspace_id = any(array[r.workspace_id]) and j.lane_id = r.lane_id and j.id = r.id;
+          where lane_key(n.lane_id, n.concurrency_key) collate "C" = k.key and n.workspace_id is not distinct from k.workspace_id
+            and n.state = 'waiting' and n.concurrency_key is not null
+          order by n.priority desc, n.run_at, n.id limit greatest(0, most - active)));
+      if ready <> '{}' then
+        update job j set key_slot = null
+        where j.workspace_id = k.workspace_id and j.lane_id = k.lane_id and j.id = any(array(
+          select w.id from job w
+          where w.workspace_id = k.workspace_id and w.lane_id = k.lane_id and w.id = any(ready) and w.state = 'waiting'
+          for update skip locked));
+        taken := array(
+          select j.key_slot from job j
+          where lane_key(j.lane_id, j.concurrency_key) collate "C" = k.key and j.workspace_id is not distinct from k.workspace_id and j.key_slot is not null);
+      end if;
+    end if;
 
-  update job j set key_slot = p.slot
-  from (
-    select k.workspace_id, k.lane_id, n.id, f.slot
-    from (
-      select distinct k.workspace_id, k.lane_id, lane_key(k.lane_id, k.key) collate "C" as key
-      from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)
-    ) k
-    join queue q on q.workspace_id = k.workspace_id and q.id = k.lane_id
-    cross join lateral (
-      select count(*) as slots, coalesce(array_agg(s.key_slot), '{}') as taken
-      from job s where lane_key(s.lane_id, s.concurrency_key) collate "C" = k.key and s.key_slot is not null
-        and s.workspace_id is not distinct from k.workspace_id
-    ) held
-    cross join lateral (
-      select w.id, row_number() over (order by w.priority desc, w.run_at, w.id) as place
-      from (
-        select priority, run_at, id from job w
-        where lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.state = 'waiting' and w.concurrency_key is not null
-          and w.workspace_id is not distinct from k.workspace_id and coalesce(w.key_slot, 0) = 0
-        order by w.priority desc, w.run_at, w.id limit greatest(0, q.concurrency_per_key - held.slots)
-      ) w
-    ) n
-    join lateral (
-      select free.slot, row_number() over (order by free.slot) as place
-      from generate_series(1, q.concurrency_per_key) as free (slot) where not free.slot = any(held.taken)
-    ) f on f.place = n.place
-    offset 0
-  ) p
-  where j.workspace_id = any(array[p.workspace_id]) and j.lane_id = p.lane_id and j.id = p.id and j.state = 'waiting';
+    slot := 0;
+    for next in
+      select w.id from job w
+      where lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.workspace_id is not distinct from k.workspace_id
+        and w.state = 'waiting' and w.concurrency_key is not null and coalesce(w.key_slot, 0) = 0
+      order by w.priority desc, w.run_at, w.id limit greatest(0, most - cardinality(taken))
+    loop
+      loop
+        slot := slot + 1;
+        exit when not slot = any(taken);
+      end loop;
+      update job j set key_slot = slot where j.workspace_id = k.workspace_id and j.lane_id = k.lane_id and j.id = next and j.state = 'waiting';
+    end loop;
+  end loop;
 end $$;

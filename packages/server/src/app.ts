@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { type ApprovalRoutes, mountApprovals } from "#approvals";
 import { type AuditRoutes, mountAudit } from "#audit";
 import { type DispatchRoutes, mountDispatch } from "#dispatch";
 import { type Api, describeApi, refuseOtherMethods } from "#http";
@@ -15,6 +16,7 @@ export interface PublicApp
   extends QueueRoutes,
     JobRoutes,
     DispatchRoutes,
+    ApprovalRoutes,
     ScheduleRoutes,
     SecretRoutes,
     AuditRoutes,
@@ -34,6 +36,7 @@ export async function mountPublic(api: Api, app: PublicApp): Promise<void> {
   mountQueues(api, app);
   mountJobs(api, app);
   mountDispatch(api, app);
+  mountApprovals(api, app);
   mountSchedules(api, app);
   mountSecrets(api, app);
   mountAudit(api, app);

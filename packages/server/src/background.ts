@@ -6,6 +6,7 @@ import {
   keepPartitions,
   sweepDeletedQueuesAcrossWorkspaces,
   sweepDeletedWorkspacesAcrossWorkspaces,
+  sweepKeysAcrossWorkspaces,
 } from "#retention";
 import { foldUsageAcrossWorkspaces, forgetUsageAcrossWorkspaces } from "#usage";
 import type { KeyUses } from "#workspaces";
@@ -29,6 +30,7 @@ export const backgroundLoops = ({ config, engine, emit, keyUses, onFound, onWait
   { name: "rescue", everyMs: (config.nodeLeaseSeconds * 1000) / 3, pass: () => rescueAcrossWorkspaces(engine, emit, onWaiting) },
   { name: "sweep-queues", everyMs: 15_000, pass: () => sweepDeletedQueuesAcrossWorkspaces(engine) },
   { name: "sweep-workspaces", everyMs: 60_000, pass: () => sweepDeletedWorkspacesAcrossWorkspaces(engine) },
+  { name: "sweep-keys", everyMs: 60_000, pass: () => sweepKeysAcrossWorkspaces(engine) },
   { name: "key-uses", everyMs: 10_000, pass: () => keyUses.write() },
   { name: "fold-tally", everyMs: 30_000, pass: () => foldTallyAcrossWorkspaces(engine) },
   { name: "fold-usage", everyMs: 5_000, pass: () => foldUsageAcrossWorkspaces(engine) },

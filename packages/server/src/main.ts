@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { decideOverdueAcrossWorkspaces } from "#approvals";
 import { CallbackCarrier, Endpoints } from "#callbacks";
 import {
   arrangeAcrossWorkspaces,
   Broadcaster,
+  changeKeyLimit,
   circuitOf,
   comeDueAcrossWorkspaces,
   countNodes,
@@ -45,8 +47,10 @@ import { mountInternal, mountPublic } from "./app.ts";
 import { backgroundLoops } from "./background.ts";
 import { openDatabases } from "./databases.ts";
 
+export { decideJob, listPending, type Ruling } from "#approvals";
 export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
-export { Broadcaster, countNodesWithout, type Message } from "#dispatch";
+export { Broadcaster, countNodesWithout, explainJob, type Message } from "#dispatch";
+export { type JobRow, readJobId, showJob, showJobId } from "#jobs";
 export {
   type Config,
   ConfigError,
@@ -54,6 +58,7 @@ export {
   DatabaseClock,
   describeConfig,
   Events,
+  type JobId,
   logEvents,
   migrate,
   momentMs,
@@ -65,6 +70,7 @@ export {
   unknownSettings,
   type WorkspaceId,
 } from "#kernel";
+export { findQueue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#secrets";
 export {
@@ -190,6 +196,10 @@ export async function startNode(
     const clockwork = (name: string, pass: () => Promise<unknown>) =>
       new Clockwork({ name, everyMs: config.pollEveryMs, pass }, clock, emit, random);
     const comeDue: Clockwork = clockwork("come-due", () => comeDueAcrossWorkspaces(engine, onWaiting));
+    const onDueAt = (ms: number) => comeDue.expect(ms);
+    const approvals: Clockwork = clockwork("approvals", () =>
+      decideOverdueAcrossWorkspaces({ db: engine, audit: registrar.audit, clock, emit, onWaiting, onDueAt }),
+    );
     const firing = { calendars: new Calendars(), ids: registrar.ids, audit: registrar.audit, clock, emit };
     const onFired = ({ jobs, lanes, nextMs }: Fired) => {
       emit("jobs_enqueued", { count: jobs });
@@ -216,6 +226,7 @@ export async function startNode(
     const look = () => {
       for (const loop of loops) loop.wake();
       comeDue.wake();
+      approvals.wake();
       ticks.wake();
       arranging.wake();
     };
@@ -268,6 +279,7 @@ export async function startNode(
       metricsOf,
       circuitOf,
       forgetCircuit,
+      changeKeyLimit,
       removeSchedulesOf,
       firing,
       onFired,
@@ -287,6 +299,8 @@ export async function startNode(
         if (nodeId !== lease.id) tellPeers({ kind: "cancel", nodeId, id });
       },
       onWaiting,
+      onDueAt,
+      emit,
       onWorkspaceChanged,
     });
     const internal = createApi({ authenticator, emit, random });
@@ -314,6 +328,7 @@ export async function startNode(
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
     for (const loop of loops) loop.start();
     comeDue.start();
+    approvals.start();
     ticks.start();
     arranging.start();
     await listener.start();
@@ -329,15 +344,16 @@ export async function startNode(
       await Promise.race([closeGently(api), after(config.drainSeconds)]);
       await dispatcher.landed(Math.max(0, (deadlineMs - clock.elapsedMs()) / 1000));
       dispatcher.abortAll();
+      await dispatcher.landed(GIVE_UP_SECONDS);
       await Promise.race([settler.settled(), after(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
       await Promise.all([
         ...loops.map((loop) => loop.stop()),
         comeDue.stop(),
+        approvals.stop(),
         ticks.stop(),
         arranging.stop(),
         lease.stop(),
         listener.stop(),
-        broadcaster.flush(),
         tolerate(
           () => keyUses.flush(),
           (error) => emit("key_uses_lost", { error }),
@@ -345,8 +361,10 @@ export async function startNode(
       ]);
       await tolerate(
         async () => {
-          if (lease.id !== null) await giveBackAll(engine, emit, lease.id);
+          if (lease.id !== null) await giveBackAll(engine, emit, lease.id, onWaiting);
           await lease.release();
+          // Last, for all that was given back until now waits for somebody else.
+          await broadcaster.flush();
         },
         (error) => emit("give_back_failed", { error }),
       );

@@ -25,7 +25,7 @@ export interface Claim extends JobKey {
   readonly revision: number;
   /** What a claim from a lane whose circuit is open tries out; null for all others. */
   readonly probe: Probe | null;
-  /** Whether its lane had limits: what ends it may let another start. */
+  /** Whether its lane had limits. */
   readonly limited: boolean;
 }
 

@@ -1,9 +1,8 @@
 import type { Outlet, StartedJob } from "#jobs";
-import type { JobId, Transactional, WorkspaceId } from "#kernel";
+import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId } from "#queues";
 import { type Attempt, type Carrier, carry } from "./carry.ts";
 import type { Claim, LaneKey } from "./claim.ts";
-import { claimFrom } from "./claim-from.ts";
 import { Doubt } from "./doubt.ts";
 import { Landing, type LandingOptions } from "./land.ts";
 import { Lanes, MOST_LANES_A_CLAIM, type Share } from "./lanes.ts";
@@ -11,10 +10,9 @@ import type { NodeLease } from "./node-lease.ts";
 import { Openings } from "./openings.ts";
 import { Recalls } from "./recalls.ts";
 import type { Answer } from "./retry.ts";
-import { findHeldAcrossWorkspaces } from "./store.ts";
+import { claimAcrossWorkspaces, findHeldAcrossWorkspaces } from "./store.ts";
 
 export interface DispatcherOptions extends LandingOptions {
-  readonly db: Transactional;
   readonly lease: Pick<NodeLease, "heldBy">;
   readonly carrier: Carrier;
   readonly capacity: number;
@@ -57,7 +55,7 @@ export class Dispatcher implements Outlet {
     this.#landing = new Landing(
       options,
       (lanes) => this.wake(lanes),
-      (lanes) => (this.#isFull ? this.wake(lanes) : this.wakeHere(lanes)),
+      (lane) => this.#wakeFreed(lane),
     );
   }
 
@@ -65,18 +63,13 @@ export class Dispatcher implements Outlet {
     return this.#flights.size;
   }
 
-  /** Whether it claims nothing now, or has no room to. */
-  get #isFull(): boolean {
-    return this.nodeId === null || this.#lanes.inFlight >= this.#options.capacity;
-  }
-
   get nodeId(): number | null {
     return this.#draining ? null : this.#options.lease.heldBy;
   }
 
   room(): number {
-    // Straight through pays while the node is far from full; past that, the order of claims decides.
-    return this.nodeId === null ? 0 : Math.floor(this.#options.capacity / 8) - this.#lanes.inFlight;
+    // Of a node that is more than half full the rest is shared out by claims. Up to there nobody is overtaken: in the job's lane nothing waits.
+    return this.nodeId === null ? 0 : Math.floor(this.#options.capacity / 2) - this.#lanes.inFlight;
   }
 
   take(jobs: StartedJob[]): void {
@@ -120,6 +113,12 @@ export class Dispatcher implements Outlet {
     const woken = [...lanes];
     this.wakeHere(woken);
     this.#options.onWaiting(woken);
+  }
+
+  /** Another job of a lane with limits or keys may start: here, or elsewhere if there is no room. */
+  #wakeFreed(lane: LaneKey): void {
+    if (this.nodeId !== null && this.#lanes.hasRoom(lane)) this.wakeHere([lane]);
+    else this.wake([lane]);
   }
 
   /** As `wake`, for lanes that other nodes know of already. */
@@ -217,9 +216,12 @@ export class Dispatcher implements Outlet {
   /** Claims from lanes that all have limits, or that all have none. Answers how many jobs that brought, and lanes to be claimed from anew. */
   async #claimKind(nodeId: number, shares: readonly Share[], limited: boolean): Promise<number> {
     const sent = this.#recalls.now;
-    const { claims, found } = await claimFrom(this.#options.db, nodeId, shares, limited);
+    const lanes = shares.map(({ lane: { workspaceId, laneId }, take }) => ({ workspaceId, laneId, take }));
+    const { claims, found } = await claimAcrossWorkspaces(this.#options.db, nodeId, lanes, limited);
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
+    const held = new Set<LaneId>();
     for (const claim of claims) {
+      if (claim.limited || claim.concurrencyKey !== null) held.add(claim.laneId);
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
       brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
       this.#startIfStillHeld(sent, claim);
@@ -236,6 +238,8 @@ export class Dispatcher implements Outlet {
       if (opensInMs !== null && !this.#draining) this.#openings.expect(lane, opensInMs);
       const { jobs, payloadLength } = brought.get(lane.laneId) ?? { jobs: 0, payloadLength: 0 };
       this.#lanes.claimed(share, jobs, payloadLength);
+      // There may be more, which others that found nothing before do not know of.
+      if (jobs === share.take && held.has(lane.laneId) && !this.#lanes.hasRoom(lane)) this.#options.onWaiting([lane]);
     }
     return claims.length + passedOver;
   }
@@ -271,8 +275,10 @@ export class Dispatcher implements Outlet {
     const nowMs = clock.elapsedMs();
     const tookMs = nowMs - startedMs;
     this.#flights.delete(claim.id);
+    // Its lane may have been given limits since it was claimed.
+    const frees = claim.limited || claim.concurrencyKey !== null || this.#lanes.get(claim).limited;
     this.#lanes.ended(claim, nowMs, claim.payload.length);
-    const outcome = this.#landing.land(claim, answer, tookMs);
+    const outcome = this.#landing.land(claim, answer, tookMs, frees);
     emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome, tookMs, inFlight: this.#flights.size });
     this.#claimSoon();
     this.#tellLanded();

@@ -1,10 +1,11 @@
-export { arrangeAcrossWorkspaces } from "./arrange.ts";
+export { arrangeAcrossWorkspaces, changeKeyLimit } from "./arrange.ts";
 export * from "./carry.ts";
 export { forgetCircuit } from "./circuit-store.ts";
 export * from "./claim.ts";
 export * from "./come-due.ts";
 export * from "./count-nodes.ts";
 export * from "./dispatcher.ts";
+export * from "./explain.ts";
 export * from "./node-lease.ts";
 export * from "./rescue.ts";
 export type { Answer } from "./retry.ts";

@@ -18,43 +18,43 @@ export interface LandingOptions {
 export class Landing {
   readonly #options: LandingOptions;
   readonly #circuits = new Circuits();
-  /** Jobs of the lane may be free to go: all nodes should know, or it is enough that this one does. */
+  /** Jobs of the lane may be free to go; or one may, for another has ended. */
   readonly #onFree: (lanes: LaneKey[]) => void;
-  readonly #onFreeHere: (lanes: LaneKey[]) => void;
+  readonly #onFreed: (lane: LaneKey) => void;
 
-  constructor(options: LandingOptions, onFree: (lanes: LaneKey[]) => void, onFreeHere: (lanes: LaneKey[]) => void) {
+  constructor(options: LandingOptions, onFree: (lanes: LaneKey[]) => void, onFreed: (lane: LaneKey) => void) {
     this.#options = options;
     this.#onFree = onFree;
-    this.#onFreeHere = onFreeHere;
+    this.#onFreed = onFreed;
   }
 
   started(claim: Claim): void {
     this.#circuits.started(claim);
   }
 
-  /** Answers what was made of the answer. */
-  land(claim: Claim, answer: Answer, tookMs: number): Verdict["kind"] {
+  /** Answers what was made of the answer. `frees` says that the attempt's end may let another job of its lane start. */
+  land(claim: Claim, answer: Answer, tookMs: number, frees: boolean): Verdict["kind"] {
     const fraction = this.#options.random.fraction();
     const circuit = this.#circuits.landed(claim, answer, fraction);
     const verdict = judge(answer, claim, fraction, "heldForMs" in circuit ? circuit.heldForMs : null);
-    this.#settle(claim, verdict, tookMs, circuit);
+    this.#settle(claim, verdict, tookMs, circuit, frees);
     return verdict.kind;
   }
 
   /** An attempt that never began. */
   giveBack(claim: Claim): void {
-    this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" });
+    this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" }, false);
   }
 
-  #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect): void {
+  #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect, frees: boolean): void {
     const { settler, clock, onDueAt } = this.#options;
     void settler.add(claim, verdict, tookMs, circuit).then(() => {
       const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
       if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
       else if (verdict.kind === "giveBack") this.#onFree([claim]);
-      if (claim.limited || claim.concurrencyKey !== null) this.#onFreeHere([claim]);
+      if (frees) this.#onFreed(claim);
       if (circuit.kind === "opens") this.#circuits.opened(claim);
-      // Not sooner: settles are written in their order, and one of those before may have to open it first.
+      // Not sooner: settles are written in their order, those with a key and those without, and one of those before may have to open it first.
       if (circuit.kind === "closes") void this.#close(claim);
     });
   }

@@ -51,6 +51,8 @@ export class Lanes {
   readonly #lanes = new Map<LaneId, Lane>();
   /** Lanes in which jobs may wait that nobody has claimed, in line for the next claim. */
   readonly #ready = new Set<Lane>();
+  /** Those of them that had nothing to do until now: they come first, once, or a job in a quiet queue would wait for all the busy ones. */
+  readonly #fresh = new Set<Lane>();
   #inFlight = 0;
   #payload = 0;
 
@@ -73,6 +75,7 @@ export class Lanes {
 
   wake(key: LaneKey): void {
     const lane = this.get(key);
+    if (lane.inFlight === 0 && !this.#ready.has(lane)) this.#fresh.add(lane);
     this.#ready.add(lane);
     lane.wakes += 1;
   }
@@ -99,6 +102,12 @@ export class Lanes {
     this.#forgetIfIdle(lane);
   }
 
+  /** Whether one more attempt of the lane may be under way. */
+  hasRoom(key: LaneKey): boolean {
+    const lane = this.get(key);
+    return this.#roomOf(lane, this.#level([lane])) > 0;
+  }
+
   /** A busy lane waits until a quarter of it is free: few large claims cost the database far less than many small ones. */
   #worthClaiming(lane: Lane, nowMs: number): boolean {
     const room = this.#roomOf(lane, this.#level([lane]));
@@ -116,11 +125,7 @@ export class Lanes {
   /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
   shares(nowMs: number): Share[] {
     if (this.#payload >= MOST_PAYLOAD_UNDER_WAY) return [];
-    const open: Lane[] = [];
-    for (const lane of this.#ready) {
-      if (this.#worthClaiming(lane, nowMs)) open.push(lane);
-      if (open.length === MOST_LANES_A_CLAIM) break;
-    }
+    const open = this.#next(nowMs);
     const level = this.#level(open);
     const share = Math.max(1, Math.floor(MOST_JOBS_A_CLAIM / open.length));
     let free = this.#capacity - this.#inFlight;
@@ -129,12 +134,27 @@ export class Lanes {
       if (free <= 0) return [];
       this.#ready.delete(lane);
       this.#ready.add(lane);
+      this.#fresh.delete(lane);
       const fitting = Math.max(1, Math.floor(MOST_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength)));
       const take = Math.min(share, this.#roomOf(lane, level), fitting, free);
       if (take < 1) return [];
       free -= take;
       return [{ lane, take, wakes: lane.wakes }];
     });
+  }
+
+  /** The lanes that a claim is for: fresh ones first, but for half of it if others are in line, and those in their turn. */
+  #next(nowMs: number): Lane[] {
+    const open: Lane[] = [];
+    const add = (lanes: Iterable<Lane>, most: number) => {
+      for (const lane of lanes) {
+        if (open.length >= most) break;
+        if (this.#worthClaiming(lane, nowMs) && !open.includes(lane)) open.push(lane);
+      }
+    };
+    add(this.#fresh, this.#fresh.size === this.#ready.size ? MOST_LANES_A_CLAIM : MOST_LANES_A_CLAIM / 2);
+    add(this.#ready, MOST_LANES_A_CLAIM);
+    return open;
   }
 
   /** A lane with nothing under way may start one job however many others there are, as long as anything is free. */

@@ -22,14 +22,14 @@ export async function rescueAcrossWorkspaces(db: Db, emit: EmitEvent, onWaiting:
     const count = taken.reduce((sum, { jobs }) => sum + jobs, 0);
     if (count > 0) {
       emit("jobs_rescued", { count });
-      onWaiting(taken.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id })));
+      onWaiting(lanesOf(taken));
     }
     if (count < MOST_ROWS) return;
   }
 }
 
-/** Gives back what a stopping node still holds, without using an attempt. */
-export async function giveBackAll(db: Db, emit: EmitEvent, nodeId: number): Promise<void> {
+/** Gives back what a stopping node still holds, without using an attempt, and tells in which lanes it waits again. */
+export async function giveBackAll(db: Db, emit: EmitEvent, nodeId: number, onWaiting: (lanes: LaneKey[]) => void): Promise<void> {
   for (;;) {
     const given = await takeBackAcrossWorkspaces(db, {
       nodeId,
@@ -39,7 +39,13 @@ export async function giveBackAll(db: Db, emit: EmitEvent, nodeId: number): Prom
       most: MOST_ROWS,
     });
     const count = given.reduce((sum, { jobs }) => sum + jobs, 0);
-    if (count > 0) emit("jobs_given_back", { count });
+    if (count > 0) {
+      emit("jobs_given_back", { count });
+      onWaiting(lanesOf(given));
+    }
     if (count < MOST_ROWS) return;
   }
 }
+
+const lanesOf = (taken: Awaited<ReturnType<typeof takeBackAcrossWorkspaces>>): LaneKey[] =>
+  taken.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id }));

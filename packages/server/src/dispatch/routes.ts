@@ -9,6 +9,7 @@ import { showWorkspaceId } from "#workspaces";
 import type { LaneKey } from "./claim.ts";
 import { type Asked, type DeadLetterQuery, purgeDeadLetters, retryDeadLetters } from "./dead-letter.ts";
 import { listFailed } from "./dead-letter-store.ts";
+import { mountExplain } from "./explain-route.ts";
 
 export interface DispatchRoutes {
   readonly tenants: Tenants;
@@ -20,8 +21,10 @@ export interface DispatchRoutes {
 const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Retry by hand, and the workspace's dead-letter queue. Source: contract §3, §4. */
+/** Retry by hand, why a job is not running, and the workspace's dead-letter queue. Source: contract §3, §4. */
 export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchRoutes): void {
+  mountExplain(api, tenants);
+
   api.post(
     "/v1/queues/:name/jobs/:id/retry",
     {

@@ -22,29 +22,37 @@ const MOST_PAUSE_MS = 2_000;
 
 const NO_EFFECT: CircuitEffect = { kind: "none" };
 
-/** Writes what became of claims, and so of circuits, many in one statement. A database that is away is waited for: an answer is not forgotten. */
+/**
+ * Writes what became of claims, and so of circuits, many in one statement. A database that is away is waited for: an answer is not
+ * forgotten. Claims of jobs with a concurrency key, which somebody may have locked, keep no others waiting.
+ */
 export class Settler {
   readonly #db: Db;
   readonly #emit: EmitEvent;
-  readonly #batcher: Batcher<Settlement, undefined>;
+  readonly #plain: Batcher<Settlement, undefined>;
+  readonly #ordered: Batcher<Settlement, undefined>;
   #givenUp = false;
   readonly #pending = new Set<string>();
 
   constructor(db: Db, emit: EmitEvent) {
     this.#db = db;
     this.#emit = emit;
-    this.#batcher = new Batcher({
-      most: MOST_WEIGHT,
-      writers: WRITERS,
-      weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
-      write: (settlements) => this.#write(settlements),
-    });
+    const batcher = () =>
+      new Batcher<Settlement, undefined>({
+        most: MOST_WEIGHT,
+        writers: WRITERS,
+        weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
+        write: (settlements) => this.#write(settlements),
+      });
+    this.#plain = batcher();
+    this.#ordered = batcher();
   }
 
   /** Answers once it is written, or has become pointless because the claim is no longer true. */
   add(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect = NO_EFFECT): Promise<undefined> {
     this.#pending.add(claim.id);
-    return this.#batcher
+    const batcher = claim.concurrencyKey === null ? this.#plain : this.#ordered;
+    return batcher
       .add({ claim, verdict, circuit, entry: logEntry(entryOf(claim, verdict, tookMs)) })
       .finally(() => this.#pending.delete(claim.id));
   }
@@ -54,8 +62,8 @@ export class Settler {
     return this.#pending.has(id);
   }
 
-  settled(): Promise<void> {
-    return this.#batcher.settled();
+  async settled(): Promise<void> {
+    await Promise.all([this.#plain.settled(), this.#ordered.settled()]);
   }
 
   /** Stops waiting for a database that is away: what is not written is left to whoever takes the claims back. */

@@ -12,11 +12,14 @@ import type { Claim, LaneKey } from "./claim.ts";
 /** What a probe may take beyond its queue's `callback_timeout` before another goes in its stead: its node is gone. */
 const PROBE_GRACE_SECONDS = 5;
 
+/** Of two nodes that claim from the same limited lane at once the later one tries again after this. */
+const BUSY_RETRY_MS = 25;
+
 /** A lane that a claim passed over, or what it found of the limits of one that has some. */
 export interface LaneFound {
   readonly laneId: LaneId;
   readonly limited: boolean;
-  /** When more jobs of it may start, if only its rate keeps them. Milliseconds from now. */
+  /** When more jobs of it may start, if only its rate keeps them or another node's claim. Milliseconds from now. */
   readonly opensInMs: number | null;
 }
 
@@ -27,25 +30,32 @@ type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneF
  * the lane's limits leave free. Rows that another node is claiming are passed over. A lane whose circuit is open gives one job
  * when its next probe is due, to one node; whether any circuit is open at all is looked up once, for mostly none is.
  *
- * Lanes with limits are claimed from on their own (`limited`), once `lockLanes` has their rows: what is free of a limit is true
- * only for whoever nobody can claim beside. The others are told of in `found`. Leans on job_claimable.
+ * Lanes with limits are claimed from on their own (`limited`), by one node at a time: what is free of a limit is read once nobody else
+ * can take it (I6). What was found of them, and which were passed over for being of the other kind, is told in `found`. Leans on
+ * job_claimable.
  */
 export async function claimAcrossWorkspaces(
   db: Db,
   nodeId: number,
-  lanes: readonly (LaneKey & { take: number })[],
+  lanes: readonly (LaneKey & { readonly take: number })[],
   limited = false,
 ): Promise<{ claims: Claim[]; found: LaneFound[] }> {
   const claimed = await rows<ClaimRow>(
     db,
     sql`
       with lane as (
+        select g.take, (g.gate).*
+        from lock_gates(${plainArray(lanes.map((lane) => lane.workspaceId))}, ${plainArray(lanes.map((lane) => lane.laneId))},
+          ${plainArray(lanes.map((lane) => lane.take))}) g
+        where ${limited}
+        union all
         select l.take, g.*
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[],
           ${plainArray(lanes.map((lane) => lane.take))}::int[]) l (workspace_id, lane_id, take)
         cross join lateral (
           select * from lane_gate g where g.workspace_id = l.workspace_id and g.lane_id = l.lane_id offset 0
         ) g
+        where not ${limited}
       ), due as (
         select c.workspace_id, c.lane_id,
           json_build_object('failed', c.probes, 'openMs', round(extract(epoch from moment() - c.opened_at) * 1000)) as probe
@@ -53,7 +63,7 @@ export async function claimAcrossWorkspaces(
         where l.limited = ${limited} and exists (select from circuit)
         for update of c skip locked
       ), picked as (
-        select j.*, l.revision, l.callback_timeout, l.probe
+        select j.*, l.revision, l.callback_timeout, l.read_at, l.probe
         from (
           select lane.*, due.probe
           from lane left join due on due.workspace_id = lane.workspace_id and due.lane_id = lane.lane_id
@@ -75,7 +85,7 @@ export async function claimAcrossWorkspaces(
         from picked
         where picked.probe is not null and c.workspace_id = any(array[picked.workspace_id]) and c.lane_id = picked.lane_id
       ), claimed as (
-        update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = moment()
+        update job set state = 'active', attempt = attempt + 1, node_id = ${nodeId}, started_at = picked.read_at
         from picked
         where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
         returning job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, node_id as "nodeId", attempt, attempts, spared,
@@ -83,18 +93,24 @@ export async function claimAcrossWorkspaces(
           started_at as "startedAt", schedule, scheduled_for as "scheduledFor", revision, probe, ${limited}::boolean as limited
       ), started as (
         insert into lane_starts as s (workspace_id, lane_id, at, jobs)
-        select l.workspace_id, l.lane_id, array[moment()], array[n.jobs]
+        select l.workspace_id, l.lane_id, array[l.read_at], array[n.jobs]
         from lane l cross join lateral (select count(*)::int as jobs from picked p where p.lane_id = l.lane_id) n
         where ${limited} and l.rate_max is not null and n.jobs > 0
         on conflict (workspace_id, lane_id) do update set (at, jobs) = (
-          select a.at, a.jobs from queue q, add_starts(s.at, s.jobs, excluded.jobs[1], q.rate_seconds) a
-          where q.workspace_id = s.workspace_id and q.id = s.lane_id)
+          select a.at, a.jobs from lane l, add_starts(s.at, s.jobs, excluded.jobs[1], excluded.at[1], l.rate_seconds) a
+          where l.lane_id = s.lane_id)
       ), found as (
         select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'opensInMs',
           case when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
-            then extract(epoch from coalesce(l.starts_at - moment(), l.rate_seconds * interval '1 second')) * 1000 end) as found
+            then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
         from lane l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
         where ${limited} or l.limited
+        union all
+        select json_build_object('laneId', l.lane_id, 'limited', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
+        from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
+          l (workspace_id, lane_id)
+        join queue q on q.workspace_id = l.workspace_id and q.id = l.lane_id and coalesce(q.deleted_at, 'infinity') = 'infinity'
+        where ${limited} and not l.lane_id in (select lane_id from lane)
       )
       select claimed.*, found.found from claimed full join found on false`,
   );
@@ -103,17 +119,6 @@ export async function claimAcrossWorkspaces(
     found: claimed.flatMap(({ found }) => found ?? []),
   };
 }
-
-/** Has the transaction be the only one that claims from these lanes. All nodes lock them in this order. */
-export const lockLanes = (tx: Db, lanes: readonly LaneKey[]): Promise<unknown> =>
-  rows(
-    tx,
-    sql`
-      select from queue
-      where (workspace_id, id) in (select * from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[],
-        ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[]))
-      order by workspace_id, id for no key update`,
-  );
 
 /** All that a node holds. Leans on job_active. */
 export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[]> =>
@@ -126,19 +131,27 @@ export const findHeldAcrossWorkspaces = (db: Db, nodeId: number): Promise<Claim[
       from job where state = 'active' and node_id = ${nodeId}`,
   );
 
+/** Locks all keys of a queue until the transaction ends. */
+export const lockKeysOf = (tx: Db, laneId: LaneId): Promise<unknown> => row(tx, sql`select lock_keys_of(${laneId}::bigint)`);
+
 /**
- * Arranges keys of one queue that is to be arranged, none of `but`, on from where the last time ended. Answers null when there is
- * no such queue, or others are at it. Behind the last of a queue's keys, by their bytes, stands its id with the character that
+ * Arranges keys of one queue that is to be arranged, of `only` or any but `but`, on from where the last time ended. Answers null when
+ * there is none. They are so many that no more than `most` jobs may get a slot. Behind the last of a queue's keys, by their bytes, stands its id with the character that
  * follows the slash. Leans on queue_to_arrange and job_key.
  */
-export const arrangeSomeAcrossWorkspaces = (db: Db, most: number, but: readonly LaneKey[]): Promise<(LaneKey & { more: boolean }) | null> =>
+export const arrangeSomeAcrossWorkspaces = (
+  db: Db,
+  most: number,
+  { only = null, but = [] }: { only?: LaneId | null; but?: readonly LaneKey[] },
+): Promise<(LaneKey & { more: boolean }) | null> =>
   row(
     db,
     sql`
       with recursive lane as materialized (
-        select workspace_id, id, arrange_behind from queue
-        where arrange_behind is not null and deleted_at is null and not id = any(${plainArray(but.map(({ laneId }) => laneId))}::bigint[])
-        order by id limit 1 for no key update skip locked
+        select workspace_id, id, arrange_behind, greatest(1, ${most}::int / concurrency_per_key) as most from queue
+        where arrange_behind is not null and deleted_at is null and (${only}::bigint is null or id = ${only})
+          and not id = any(${plainArray(but.map(({ laneId }) => laneId))}::bigint[])
+        order by id limit 1 for no key update
       ), key as (
         select first.key, 1 as n from lane cross join lateral (
           select concurrency_key as key from job
@@ -153,12 +166,12 @@ export const arrangeSomeAcrossWorkspaces = (db: Db, most: number, but: readonly 
             and lane_key(lane_id, concurrency_key) collate "C" > lane_key(lane.id, key.key)
             and lane_key(lane_id, concurrency_key) collate "C" < lane.id || '0'
           order by lane_key(lane_id, concurrency_key) collate "C" limit 1) next
-        where n < ${most}
+        where n < lane.most
       ), noted as (
-        update queue q set arrange_behind = (select key from key where n = ${most}) from lane
+        update queue q set arrange_behind = (select key from key where n = lane.most) from lane
         where q.workspace_id = lane.workspace_id and q.id = lane.id
       )
-      select lane.workspace_id as "workspaceId", lane.id as "laneId", (select count(*) from key) = ${most} as more, (
+      select lane.workspace_id as "workspaceId", lane.id as "laneId", (select count(*) from key) = lane.most as more, (
         select arrange_keys(array_agg(lane.workspace_id), array_agg(lane.id), array_agg(key.key)) from lane cross join key) as arranged
       from lane`,
   );

@@ -22,6 +22,7 @@ export async function describeApi(api: Api, version: string): Promise<void> {
         { name: "Queues", description: "Named queues and how their jobs are delivered." },
         { name: "Jobs", description: "Enqueue, watch, cancel and retry." },
         { name: "Dead letters", description: "The failed jobs of all queues." },
+        { name: "Approvals", description: "Jobs that wait until somebody approves or rejects them." },
         { name: "Schedules", description: "Jobs by the clock: a cron expression in a time zone." },
         { name: "Secrets", description: "The vault: values for `${{ secrets.NAME }}`, put in as jobs are delivered." },
         { name: "Keys", description: "The workspace's own keys." },
@@ -64,6 +65,7 @@ const DETAILS: Partial<Record<ErrorCode, object>> = {
   PLAN_REQUIRED: { feature: "callback_url", plan: "free", required_plans: plansWith("callback_url") },
   CONFLICT: { name: "emails" },
   INVALID_STATE: { state: "completed", allowed_from: ["failed", "cancelled", "rejected"] },
+  IDEMPOTENCY_MISMATCH: { idempotencyKey: "order-1815-receipt", index: 0 },
   PAYLOAD_TOO_LARGE: { limit_bytes: LIMITS.bodyBytes },
   RATE_LIMITED: { limit: 300, retry_after_seconds: 12 },
 };

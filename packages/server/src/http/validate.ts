@@ -25,10 +25,16 @@ export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart 
     const validate = bodies.compile(schema);
     return (value: unknown) => check(validate, value, "body");
   }
-  const validate = texts.compile(schema);
+  const validate = texts.compile(httpPart === "headers" ? inLowerCase(schema) : schema);
   const integers = integersOf(schema);
   return (value: unknown) => check(validate, withIntegers(value as Record<string, unknown>, integers), httpPart ?? "");
 };
+
+/** The schema of headers, whose names are documented as they are usually written, for headers as Node names them. */
+const inLowerCase = ({ properties = {}, ...schema }: { properties?: object }): object => ({
+  ...schema,
+  properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name.toLowerCase(), one])),
+});
 
 const integersOf = (schema: { properties?: Record<string, { type?: string }> }): string[] =>
   Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) => (type === "integer" ? [name] : []));

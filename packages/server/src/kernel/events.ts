@@ -31,6 +31,7 @@ const SEVERITIES: Record<string, Severity> = {
   circuit_close_failed: "warn",
   schedule_unreadable: "error",
   schedules_failed: "error",
+  approvals_failed: "error",
   partitions_failed: "warn",
   pass_on_failed: "error",
   claim_failed: "warn",

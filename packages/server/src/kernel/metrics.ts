@@ -25,6 +25,12 @@ export function createMetrics(events: Events): Registry {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600],
     registers,
   });
+  const decisions = new Counter({
+    name: "tidemill_approvals_decided_total",
+    help: "Jobs of approval queues that were decided, by callers or by their timeout.",
+    labelNames: ["decision", "by"],
+    registers,
+  });
   const failures = new Counter({
     name: "tidemill_loop_failures_total",
     help: "Passes of background loops that failed.",
@@ -46,6 +52,7 @@ export function createMetrics(events: Events): Registry {
     settle_lost_race: ({ count }) => lostRaces.inc(Number(count)),
     schedule_jobs_made: ({ count }) => ticks.inc(Number(count)),
     schedules_fired: ({ lateMs }) => lateness.observe(Number(lateMs) / 1000),
+    jobs_decided: ({ decision, by, count }) => decisions.inc({ decision: String(decision), by: String(by) }, Number(count)),
     circuit_opened: () => circuits.inc(),
     loop_failed: ({ loop }) => failures.inc({ loop: String(loop) }),
   };

@@ -3,4 +3,4 @@ export * from "./create.ts";
 export * from "./patch.ts";
 export * from "./queue.ts";
 export * from "./routes.ts";
-export { existAcrossWorkspaces, findLane, findQueue, markQueuesDeleted } from "./store.ts";
+export { findLane, findQueue, markQueuesDeleted } from "./store.ts";

@@ -17,7 +17,7 @@ import { tellUpdated } from "./tell.ts";
  */
 export async function patchQueue(
   database: Transactional,
-  { random, audit, guard, forgetCircuit }: QueueMaker,
+  { random, audit, guard, forgetCircuit, changeKeyLimit }: QueueMaker,
   caller: Caller,
   name: string,
   request: PatchQueue,
@@ -30,7 +30,9 @@ export async function patchQueue(
     if (request.callback_url) requireFeature(caller.plan, "callback_url");
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
     const secret = firstUrl || request.rotate_callback_secret ? makeCallbackSecret(random) : null;
-    const queue = await updateQueue(tx, before, settingsOf(request, secret));
+    const update = () => updateQueue(tx, before, settingsOf(request, secret));
+    const { concurrency_per_key = before.concurrency_per_key } = request;
+    const queue = await (concurrency_per_key === before.concurrency_per_key ? update() : changeKeyLimit(tx, before.id, update));
     if (!queue) throw problem("NOT_FOUND");
     if (changesDelivery(request)) await forgetCircuit(tx, queue.workspace_id, queue.id);
     await tellUpdated(tx, audit, caller, { before, queue }, request);

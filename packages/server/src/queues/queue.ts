@@ -47,6 +47,8 @@ export interface QueueMaker {
   readonly guard: Pick<AddressGuard, "refusesHost">;
   /** Takes the queue's endpoint for alive again, in the transaction that changed how it is called. */
   readonly forgetCircuit: (tx: Db, workspaceId: WorkspaceId, laneId: LaneId) => Promise<unknown>;
+  /** Changes the queue's `concurrency_per_key` by `change`, in the same transaction, so that its keys go by the new number. */
+  readonly changeKeyLimit: <Changed>(tx: Db, laneId: LaneId, change: () => Promise<Changed>) => Promise<Changed>;
   /** Deletes the queue's schedules, in the transaction that deletes it. Answers how many there were. */
   readonly removeSchedulesOf: (tx: Db, workspaceId: WorkspaceId, laneId: LaneId) => Promise<number>;
 }

@@ -1,4 +1,4 @@
-import { type Db, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { type Db, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, Queue } from "./queue.ts";
 
 /** What a caller may set; `undefined` leaves a setting as it is. */
@@ -70,19 +70,6 @@ export const updateQueue = (db: Db, { workspace_id, id }: Queue, settings: Queue
 /** Leans on queue_name. */
 export const findQueue = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Queue | null> =>
   row(db, sql`select * from queue where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null`);
-
-/** Which of the queues there are. Leans on queue_name. */
-export const existAcrossWorkspaces = async (db: Db, queues: readonly { workspaceId: WorkspaceId; queue: string }[]): Promise<boolean[]> =>
-  (
-    await rows<{ there: boolean }>(
-      db,
-      sql`
-        select exists (select from queue q where q.workspace_id = r.workspace_id and q.name = r.name and q.deleted_at is null) as there
-        from unnest(${plainArray(queues.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(queues.map(({ queue }) => queue))}::text[])
-          with ordinality r (workspace_id, name, at)
-        order by r.at`,
-    )
-  ).map(({ there }) => there);
 
 /** The queue of a lane, for the engine. */
 export const findLane = (db: Db, workspaceId: WorkspaceId, id: LaneId): Promise<Queue | null> =>

@@ -74,6 +74,7 @@ export const jobOf = (schedule: Schedule, id: JobId, atMs: number): JobToInsert 
   concurrencyKey: schedule.concurrency_key,
   attempts: schedule.attempts,
   backoffDelayMs: null,
+  idempotency: null,
   tick: { schedule: schedule.name, atMs },
   straight: false,
 });
