@@ -1,22 +1,12 @@
 import { describe, expect } from "vitest";
 import type { Claim } from "#dispatch";
 import { type JobId, sql, type Transactional } from "#kernel";
-import type { TestDatabase } from "../harness/database.ts";
+import { beside, isAnybodyWaiting, type Run } from "../harness/beside.ts";
 import { test as base, putLane } from "../harness/engine.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
+import { FlowWorld, PLAIN_JOB } from "../harness/flow-world.ts";
 import { until } from "../harness/service.ts";
 
-const JOB = {
-  payload: "{}",
-  delaySeconds: 0,
-  runAtMs: null,
-  tag: null,
-  priority: 0,
-  concurrencyKey: "a",
-  attempts: 3,
-  backoffDelayMs: null,
-  idempotency: null,
-};
+const JOB = { ...PLAIN_JOB, concurrencyKey: "a" };
 const COMPLETE = { kind: "complete", status: 200, result: null } as const;
 
 /** A queue with a key of which one job is under way and one waits. */
@@ -27,25 +17,6 @@ const test = base.extend("staged", async ({ database, engine, clock }) => {
   const [claim] = await world.claim(nodeId, 1, false);
   return { world, nodeId, claim: claim as Claim };
 });
-
-type Run = (work: (tx: Transactional) => Promise<unknown>) => Promise<unknown>;
-
-/** Has `first` stand between its work and the end of its transaction until `second` is done, or waits for it. */
-async function beside(database: TestDatabase, run: Run, first: (tx: Transactional) => Promise<unknown>, second: () => Promise<unknown>) {
-  let done = false;
-  let other: Promise<unknown> | undefined;
-  await run(async (tx) => {
-    await first(tx);
-    other = second().finally(() => {
-      done = true;
-    });
-    await until(async () => done || (await isAnybodyWaiting(database)), "the other to be done, or to wait");
-  });
-  await other;
-}
-
-const isAnybodyWaiting = async (database: TestDatabase): Promise<boolean> =>
-  (await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).length > 0;
 
 const startNext = async (world: FlowWorld, nodeId: number): Promise<JobId[]> => (await world.claim(nodeId, 10, false)).map(({ id }) => id);
 

@@ -5,7 +5,7 @@ import type { NewJob } from "#jobs";
 import type { JobId } from "#kernel";
 import { putLane, test } from "../harness/engine.ts";
 import { FlowModel, type Limits, type ModelJob } from "../harness/flow-model.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
+import { FlowWorld, PLAIN_JOB } from "../harness/flow-world.ts";
 
 /** What may happen to a queue. Numbers name a job or a node by its place among those that it can happen to. */
 type Happening =
@@ -48,15 +48,11 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 );
 
 const newJob = ({ key, priority, delaySeconds }: { key: string | null; priority: number; delaySeconds: number }): NewJob => ({
-  payload: "{}",
-  delaySeconds,
-  runAtMs: null,
-  tag: null,
-  priority,
+  ...PLAIN_JOB,
   concurrencyKey: key,
+  priority,
+  delaySeconds,
   attempts: 100,
-  backoffDelayMs: null,
-  idempotency: null,
 });
 
 const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;

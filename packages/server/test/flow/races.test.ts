@@ -3,7 +3,7 @@ import type { Claim } from "#dispatch";
 import type { JobId } from "#kernel";
 import { fractions } from "../harness/chance.ts";
 import { putLane, test } from "../harness/engine.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
+import { FlowWorld, PLAIN_JOB } from "../harness/flow-world.ts";
 
 const WORKERS = 6;
 const STEPS = 40;
@@ -56,7 +56,7 @@ class Worker {
 
   #newJob() {
     const [key, priority] = [KEYS[this.#upTo(KEYS.length)] ?? null, this.#upTo(3)];
-    return { ...PLAIN, concurrencyKey: key, priority };
+    return { ...PLAIN_JOB, attempts: 100, concurrencyKey: key, priority };
   }
 
   #verdict(): Parameters<FlowWorld["settle"]>[1] {
@@ -70,8 +70,6 @@ class Worker {
     return Math.floor(this.#chance.next().value * most);
   }
 }
-
-const PLAIN = { payload: "{}", delaySeconds: 0, runAtMs: null, tag: null, attempts: 100, backoffDelayMs: null, idempotency: null };
 
 /** One look at all jobs: what is under way is never more than it may be (I6). */
 async function expectWithinLimits(world: FlowWorld): Promise<void> {

@@ -1,6 +1,7 @@
 import {
   arrangeAcrossWorkspaces,
   type Claim,
+  changeKeyLimit,
   comeDueAcrossWorkspaces,
   explainJob,
   type LaneKey,
@@ -37,6 +38,19 @@ const NO_NODE: Outlet = {
   take: quiet,
   wake: quiet,
   dueAt: quiet,
+};
+
+/** A job of which nothing is said. */
+export const PLAIN_JOB: NewJob = {
+  payload: "{}",
+  delaySeconds: 0,
+  runAtMs: null,
+  tag: null,
+  priority: 0,
+  concurrencyKey: null,
+  attempts: null,
+  backoffDelayMs: null,
+  idempotency: null,
 };
 
 /** One queue, moved by the statements that nodes move it by, from as many nodes as are put to it. */
@@ -100,7 +114,7 @@ export class FlowWorld {
   async limit({ concurrency, perKey, rate, paused }: Limits): Promise<void> {
     const queue = await findLane(this.#engine, this.lane.workspaceId, this.lane.laneId);
     if (!queue) throw new Error("The queue is gone.");
-    await updateQueue(this.#engine, queue, {
+    const settings = {
       callbackUrl: undefined,
       callbackHeaders: undefined,
       callbackTimeout: undefined,
@@ -114,7 +128,8 @@ export class FlowWorld {
       rateMax: rate?.max ?? null,
       rateSeconds: rate?.perSeconds ?? null,
       paused,
-    });
+    };
+    await this.#engine.transaction((tx) => changeKeyLimit(tx, queue.id, () => updateQueue(tx, queue, settings)));
   }
 
   async arrange(): Promise<void> {
