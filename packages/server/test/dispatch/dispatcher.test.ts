@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { claimed, DispatchStage, jobId, laneKey, workspaceId } from "../harness/dispatch-stage.ts";
+import { PLAIN_JOB } from "../harness/jobs.ts";
 
 let stage: DispatchStage;
 
@@ -101,20 +102,11 @@ describe("a job that went straight through", () => {
     createdAt: "",
     revision: 1,
   } as const;
-  const nothing = {
-    delaySeconds: 0,
-    runAtMs: null,
-    tag: null,
-    concurrencyKey: null,
-    attempts: null,
-    backoffDelayMs: null,
-    idempotency: null,
-  };
   const through = {
     workspaceId,
     nodeId: 7,
     inserted,
-    input: { id: jobId(1), straight: true, tick: null, payload: "{}", priority: 0, ...nothing },
+    input: { ...PLAIN_JOB, id: jobId(1), straight: true, tick: null },
   };
 
   test("is started", () => {

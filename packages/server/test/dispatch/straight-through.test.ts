@@ -3,23 +3,15 @@ import type { LaneKey } from "#dispatch";
 import type { Database, JobId } from "#kernel";
 import { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "../../src/jobs/insert.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
-import { putJobs } from "../harness/jobs.ts";
+import { PLAIN_JOB, putJobs } from "../harness/jobs.ts";
 import { until } from "../harness/service.ts";
 
 let made = 0;
 const newJob = (more: Partial<JobToInsert> = {}): JobToInsert => ({
+  ...PLAIN_JOB,
   id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId,
   straight: true,
   tick: null,
-  payload: "{}",
-  delaySeconds: 0,
-  runAtMs: null,
-  tag: null,
-  priority: 0,
-  concurrencyKey: null,
-  attempts: null,
-  backoffDelayMs: null,
-  idempotency: null,
   ...more,
 });
 

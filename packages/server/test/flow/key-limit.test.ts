@@ -2,7 +2,8 @@ import { describe, expect } from "vitest";
 import type { Transactional } from "#kernel";
 import { beside } from "../harness/beside.ts";
 import { putLane, test } from "../harness/engine.ts";
-import { FlowWorld, PLAIN_JOB } from "../harness/flow-world.ts";
+import { FlowWorld } from "../harness/flow-world.ts";
+import { PLAIN_JOB } from "../harness/jobs.ts";
 
 const JOB = { ...PLAIN_JOB, concurrencyKey: "a" };
 const limits = (perKey: number) => ({ concurrency: null, perKey, rate: null, paused: false });

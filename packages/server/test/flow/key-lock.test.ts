@@ -3,7 +3,8 @@ import type { Claim } from "#dispatch";
 import { type JobId, sql, type Transactional } from "#kernel";
 import { beside, isAnybodyWaiting, type Run } from "../harness/beside.ts";
 import { test as base, putLane } from "../harness/engine.ts";
-import { FlowWorld, PLAIN_JOB } from "../harness/flow-world.ts";
+import { FlowWorld } from "../harness/flow-world.ts";
+import { PLAIN_JOB } from "../harness/jobs.ts";
 import { until } from "../harness/service.ts";
 
 const JOB = { ...PLAIN_JOB, concurrencyKey: "a" };

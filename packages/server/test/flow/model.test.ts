@@ -5,7 +5,8 @@ import type { NewJob } from "#jobs";
 import type { JobId } from "#kernel";
 import { putLane, test } from "../harness/engine.ts";
 import { FlowModel, type Limits, type ModelJob } from "../harness/flow-model.ts";
-import { FlowWorld, PLAIN_JOB } from "../harness/flow-world.ts";
+import { FlowWorld } from "../harness/flow-world.ts";
+import { PLAIN_JOB } from "../harness/jobs.ts";
 
 /** What may happen to a queue. Numbers name a job or a node by its place among those that it can happen to. */
 type Happening =

@@ -3,7 +3,8 @@ import type { Claim } from "#dispatch";
 import type { JobId } from "#kernel";
 import { fractions } from "../harness/chance.ts";
 import { putLane, test } from "../harness/engine.ts";
-import { FlowWorld, PLAIN_JOB } from "../harness/flow-world.ts";
+import { FlowWorld } from "../harness/flow-world.ts";
+import { PLAIN_JOB } from "../harness/jobs.ts";
 
 const WORKERS = 6;
 const STEPS = 40;

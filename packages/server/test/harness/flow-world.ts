@@ -40,19 +40,6 @@ const NO_NODE: Outlet = {
   dueAt: quiet,
 };
 
-/** A job of which nothing is said. */
-export const PLAIN_JOB: NewJob = {
-  payload: "{}",
-  delaySeconds: 0,
-  runAtMs: null,
-  tag: null,
-  priority: 0,
-  concurrencyKey: null,
-  attempts: null,
-  backoffDelayMs: null,
-  idempotency: null,
-};
-
 /** One queue, moved by the statements that nodes move it by, from as many nodes as are put to it. */
 export class FlowWorld {
   readonly lane: LaneKey;

@@ -1,7 +1,21 @@
 import type { JobState } from "@tidemill/contract";
 import type { LaneKey } from "#dispatch";
+import type { NewJob } from "#jobs";
 import type { JobId } from "#kernel";
 import type { TestDatabase } from "./database.ts";
+
+/** A job of which nothing is said. */
+export const PLAIN_JOB: NewJob = {
+  payload: "{}",
+  delaySeconds: 0,
+  runAtMs: null,
+  tag: null,
+  priority: 0,
+  concurrencyKey: null,
+  attempts: null,
+  backoffDelayMs: null,
+  idempotency: null,
+};
 
 export interface Seed {
   readonly state: JobState;

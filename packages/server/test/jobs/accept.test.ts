@@ -6,21 +6,15 @@ import type { InsertRequest, JobToInsert } from "../../src/jobs/insert.ts";
 import { freeKeysAcrossWorkspaces } from "../../src/jobs/key-store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
+import { PLAIN_JOB } from "../harness/jobs.ts";
 import { until } from "../harness/service.ts";
 
 let made = 0;
 const newJob = (key: string | null, fingerprint = "00".repeat(32)): JobToInsert => ({
+  ...PLAIN_JOB,
   id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId,
   straight: false,
   tick: null,
-  payload: "{}",
-  delaySeconds: 0,
-  runAtMs: null,
-  tag: null,
-  priority: 0,
-  concurrencyKey: null,
-  attempts: null,
-  backoffDelayMs: null,
   idempotency: key === null ? null : { key, fingerprint },
 });
 const OTHER = "ff".repeat(32);
