@@ -77,8 +77,8 @@ export const EnqueueJob = Type.Object(
 );
 export type EnqueueJob = Static<typeof EnqueueJob>;
 
-/** The header may name the job of a single enqueue in place of its body. */
-export const EnqueueHeaders = Type.Object({ "Idempotency-Key": Type.Optional(IdempotencyKey) });
+/** The header may name the job of a single enqueue in place of its body. In ASCII: what other bytes of a header mean nobody says. */
+export const EnqueueHeaders = Type.Object({ "Idempotency-Key": Type.Optional({ ...IdempotencyKey, pattern: "^[ -~]*$" }) });
 
 const jobList = Type.Array(EnqueueJob, { minItems: 1, maxItems: LIMITS.batchJobs });
 

@@ -3,7 +3,7 @@ import type { LaneId } from "#queues";
 import { openQuotas, takeExecutions } from "#usage";
 import { claimsOf, deduplicate, type Firsts } from "./deduplicate.ts";
 import { laneName } from "./distinct-lanes.ts";
-import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces } from "./insert.ts";
+import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./insert.ts";
 import type { JobRow } from "./job.ts";
 import {
   claimKeysAcrossWorkspaces,
@@ -128,11 +128,13 @@ function outcomeOf({ jobs }: InsertRequest, firsts: Firsts | ProblemError, store
   if (firsts instanceof ProblemError) return firsts;
   const outcome: (InsertedJob | Repeat)[] = [];
   for (const [index, first] of firsts.entries()) {
-    if ("record" in first) outcome.push({ first: first.record });
+    const job = jobs[index] as JobToInsert;
+    // Its fingerprint says that its payload is this one's. Read anew for each, payloads could be a thousand times what was sent.
+    if ("record" in first) outcome.push({ first: { ...first.record, payload: job.payload } });
     else {
       const row = stored.get(first.id);
       if (!row) return null;
-      outcome.push(first === jobs[index] ? row : { first: recordOf(first, row) });
+      outcome.push(first === job ? row : { first: { ...recordOf(first, row), payload: job.payload } });
     }
   }
   return outcome;

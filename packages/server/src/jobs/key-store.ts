@@ -22,9 +22,9 @@ export interface LaneIdempotencyKey {
   readonly key: string;
 }
 
-/** A key's job, as it is now. */
+/** A key's job, as it is now, but for its payload: whoever comes with its fingerprint brings that along. */
 export interface KnownJob {
-  readonly record: JobRow;
+  readonly record: Omit<JobRow, "payload">;
   readonly fingerprint: string;
 }
 
@@ -75,7 +75,7 @@ export async function claimKeysAcrossWorkspaces(
 
 /** The jobs of keys: null where a key is not there, or its job's record is gone. Leans on the primary keys. */
 export async function findKnownAcrossWorkspaces(tx: Db, keys: readonly LaneIdempotencyKey[]): Promise<(KnownJob | null)[]> {
-  const found = await rows<JobRow & { at: number; fingerprint: string }>(
+  const found = await rows<KnownJob["record"] & { at: number; fingerprint: string }>(
     tx,
     sql`
       select n.at, encode(k.fingerprint, 'hex') as fingerprint, r.*
@@ -83,7 +83,9 @@ export async function findKnownAcrossWorkspaces(tx: Db, keys: readonly LaneIdemp
         ${textArray(keys.map(({ key }) => key))}::text[]) with ordinality n (workspace_id, lane_id, key, at)
       join idempotency_key k on k.workspace_id = n.workspace_id and k.lane_id = n.lane_id and k.key = n.key
       cross join lateral (
-        select * from job_record j where j.workspace_id = k.workspace_id and j.lane_id = k.lane_id and j.id = k.job_id offset 0
+        select id, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at, tag, concurrency_key, result,
+          last_error, schedule, scheduled_for, idempotency_key, approval
+        from job_record j where j.workspace_id = k.workspace_id and j.lane_id = k.lane_id and j.id = k.job_id offset 0
       ) r`,
   );
   const known = new Map(found.map(({ at, fingerprint, ...record }) => [at, { fingerprint, record }]));

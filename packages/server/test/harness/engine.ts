@@ -51,9 +51,9 @@ export async function putLane(database: TestDatabase, { retentionDays = 365 as n
   return { workspaceId: workspace?.id as WorkspaceId, laneId: Number(queue?.id) as LaneId };
 }
 
-/** A node that is alive for an hour, or dead since one. */
+/** A node that is alive for an hour, or dead for half of one: nodes that are dead for longer, and hold nothing yet, are forgotten. */
 export async function putNode(database: TestDatabase, { alive = true } = {}): Promise<number> {
-  const hours = alive ? 1 : -1;
+  const hours = alive ? 1 : -0.5;
   const [node] = await database.query<{ id: string }>(
     "insert into node (lease_until) values (now() + $1 * interval '1 hour') returning id",
     [hours],

@@ -27,6 +27,19 @@ describe("a job that is sent again with its idempotency key", () => {
     expect(handler.received).toHaveLength(1);
   });
 
+  test("is answered with no more of its payload than was just sent, however large the first one was", async ({ service }) => {
+    const queue = await service.queue();
+    const spaced = `{"payload":[1${" ".repeat(100_000)}],"idempotencyKey":"k"}`;
+    const first = await send(service, queue, spaced);
+    const again = await service.api(
+      "POST",
+      `/v1/queues/${queue}/jobs/batch`,
+      `[${'{"payload":[1],"idempotencyKey":"k"},'.repeat(99)}{"payload":[1],"idempotencyKey":"k"}]`,
+    );
+    expect([again.status, again.body.jobs.length, again.body.jobs[99]]).toEqual([200, 100, { ...first.body, duplicate: true }]);
+    expect(again.text.length).toBeLessThan(100_000);
+  });
+
   test("is marked in the answer to the enqueue alone", async ({ service }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue, ...KEYED });
@@ -179,6 +192,7 @@ describe("the header Idempotency-Key", () => {
     ["that is not the body's", "other", KEYED],
     ["that is empty", "", { payload: 1 }],
     ["over 256 characters", "x".repeat(257), { payload: 1 }],
+    ["of other characters than ASCII", "\u00e9", { payload: 1 }],
   ])("%s is refused", async ([, header, body], { service }) => {
     const queue = await service.queue();
     const reply = await send(service, queue, body, { "Idempotency-Key": header });
