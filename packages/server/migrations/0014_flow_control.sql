@@ -40,8 +40,9 @@ create index job_claimable on job (workspace_id, lane_id, priority desc, run_at,
 -- The blocked ones of a queue, by their age.
 create index job_blocked on job (workspace_id, lane_id, run_at)
   where state = 'waiting' and concurrency_key is not null and key_slot is null;
--- What a queue has in flight.
-create index job_in_flight on job (workspace_id, lane_id) where state = 'active';
+-- What a node holds, and of it what a queue has in flight: an index of its own for that cost each claim 6 µs a job.
+drop index job_active;
+create index job_active on job (node_id, lane_id) where state = 'active';
 
 -- The latest starts of each queue that limits their rate, by fiftieths of its span: how many, and the last of them.
 create table lane_starts (
@@ -91,9 +92,9 @@ create view lane_gate as
     started.first_at + q.rate_seconds * interval '1 second' as starts_at, moment() as read_at
   from queue q join workspace w on w.id = q.workspace_id
   left join lateral (
-    -- Where there is no limit nothing is counted.
-    select count(*) as jobs from job
-    where q.concurrency is not null and job.workspace_id = q.workspace_id and job.lane_id = q.id and job.state = 'active'
+    -- Where there is no limit nothing is counted. By the workspace, too, whole queues would be offered to be read.
+    select count(*) as jobs from node join job on job.node_id = node.id and job.lane_id = q.id and job.state = 'active'
+    where q.concurrency is not null and job.workspace_id is not distinct from q.workspace_id
   ) in_flight on q.concurrency is not null
   left join lateral (
     select coalesce(sum(e.jobs), 0) as jobs, min(e.at) as first_at

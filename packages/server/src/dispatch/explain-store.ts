@@ -59,7 +59,7 @@ export interface Found {
 /**
  * A job with what admits the jobs of its lane, as a claim of this moment would find it. What goes before it is counted by the index
  * that claims go by, in their order, and never further than `MOST_COUNTED` and the limits need; the order is what keeps a planner that
- * knows nothing of the table to that index. Leans on job_claimable, job_key, job_in_flight, tally_lane and the primary keys.
+ * knows nothing of the table to that index. Leans on job_claimable, job_key, job_active, tally_lane and the primary keys.
  */
 export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<Found | null> =>
   row(

@@ -75,7 +75,7 @@ const listParked = (db: Db, { workspaceId, laneId, states, tags, before, most }:
       order by id desc limit ${most}`,
   );
 
-/** Leans on job_in_flight, which is never larger than what all nodes have under way. */
+/** Leans on job_active, which is never larger than what all nodes have under way. */
 const listActive = (db: Db, { workspaceId, laneId, tags, before, most }: JobsPage): Promise<JobRow[]> =>
   rows(
     db,

@@ -14,7 +14,7 @@ interface Counts extends Record<JobState, number> {
 /**
  * A queue's metrics. Live states are counted from an index each, finished ones are added up from the tally; the oldest waiting job is found by
  * one look per priority, and one among those that wait for their key; latency is read off the newest 1,000 finished jobs. Leans on
- * job_claimable, job_blocked, job_in_flight, job_parked and the primary keys.
+ * job_claimable, job_blocked, job_active, job_parked and the primary keys.
  */
 export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(

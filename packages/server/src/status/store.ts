@@ -12,7 +12,7 @@ export interface Standing extends Record<JobState, number> {
 
 /**
  * What a workspace has at this moment. Live jobs are counted, finished ones are added up from the tally. Leans on indexes that begin
- * with the workspace: job_claimable and job_blocked or the primary key, as the planner sees fit, job_in_flight, job_parked,
+ * with the workspace: job_claimable and job_blocked or the primary key, as the planner sees fit, job_active, job_parked,
  * tally_lane, schedule's.
  */
 export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<Standing> {
