@@ -33,7 +33,7 @@ export const listPending = (
       ) j
       cross join lateral (
         select name from queue
-        where queue.workspace_id = j.workspace_id and queue.id = j.lane_id and deleted_at is null
+        where queue.workspace_id = j.workspace_id and queue.id = j.lane_id and coalesce(deleted_at, 'infinity') = 'infinity'
           and (${queues}::text[] is null or name = any(${queues}))
         offset 0
       ) q

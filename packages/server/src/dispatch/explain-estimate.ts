@@ -42,8 +42,8 @@ const ESTIMATES: Record<GateName, (found: Found, nowMs: number) => number | null
     const share = lane_active === 0 ? 0 : Math.min(1, concurrency_per_key / lane_active);
     return afterFinished(key_ahead + key_active + 1 - concurrency_per_key, finished_last_minute * share, nowMs);
   },
-  queue_concurrency: ({ ahead, slots_free, finished_last_minute }, nowMs) =>
-    afterFinished(ahead + 1 - (slots_free ?? 0), finished_last_minute, nowMs),
+  queue_concurrency: ({ ahead, concurrency, in_flight, finished_last_minute }, nowMs) =>
+    afterFinished(ahead + 1 + (in_flight ?? 0) - (concurrency ?? 0), finished_last_minute, nowMs),
   rate_limit: whenStartIsFree,
   quota: unknown,
 };

@@ -21,8 +21,8 @@ interface Repeat {
   readonly first: JobRow;
 }
 
-/** What became of a request: of each of its jobs; or what it is refused with; or null when its queue is not there. */
-export type Outcome = readonly (InsertedJob | Repeat)[] | ProblemError | null;
+/** What became of a request: of each of its jobs; or what it is refused with, or failed by; or null when its queue is not there. */
+export type Outcome = readonly (InsertedJob | Repeat)[] | Error | null;
 
 /** Keys are in the way whose jobs are gone: the transaction has to begin anew without them. */
 class KeysInTheWay extends Error {

@@ -77,6 +77,9 @@ export interface Customer {
 
 type Insert = (nodeId: number | null, requests: InsertRequest[]) => Promise<Outcome[]>;
 
+/** Who writes jobs of which kind: of workspaces without a quota, of those with idempotency keys, and of workspaces with a quota. */
+type Writers = Readonly<Record<"plain" | "keyed" | "limited", Batcher<InsertRequest, Outcome>>>;
+
 const WRITERS = 1;
 
 const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }) => sum + weightOf(payload), 0);
@@ -84,8 +87,8 @@ const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }
 /**
  * Takes jobs in: what arrives while a write is under way is written together with the next one (I1). Jobs of workspaces with a
  * quota are written apart from the others, for they wait for their quota's row, which the others do not have; so are jobs with
- * an idempotency key, for they take a transaction where the others take one statement, and those with a concurrency key, which
- * somebody may have locked.
+ * an idempotency key, for they take a transaction where the others take one statement. And of each kind those with a concurrency
+ * key, which somebody may have locked, are written apart from the free ones.
  */
 export class Enqueuer {
   readonly #db: Transactional;
@@ -93,10 +96,8 @@ export class Enqueuer {
   readonly #outlet: Outlet;
   readonly #emit: EmitEvent;
   readonly #mostWaiting: number;
-  readonly #plain: Batcher<InsertRequest, Outcome>;
-  readonly #ordered: Batcher<InsertRequest, Outcome>;
-  readonly #keyed: Batcher<InsertRequest, Outcome>;
-  readonly #limited: Batcher<InsertRequest, Outcome>;
+  readonly #free: Writers;
+  readonly #ordered: Writers;
 
   constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; mostWaiting: number }) {
     this.#db = options.db;
@@ -106,11 +107,13 @@ export class Enqueuer {
     this.#mostWaiting = options.mostWaiting;
     const batcher = (insert: Insert): Batcher<InsertRequest, Outcome> =>
       new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
-    const insert: Insert = (nodeId, requests) => insertJobsAcrossWorkspaces(this.#db, nodeId, requests);
-    this.#plain = batcher(insert);
-    this.#ordered = batcher(insert);
-    this.#keyed = batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, false));
-    this.#limited = batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, true));
+    const writers = (): Writers => ({
+      plain: batcher((nodeId, requests) => insertJobsAcrossWorkspaces(this.#db, nodeId, requests)),
+      keyed: batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, false)),
+      limited: batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, true)),
+    });
+    this.#free = writers();
+    this.#ordered = writers();
   }
 
   /**
@@ -122,22 +125,22 @@ export class Enqueuer {
    *   database is away
    */
   async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> {
-    const waiting = [this.#plain, this.#ordered, this.#keyed, this.#limited].reduce((sum, one) => sum + one.waiting, 0);
+    const waiting = [this.#free, this.#ordered].flatMap((writers) => Object.values(writers)).reduce((sum, one) => sum + one.waiting, 0);
     if (waiting + jobs.length > this.#mostWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
     const outcome = (await this.#batcherOf(jobs, executionsPerMonth).add({ workspaceId, queue, jobs: toInsert })) ?? problem("NOT_FOUND");
-    if (outcome instanceof ProblemError) throw outcome;
+    if (outcome instanceof Error) throw outcome;
     return outcome.map((one, index) =>
       "first" in one ? { ...one.first, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
     );
   }
 
   #batcherOf(jobs: readonly NewJob[], executionsPerMonth: number | null): Batcher<InsertRequest, Outcome> {
-    if (executionsPerMonth !== null) return this.#limited;
-    if (jobs.some(({ idempotency }) => idempotency)) return this.#keyed;
-    return jobs.some(({ concurrencyKey }) => concurrencyKey !== null) ? this.#ordered : this.#plain;
+    const { plain, keyed, limited } = jobs.some(({ concurrencyKey }) => concurrencyKey !== null) ? this.#ordered : this.#free;
+    if (executionsPerMonth !== null) return limited;
+    return jobs.some(({ idempotency }) => idempotency) ? keyed : plain;
   }
 
   async #writeGroup(requests: InsertRequest[], insert: Insert): Promise<Outcome[]> {
@@ -148,7 +151,7 @@ export class Enqueuer {
       if (requests.length === 1 || isAway(error)) throw error;
       this.#emit("enqueue_group_split", { requests: requests.length, error });
       const outcomes = await Promise.allSettled(requests.map((request) => this.#write([request], insert)));
-      return outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value[0] ?? null) : (outcome.reason as ProblemError)));
+      return outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value[0] ?? null) : (outcome.reason as Error)));
     }
   }
 
@@ -191,7 +194,7 @@ export class Enqueuer {
     let count = 0;
     for (const [at, { workspaceId, jobs }] of requests.entries()) {
       const outcome = outcomes[at];
-      if (!outcome || outcome instanceof ProblemError) continue;
+      if (!outcome || outcome instanceof Error) continue;
       for (const [index, job] of outcome.entries()) {
         if ("first" in job) continue;
         count += 1;

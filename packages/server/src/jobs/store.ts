@@ -12,7 +12,9 @@ export const lockKeyOfWaiting = async (tx: Db, { workspaceId, laneId, id }: JobK
     tx,
     sql`
       select lock_keys(array[lane_id], array[concurrency_key]) from job
-      where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'waiting' and concurrency_key is not null`,
+      where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}
+        -- Not by "is not null": that would offer job_key, which a plan that was made for few keys walks from end to end.
+        and state = 'waiting' and coalesce(concurrency_key, '') <> ''`,
   )) !== null;
 
 /**

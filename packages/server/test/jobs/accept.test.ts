@@ -25,9 +25,11 @@ const accept = (engine: Database, limited: boolean, ...requests: InsertRequest[]
 
 /** What became of each request, in a word for each of its jobs. */
 const words = (outcomes: Outcome[]): unknown[] =>
-  outcomes.map((outcome) =>
-    outcome instanceof ProblemError ? outcome.code : (outcome?.map((one) => ("first" in one ? one.first.id : "new")) ?? "no queue"),
-  );
+  outcomes.map((outcome) => {
+    if (outcome instanceof ProblemError) return outcome.code;
+    if (outcome instanceof Error) throw outcome;
+    return outcome?.map((one) => ("first" in one ? one.first.id : "new")) ?? "no queue";
+  });
 
 const keysOf = async (database: TestDatabase, { laneId }: LaneKey): Promise<Record<string, string>> => {
   const rows = await database.query<{ key: string; job_id: string }>("select key, job_id from idempotency_key where lane_id = $1", [
