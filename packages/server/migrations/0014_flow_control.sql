@@ -144,70 +144,77 @@ end $$;
 -- Whoever moves jobs of a key ends with this, in the same transaction, unless by a claim, which moves no slot. What is read comes
 -- after the lock, and so knows of all that was moved before.
 --
--- Key by key, in statements so small that there is one way to run them: joined, what a planner makes of them while it knows little of
--- the tables, or through a tenant's views, walks whole queues. That slots are compared through coalesce keeps it from the indexes
--- of all that is blocked, or claimable. Leans on job_key, job_key_slot and the primary key.
-create function arrange_keys(workspaces uuid[], lanes bigint[], keys text[]) returns void language plpgsql strict as $$
-declare
-  k      record;
-  lane   bigint := 0;
-  most   integer;
-  active integer;
-  ready  uuid[];
-  taken  integer[];
-  slot   integer;
-  next   uuid;
+-- It sees the tables themselves, also for a tenant, whose views would have them joined otherwise: its workspaces it names. Each step is
+-- found before the next begins (`offset 0`), so that a planner that knows little of the tables cannot begin with all jobs; that slots are
+-- compared through coalesce keeps it from the indexes of all that is blocked, or claimable. Leans on job_key, job_key_slot and the
+-- primary key.
+create function arrange_keys(workspaces uuid[], lanes bigint[], keys text[]) returns void language plpgsql strict
+set search_path = tidemill as $$
 begin
   perform lock_keys(lanes, keys);
-  for k in
-    select distinct l.workspace_id, l.lane_id, lane_key(l.lane_id, l.key) collate "C" as key
-    from unnest(workspaces, lanes, keys) as l (workspace_id, lane_id, key) order by l.lane_id
-  loop
-    if k.lane_id <> lane then
-      lane := k.lane_id;
-      most := (
-        select q.concurrency_per_key from queue q
-        where q.workspace_id = k.workspace_id and q.id = k.lane_id and coalesce(q.deleted_at, 'infinity') = 'infinity');
-    end if;
-    continue when most is null;
-    select count(*) filter (where j.state = 'active'), array_agg(j.id) filter (where j.state = 'waiting'), coalesce(array_agg(j.key_slot), '{}')
-    into active, ready, taken
-    from job j
-    where lane_key(j.lane_id, j.concurrency_key) collate "C" = k.key and j.workspace_id is not distinct from k.workspace_id and j.key_slot is not null;
 
-    -- One that a higher priority has overtaken, or a lower limit left without its place, goes back; unless it is being claimed just now.
-    if ready is not null then
-      ready := array(
-        select unnest(ready)
+  -- One that a higher priority has overtaken, or a lower limit left without its place, goes back; unless it is being claimed just now.
+  update job j set key_slot = null
+  from (
+    select r.workspace_id, r.lane_id, r.id
+    from (
+      select distinct k.workspace_id, k.lane_id, lane_key(k.lane_id, k.key) collate "C" as key
+      from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)
+    ) k
+    join queue q on q.workspace_id = k.workspace_id and q.id = k.lane_id and coalesce(q.deleted_at, 'infinity') = 'infinity'
+    cross join lateral (
+      select count(*) filter (where s.state = 'active') as active, array_agg(s.id) filter (where s.state = 'waiting') as ready
+      from job s
+      where lane_key(s.lane_id, s.concurrency_key) collate "C" = k.key and s.workspace_id is not distinct from k.workspace_id
+        and s.key_slot is not null
+    ) held
+    cross join lateral (
+      select array(
+        select unnest(held.ready)
         except (
           select n.id from job n
           where lane_key(n.lane_id, n.concurrency_key) collate "C" = k.key and n.workspace_id is not distinct from k.workspace_id
             and n.state = 'waiting' and n.concurrency_key is not null
-          order by n.priority desc, n.run_at, n.id limit greatest(0, most - active)));
-      if ready <> '{}' then
-        update job j set key_slot = null
-        where j.workspace_id = k.workspace_id and j.lane_id = k.lane_id and j.id = any(array(
-          select w.id from job w
-          where w.workspace_id = k.workspace_id and w.lane_id = k.lane_id and w.id = any(ready) and w.state = 'waiting'
-          for update skip locked));
-        taken := array(
-          select j.key_slot from job j
-          where lane_key(j.lane_id, j.concurrency_key) collate "C" = k.key and j.workspace_id is not distinct from k.workspace_id and j.key_slot is not null);
-      end if;
-    end if;
+          order by n.priority desc, n.run_at, n.id limit greatest(0, q.concurrency_per_key - held.active))) as ids
+      where held.ready is not null offset 0
+    ) overtaken
+    cross join lateral (
+      select w.workspace_id, w.lane_id, w.id from job w
+      where w.workspace_id = any(array[k.workspace_id]) and w.lane_id = k.lane_id and w.id = any(overtaken.ids) and w.state = 'waiting'
+      for update skip locked
+    ) r
+    offset 0
+  ) r
+  where j.workspace_id = any(array[r.workspace_id]) and j.lane_id = r.lane_id and j.id = r.id;
 
-    slot := 0;
-    for next in
-      select w.id from job w
-      where lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.workspace_id is not distinct from k.workspace_id
-        and w.state = 'waiting' and w.concurrency_key is not null and coalesce(w.key_slot, 0) = 0
-      order by w.priority desc, w.run_at, w.id limit greatest(0, most - cardinality(taken))
-    loop
-      loop
-        slot := slot + 1;
-        exit when not slot = any(taken);
-      end loop;
-      update job j set key_slot = slot where j.workspace_id = k.workspace_id and j.lane_id = k.lane_id and j.id = next and j.state = 'waiting';
-    end loop;
-  end loop;
+  update job j set key_slot = p.slot
+  from (
+    select k.workspace_id, k.lane_id, f.id, f.slot
+    from (
+      select distinct k.workspace_id, k.lane_id, lane_key(k.lane_id, k.key) collate "C" as key
+      from unnest(workspaces, lanes, keys) as k (workspace_id, lane_id, key)
+    ) k
+    join queue q on q.workspace_id = k.workspace_id and q.id = k.lane_id and coalesce(q.deleted_at, 'infinity') = 'infinity'
+    cross join lateral (
+      select count(*) as slots, array_agg(s.key_slot) as taken
+      from job s
+      where lane_key(s.lane_id, s.concurrency_key) collate "C" = k.key and s.workspace_id is not distinct from k.workspace_id
+        and s.key_slot is not null
+    ) held
+    cross join lateral (
+      select array(
+        select w.id from job w
+        where lane_key(w.lane_id, w.concurrency_key) collate "C" = k.key and w.workspace_id is not distinct from k.workspace_id
+          and w.state = 'waiting' and w.concurrency_key is not null and coalesce(w.key_slot, 0) = 0
+        order by w.priority desc, w.run_at, w.id limit greatest(0, q.concurrency_per_key - held.slots)) as ids offset 0
+    ) n
+    cross join lateral (
+      select f.id, f.slot
+      from unnest(n.ids, array(
+        select generate_series(1, q.concurrency_per_key) except select unnest(held.taken) order by 1 limit cardinality(n.ids))) as f (id, slot)
+      where cardinality(n.ids) > 0 offset 0
+    ) f
+    offset 0
+  ) p
+  where j.workspace_id = any(array[p.workspace_id]) and j.lane_id = p.lane_id and j.id = p.id and j.state = 'waiting';
 end $$;
