@@ -1,6 +1,5 @@
-import type { Claim } from "../packages/server/src/dispatch/index.ts";
-import { completeAcrossWorkspaces } from "../packages/server/src/dispatch/settle-store.ts";
-import { claimAcrossWorkspaces, registerNode } from "../packages/server/src/dispatch/store.ts";
+import { registerNode } from "../packages/server/src/engine/leases/store.ts";
+import { type Claim, claimAcrossWorkspaces, completeAcrossWorkspaces } from "../packages/server/src/jobs/index.ts";
 import { Database, rows, sql } from "../packages/server/src/kernel/index.ts";
 import { type LaneOf, putJobs, putQueue, type QueueToPut, tidy } from "./put-jobs.ts";
 import type { Yard } from "./yard.ts";
@@ -19,11 +18,11 @@ export interface FlowTimes {
 /** A database in which this process claims and settles as a node does, with a lane to do it in. */
 export class FlowGround {
   readonly database: Database;
-  readonly #nodeId: number;
+  readonly #leaseId: number;
 
-  private constructor(database: Database, nodeId: number) {
+  private constructor(database: Database, leaseId: number) {
     this.database = database;
-    this.#nodeId = nodeId;
+    this.#leaseId = leaseId;
   }
 
   /** The yard's own database, or another one beside it. */
@@ -49,7 +48,7 @@ export class FlowGround {
 
   async claim(lanes: readonly LaneOf[], take: number, limited: boolean): Promise<Claim[]> {
     const shares = lanes.map(({ workspaceId, laneId }) => ({ workspaceId, laneId, take }));
-    const { claims } = await claimAcrossWorkspaces(this.database, this.#nodeId, shares, limited);
+    const { claims } = await claimAcrossWorkspaces(this.database, { leaseId: this.#leaseId, served: "push" }, shares, limited);
     if (claims.length !== take * lanes.length) throw new Error(`A claim brought ${claims.length} jobs.`);
     return claims;
   }
@@ -59,7 +58,7 @@ export class FlowGround {
     const startedMs = performance.now();
     const claimed = await this.claim(lanes, take, limited);
     const claimedMs = performance.now();
-    const moved = await completeAcrossWorkspaces(
+    const { moved } = await completeAcrossWorkspaces(
       this.database,
       claimed.map((claim) => ({ ...claim, result: null, logEntry: LOG_ENTRY })),
     );
@@ -72,7 +71,7 @@ export class FlowGround {
   refill = (lane: LaneOf, jobs: number): Promise<unknown> => putJobs(this.database, lane, jobs);
 
   async close(): Promise<void> {
-    await rows(this.database, sql`update node set lease_until = now()`);
+    await rows(this.database, sql`update lease set expires_at = now()`);
     await this.database.close();
   }
 }

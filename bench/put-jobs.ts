@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Db, row, rows, sql, type WorkspaceId } from "../packages/server/src/kernel/index.ts";
-import type { LaneId } from "../packages/server/src/queues/index.ts";
+import type { LaneId } from "../packages/server/src/lanes/index.ts";
 
 export interface LaneOf {
   readonly workspaceId: WorkspaceId;
@@ -28,9 +28,12 @@ export async function putQueue(
   const lane = await row<LaneOf>(
     db,
     sql`
-      insert into queue (workspace_id, name, callback_url, callback_secret, paused, concurrency, concurrency_per_key, rate_max, rate_seconds)
-      select id, ${name}, ${url}, 'cbs_' || repeat('x', 43), ${paused}, ${concurrency}, ${concurrencyPerKey}, ${rate?.max}, ${rate?.perSeconds}
-      from workspace
+      with l as (
+        insert into lane (workspace_id, kind, name, served, paused, concurrency, concurrency_per_key, rate_max, rate_seconds)
+        select id, 'queue', ${name}, 'push', ${paused}, ${concurrency}, ${concurrencyPerKey}, ${rate?.max}, ${rate?.perSeconds} from workspace
+        returning workspace_id, id
+      )
+      insert into queue (workspace_id, id, callback_url, callback_secret) select workspace_id, id, ${url}, 'cbs_' || repeat('x', 43) from l
       returning workspace_id as "workspaceId", id as "laneId"`,
   );
   if (!lane) throw new Error("There is no workspace.");
@@ -57,7 +60,7 @@ export const putJobs = (db: Db, { workspaceId, laneId }: LaneOf, jobs: number, k
           end as key
         ) of_job
       ) placed
-      join queue q on q.workspace_id = ${workspaceId} and q.id = ${laneId}`,
+      join lane q on q.workspace_id = ${workspaceId} and q.id = ${laneId}`,
   );
 
 /** Puts queues with some waiting jobs each; their names begin with `prefix`. */
@@ -69,9 +72,11 @@ export const putFullQueues = (
     db,
     sql`
       with made as (
-        insert into queue (workspace_id, name, callback_url, callback_secret, paused)
-        select id, ${prefix}::text || n, ${url}, 'cbs_' || repeat('x', 43), ${paused} from workspace, generate_series(1, ${queues}::int) n
+        insert into lane (workspace_id, kind, name, served, paused)
+        select id, 'queue', ${prefix}::text || n, 'push', ${paused} from workspace, generate_series(1, ${queues}::int) n
         returning workspace_id, id
+      ), queues as (
+        insert into queue (workspace_id, id, callback_url, callback_secret) select workspace_id, id, ${url}, 'cbs_' || repeat('x', 43) from made
       )
       insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)
       select workspace_id, made.id, gen_random_uuid(), 'waiting', 0, 3, 1000, now() - n * interval '1 millisecond', now(), '{"to":"ada@example.com"}'
@@ -80,7 +85,7 @@ export const putFullQueues = (
 
 /** Has jobs of the queues whose names begin with `prefix` started, or no more. Nodes find them by their polls. */
 export const setPaused = (db: Db, prefix: string, paused: boolean): Promise<unknown> =>
-  rows(db, sql`update queue set paused = ${paused} where starts_with(name, ${prefix})`);
+  rows(db, sql`update lane set paused = ${paused} where starts_with(name, ${prefix})`);
 
 export async function untilNothingIsUnderWay(db: Db): Promise<void> {
   while (await row(db, sql`select from job where state = 'active' limit 1`)) await wait(50);
@@ -89,12 +94,12 @@ export async function untilNothingIsUnderWay(db: Db): Promise<void> {
 /** As if there never had been jobs, nor queues whose names begin with `prefix`. Nothing may be under way. */
 export async function clearJobs(db: Db, prefix: string): Promise<void> {
   await rows(db, sql`truncate job, job_history`);
-  await rows(db, sql`delete from queue where starts_with(name, ${prefix})`);
+  await rows(db, sql`delete from lane where starts_with(name, ${prefix})`);
   await tidy(db);
 }
 
 /** Has the planner know what there is now. */
 export async function tidy(db: Db): Promise<void> {
   await rows(db, sql`vacuum analyze job`);
-  await rows(db, sql`vacuum analyze queue`);
+  await rows(db, sql`vacuum analyze lane`);
 }

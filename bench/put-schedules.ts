@@ -21,7 +21,7 @@ export const putSchedules = ({ database }: Yard, { queues, count, cron, firstMs,
         to_timestamp(${firstMs}::float8 / 1000 + floor(n::float8 / ${count}::int * ${spreadSeconds}::int))
       from generate_series(0, ${count}::int - 1) n
       join unnest(${queues}::text[]) with ordinality as names (name, place) on place = 1 + n % ${queues.length}::int
-      join queue q on q.name = names.name`,
+      join lane q on q.name = names.name`,
   );
 
 /** Takes all schedules and all jobs away, as if there had been none. */

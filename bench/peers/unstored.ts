@@ -2,7 +2,7 @@ import { AuditLog } from "../../packages/server/src/audit/index.ts";
 import { createApi } from "../../packages/server/src/http/index.ts";
 import { mountJobs } from "../../packages/server/src/jobs/index.ts";
 import { Database, DatabaseClock, systemRandom, Tenants, toMoment, UuidSource } from "../../packages/server/src/kernel/index.ts";
-import { PrincipalFinder } from "../../packages/server/src/workspaces/index.ts";
+import { PrincipalFinder } from "../../packages/server/src/workspaces/find-principal.ts";
 
 /** The same server, routes, authentication and validation included, that answers an enqueue without storing the job. */
 const connection = JSON.parse(process.env.BENCH_CONNECTION ?? "") as { host: string; port: number; user: string; database: string };
@@ -17,8 +17,8 @@ mountJobs(api, {
   tenants: new Tenants({ connection, size: 1, statementTimeoutMs: 10_000 }),
   audit: new AuditLog(ids),
   clock,
-  onCancelled: () => {},
-  onWaiting: () => {},
+  waker: { wake: () => {}, wakeAt: () => {} },
+  aborter: { abortJob: () => {}, abortLane: () => {}, abortWorkspace: () => {} },
   enqueuer: {
     enqueue: async (_workspaceId, _queue, jobs) => {
       const now = toMoment(clock.nowMs());

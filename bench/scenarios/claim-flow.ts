@@ -1,4 +1,4 @@
-import { findLanesWithWorkAcrossWorkspaces } from "../../packages/server/src/dispatch/index.ts";
+import { findLanesWithWorkAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
 import { rows, sql } from "../../packages/server/src/kernel/index.ts";
 import { FEW, FLOW_CASES, QUEUES, TAKE } from "../flow-cases.ts";
 import { FlowGround, type FlowTimes, NOBODY } from "../flow-ground.ts";

@@ -1,6 +1,7 @@
-import { claimAcrossWorkspaces, registerNode } from "../../packages/server/src/dispatch/store.ts";
+import { registerNode } from "../../packages/server/src/engine/leases/store.ts";
+import { claimAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
 import { Database, row, rows, sql, type WorkspaceId } from "../../packages/server/src/kernel/index.ts";
-import type { LaneId } from "../../packages/server/src/queues/index.ts";
+import type { LaneId } from "../../packages/server/src/lanes/index.ts";
 import { type Figure, median } from "../table.ts";
 import type { Yard } from "../yard.ts";
 
@@ -15,7 +16,7 @@ export async function claim(yard: Yard): Promise<Figure[]> {
   const small = await fill(node, database, yard.queueName(), 1_000);
   const large = await fill(node, database, yard.queueName(), 1_000_000);
   await node.stop();
-  await rows(database, sql`update queue set paused = false where id = ${small.laneId} or id = ${large.laneId}`);
+  await rows(database, sql`update lane set paused = false where id = ${small.laneId} or id = ${large.laneId}`);
   const lease = await registerNode(database, 3_600, []);
   if (!lease) throw new Error("No lease was answered.");
   const few: number[] = [];
@@ -26,7 +27,7 @@ export async function claim(yard: Yard): Promise<Figure[]> {
     // Put back what was taken from the small lane, so that it always holds its thousand.
     await rows(
       database,
-      sql`update job set state = 'waiting', node_id = null, attempt = 0 where state = 'active' and lane_id = ${small.laneId}`,
+      sql`update job set state = 'waiting', lease_id = null, attempt = 0 where state = 'active' and lane_id = ${small.laneId}`,
     );
   }
   await database.close();
@@ -51,10 +52,7 @@ interface LaneOf {
 async function fill(node: Awaited<ReturnType<Yard["node"]>>, database: Database, queue: string, jobs: number): Promise<LaneOf> {
   // Nobody listens there; the queue has an address so that it can be claimed for, and stays paused while the node runs.
   await node.api("POST", "/v1/queues", { name: queue, callback_url: "http://127.0.0.1:9/", paused: true });
-  const lane = await row<{ workspace_id: WorkspaceId; id: LaneId }>(
-    database,
-    sql`select workspace_id, id from queue where name = ${queue}`,
-  );
+  const lane = await row<{ workspace_id: WorkspaceId; id: LaneId }>(database, sql`select workspace_id, id from lane where name = ${queue}`);
   if (!lane) throw new Error("The queue is not there.");
   await rows(
     database,
@@ -67,9 +65,9 @@ async function fill(node: Awaited<ReturnType<Yard["node"]>>, database: Database,
   return { workspaceId: lane.workspace_id, laneId: lane.id };
 }
 
-async function timeClaim(database: Database, nodeId: number, lane: LaneOf): Promise<number> {
+async function timeClaim(database: Database, leaseId: number, lane: LaneOf): Promise<number> {
   const startedMs = performance.now();
-  const { claims } = await claimAcrossWorkspaces(database, nodeId, [{ ...lane, take: TAKE }]);
+  const { claims } = await claimAcrossWorkspaces(database, { leaseId, served: "push" }, [{ ...lane, take: TAKE }]);
   const tookMs = performance.now() - startedMs;
   if (claims.length !== TAKE) throw new Error(`A claim brought ${claims.length} jobs.`);
   return tookMs;

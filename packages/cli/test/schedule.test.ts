@@ -21,7 +21,9 @@ async function workspaceOf(stage: Stage) {
   const database = await stage.database();
   const settings = { DATABASE_URL: database.url, TZ: "Asia/Kathmandu" };
   const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
-  await database.query("insert into queue (workspace_id, name) select id, unnest(array['reports', 'mails']) from workspace");
+  await database.query(
+    "with l as (insert into lane (workspace_id, kind, name, served) select id, 'queue', unnest(array['reports', 'mails']), 'pull' from workspace returning workspace_id, id) insert into queue (workspace_id, id) select workspace_id, id from l",
+  );
   const list = (...args: string[]) => output(stage, ["schedule", "list", id, ...args], settings);
   const listHere = (...args: string[]) => outputHere(["schedule", "list", id, ...args], settings);
   return { list, listHere, put: (stored: Stored) => putSchedules(database, stored) };
@@ -33,7 +35,7 @@ async function putSchedules(database: TestDatabase, { name, queue = "reports", .
   await database.query(
     `insert into schedule (workspace_id, lane_id, name, cron, timezone, payload, overlap, catch_up, paused, next_run_at, last_run_at)
      select workspace_id, id, $1 || case when n > 1 then n::text else '' end, $3, $4, '1', 'allow', 'last', $5, $6, $7
-     from queue, generate_series(1, $8) n where name = $2`,
+     from lane, generate_series(1, $8) n where name = $2`,
     [name, queue, cron, timezone, paused, next, last, count],
   );
 }

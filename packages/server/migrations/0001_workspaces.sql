@@ -8,9 +8,14 @@ create table workspace (
   executions_per_month bigint,
   requests_per_minute  integer,
   retention_days       integer,
+  -- When its limits last changed. Jobs accepted under the old limits may not be counted yet.
+  limits_changed_at    timestamptz not null default moment(),
   created_at           timestamptz not null default moment(),
-  updated_at           timestamptz not null default moment()
+  updated_at           timestamptz not null default moment(),
+  -- A deleted workspace disappears for callers at once. The sweep removes its data, then this row.
+  deleted_at           timestamptz
 );
+create index workspace_deleted on workspace (id) where deleted_at is not null;
 
 create table api_key (
   id           uuid primary key,

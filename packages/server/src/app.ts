@@ -1,60 +1,32 @@
 import type { Registry } from "prom-client";
-import { type ApprovalRoutes, mountApprovals } from "#approvals";
-import { type AuditRoutes, mountAudit } from "#audit";
-import { type DispatchRoutes, mountDispatch } from "#dispatch";
-import { type Api, describeApi, refuseOtherMethods } from "#http";
-import { type JobRoutes, mountJobs } from "#jobs";
+import { type Api, describeApi, type Module, refuseOtherMethods } from "#http";
 import { type Database, rows, sql, unavailable } from "#kernel";
-import { mountQueues, type QueueRoutes } from "#queues";
-import { mountSchedules, type ScheduleRoutes } from "#schedules";
-import { mountSecrets, type SecretRoutes } from "#secrets";
-import { mountStatus, type StatusRoutes } from "#status";
-import { mountUsage } from "#usage";
-import { type KeyRoutes, mountKeys, mountOperatorApi, type OperatorRoutes } from "#workspaces";
+import { VERSION } from "./version.ts";
 
-export interface PublicApp
-  extends QueueRoutes,
-    JobRoutes,
-    DispatchRoutes,
-    ApprovalRoutes,
-    ScheduleRoutes,
-    SecretRoutes,
-    AuditRoutes,
-    StatusRoutes,
-    KeyRoutes {
-  readonly version: string;
+interface HealthOptions {
   readonly database: Database;
   readonly isReady: () => boolean;
 }
 
-/** Mounts all that the public listener serves. */
-export async function mountPublic(api: Api, app: PublicApp): Promise<void> {
+/** Mounts what the public listener serves: the modules' endpoints, their description, and the node's health. */
+export async function mountPublic(api: Api, modules: readonly Module[], health: HealthOptions): Promise<void> {
   const refuseOthers = refuseOtherMethods(api);
-  await describeApi(api, app.version);
+  await describeApi(api, VERSION);
   await mountDocs(api);
-  mountHealth(api, app);
-  mountQueues(api, app);
-  mountJobs(api, app);
-  mountDispatch(api, app);
-  mountApprovals(api, app);
-  mountSchedules(api, app);
-  mountSecrets(api, app);
-  mountAudit(api, app);
-  mountKeys(api, app);
-  mountUsage(api, app);
-  mountStatus(api, app);
+  mountHealth(api, health);
+  for (const { routes } of modules) routes?.(api);
   refuseOthers();
 }
 
 /** Mounts what the internal listener serves: metrics and the operator API. */
-export function mountInternal(api: Api, metrics: Registry, routes: OperatorRoutes): void {
+export function mountInternal(api: Api, modules: readonly Module[], metrics: Registry): void {
   const refuseOthers = refuseOtherMethods(api);
   api.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()));
-  mountOperatorApi(api, routes);
+  for (const { operatorRoutes } of modules) operatorRoutes?.(api);
   refuseOthers();
 }
 
-function mountHealth(api: Api, { database, isReady }: PublicApp): void {
+function mountHealth(api: Api, { database, isReady }: HealthOptions): void {
   const hidden = { schema: { hide: true } as object };
   api.get("/healthz", hidden, () => ({ status: "ok" }));
   api.get("/readyz", hidden, async () => {

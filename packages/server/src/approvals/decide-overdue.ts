@@ -1,14 +1,15 @@
 import type { AuditLog } from "#audit";
-import type { LaneKey } from "#dispatch";
-import { CHARACTERS_OF_WEIGHT, MOST_WEIGHT } from "#jobs";
-import { type Clock, type EmitEvent, isAway, momentMs, type Transactional, type WorkspaceId } from "#kernel";
-import type { Ruling } from "./decide.ts";
 import {
+  CHARACTERS_OF_WEIGHT,
   decideSharesAcrossWorkspaces,
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
+  MOST_WEIGHT,
   type Overdue,
-} from "./overdue-store.ts";
+  type Ruling,
+} from "#jobs";
+import { type Clock, type EmitEvent, isAway, momentMs, type Transactional, type WorkspaceId } from "#kernel";
+import type { LaneKey, Waker } from "#lanes";
 import { tellOverdue } from "./tell.ts";
 
 /** Jobs of one transaction, and the workspaces that share it. */
@@ -25,9 +26,7 @@ export interface Deciding {
   readonly audit: AuditLog;
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly emit: EmitEvent;
-  /** Told, after the commit, in which lanes jobs wait, and when delayed ones are due: milliseconds since 1970. */
-  readonly onWaiting: (lanes: LaneKey[]) => void;
-  readonly onDueAt: (ms: number) => void;
+  readonly waker: Waker;
 }
 
 /**
@@ -84,15 +83,15 @@ async function decideShare(deciding: Deciding, workspaceIds: readonly WorkspaceI
   return { any: decided.length > 0, more: [...new Set(decided.map(({ workspace_id }) => workspace_id))], failed: false };
 }
 
-function passOn({ emit, onWaiting, onDueAt }: Deciding, decided: readonly Overdue[]): void {
+function passOn({ emit, waker }: Deciding, decided: readonly Overdue[]): void {
   const lanes = new Map<number, LaneKey>();
   const counts: Record<Ruling["decision"], number> = { approved: 0, rejected: 0 };
   for (const { workspace_id, lane_id, decision, state, run_at } of decided) {
     if (decision) counts[decision] += 1;
     if (state === "waiting") lanes.set(lane_id, { workspaceId: workspace_id, laneId: lane_id });
-    if (state === "delayed" && run_at !== null) onDueAt(momentMs(run_at));
+    if (state === "delayed" && run_at !== null) waker.wakeAt(momentMs(run_at));
   }
   for (const decision of ["approved", "rejected"] as const)
     if (counts[decision] > 0) emit("jobs_decided", { decision, by: "timeout", count: counts[decision] });
-  if (lanes.size > 0) onWaiting([...lanes.values()]);
+  if (lanes.size > 0) waker.wake(lanes.values());
 }

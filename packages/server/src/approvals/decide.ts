@@ -1,11 +1,6 @@
-import type { Decision } from "@tidemill/contract";
-import { findJob, type Hand, JOB_MOVES, type JobKey, type JobRow } from "#jobs";
+import { approveJob, findJob, type Hand, JOB_MOVES, type JobKey, type JobRow, type Ruling, rejectJob } from "#jobs";
 import { problem, type Transactional } from "#kernel";
-import { approveJob, rejectJob } from "./store.ts";
 import { tellDecided } from "./tell.ts";
-
-/** What is decided about a job, and what whoever decides says of himself and of it. */
-export type Ruling = Pick<Decision, "decision" | "by" | "comment">;
 
 const STATEMENTS = { approved: approveJob, rejected: rejectJob };
 const MOVES = { approved: JOB_MOVES.approve, rejected: JOB_MOVES.reject };

@@ -1,4 +1,3 @@
+export * from "./approvals.ts";
 export * from "./decide.ts";
-export * from "./decide-overdue.ts";
 export * from "./list.ts";
-export * from "./routes.ts";

@@ -24,7 +24,7 @@ export const listPending = (
   rows(
     db,
     sql`
-      select j.*, null as result, q.name as queue
+      select j.*, null as result, l.name as queue
       from (
         select * from job
         where workspace_id = ${workspaceId} and state = 'pending_approval' and id < ${before ?? NEWEST}
@@ -32,10 +32,10 @@ export const listPending = (
         order by id desc offset 0
       ) j
       cross join lateral (
-        select name from queue
-        where queue.workspace_id = j.workspace_id and queue.id = j.lane_id and coalesce(deleted_at, 'infinity') = 'infinity'
+        select name from lane
+        where lane.workspace_id = j.workspace_id and lane.id = j.lane_id and coalesce(deleted_at, 'infinity') = 'infinity'
           and (${queues}::text[] is null or name = any(${queues}))
         offset 0
-      ) q
+      ) l
       order by j.id desc limit ${most}`,
   );

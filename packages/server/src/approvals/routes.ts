@@ -1,21 +1,18 @@
 import { ApproveJob, Job, JobPath, ListApprovals, Page, RejectJob } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import type { LaneKey } from "#dispatch";
 import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
-import { jobKey, readJobId, showJob, showJobId } from "#jobs";
+import { jobKey, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 import { type EmitEvent, momentMs, type Tenants } from "#kernel";
-import { decideJob, type Ruling } from "./decide.ts";
+import type { Waker } from "#lanes";
+import { decideJob } from "./decide.ts";
 import { listPending } from "./list.ts";
 
 export interface ApprovalRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
   readonly emit: EmitEvent;
-  /** Told in which lanes jobs wait. */
-  readonly onWaiting: (lanes: LaneKey[]) => void;
-  /** Told when a job will be due. Milliseconds since 1970. */
-  readonly onDueAt: (ms: number) => void;
+  readonly waker: Waker;
 }
 
 const tags = ["Approvals"];
@@ -23,7 +20,7 @@ const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** What waits to be decided, and decisions. Source: contract §5. */
-export function mountApprovals(api: Api, { tenants, audit, emit, onWaiting, onDueAt }: ApprovalRoutes): void {
+export function mountApprovals(api: Api, { tenants, audit, emit, waker }: ApprovalRoutes): void {
   api.get(
     "/v1/approvals",
     {
@@ -104,8 +101,8 @@ export function mountApprovals(api: Api, { tenants, audit, emit, onWaiting, onDu
     const key = await jobKey(db, workspaceOf(request), path);
     const job = await decideJob(db, { audit, actorId: actorOf(request), queue: path.name }, key, ruling);
     emit("jobs_decided", { decision: ruling.decision, by: "caller", count: 1 });
-    if (job.state === "waiting") onWaiting([key]);
-    if (job.state === "delayed") onDueAt(momentMs(job.run_at));
+    if (job.state === "waiting") waker.wake([key]);
+    if (job.state === "delayed") waker.wakeAt(momentMs(job.run_at));
     return reply.type(JSON_TYPE).send(showJob(job, path.name));
   }
 }

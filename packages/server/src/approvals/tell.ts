@@ -1,8 +1,6 @@
 import type { AuditLog, NewAuditEvent } from "#audit";
-import { type Hand, type JobKey, showJobId } from "#jobs";
+import { type Hand, type JobKey, type Overdue, type Ruling, showJobId } from "#jobs";
 import type { Db } from "#kernel";
-import type { Ruling } from "./decide.ts";
-import type { Overdue } from "./overdue-store.ts";
 
 /** Tells the audit log how a job was decided, and by whom. */
 export const tellDecided = (

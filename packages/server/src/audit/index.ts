@@ -1,3 +1,4 @@
+export * from "./audit.ts";
 export * from "./record.ts";
-export * from "./routes.ts";
+export { removeChains } from "./store.ts";
 export * from "./verify.ts";

@@ -1,4 +1,4 @@
-import { type Db, row, rows, sql, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, plainArray, row, rows, sql, type Uuid, type WorkspaceId } from "#kernel";
 
 /** Where a chain ends, or stood at some time. */
 export interface ChainHead {
@@ -70,4 +70,15 @@ export const listChained = (
       from audit_event e
       where workspace_id = ${workspaceId} and (seq, e.expires_at) > (${after.seq}::bigint, ${after.expires_at}::timestamptz)
       order by seq, e.expires_at limit ${most}`,
+  );
+
+/** Removes the heads and the noted gaps of the chains of workspaces that are gone. Uses the primary keys. */
+export const removeChains = (tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      with gone as (
+        delete from audit_chain where workspace_id = any(${plainArray(workspaceIds)}::uuid[])
+      )
+      delete from audit_dropped where workspace_id = any(${plainArray(workspaceIds)}::uuid[])`,
   );

@@ -1,9 +1,10 @@
 import { CALLBACK_HEADERS, LIMITS } from "@tidemill/contract";
-import type { Answer, Attempt, Carrier, Claim } from "#dispatch";
-import { showJobId } from "#jobs";
+import type { Attempt, AttemptResult, Deliverer } from "#engine";
+import { type Claim, showJobId } from "#jobs";
 import { type Clock, ProblemError } from "#kernel";
 import { type Abort, BlockedAddressError, type Response, type Sender, sign } from "#outbound";
-import { mayHoldTemplates, type Redactor, type SecretAccess, SecretError } from "#secrets";
+import type { Redactor } from "#redaction";
+import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
 import { CallbackTimeoutError, classify } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { draftLetter, type Letter } from "./letter.ts";
@@ -27,7 +28,7 @@ class AbortedError extends Error {
 }
 
 /** Carries jobs to their handlers: one signed POST per attempt. Source: specification, Events, Callback delivery. */
-export class CallbackCarrier implements Carrier {
+export class CallbackDeliverer implements Deliverer {
   readonly #options: CarrierOptions;
   readonly #under = new Set<Callback>();
 
@@ -49,13 +50,13 @@ export class CallbackCarrier implements Carrier {
 }
 
 class Callback implements Attempt {
-  readonly answer: Promise<Answer>;
+  readonly result: Promise<AttemptResult>;
   readonly #claim: Claim;
   /** As the API shows it. */
   readonly #jobId: string;
   readonly #options: CarrierOptions;
   readonly #onEnd: () => void;
-  readonly #settled = Promise.withResolvers<Answer>();
+  readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
   #redactor: Redactor | null = null;
   #ended = false;
@@ -66,7 +67,7 @@ class Callback implements Attempt {
     this.#jobId = showJobId(claim.id);
     this.#options = options;
     this.#onEnd = onEnd;
-    this.answer = this.#settled.promise;
+    this.result = this.#settled.promise;
   }
 
   begin(): void {
@@ -149,8 +150,8 @@ class Callback implements Attempt {
     if (!this.#ended) this.#end(classify(response, this.#options.clock.nowMs(), this.#redactor));
   }
 
-  #end(answer: Answer): void {
-    if (this.#leave()) this.#settled.resolve(answer);
+  #end(result: AttemptResult): void {
+    if (this.#leave()) this.#settled.resolve(result);
   }
 
   #fail(error: unknown): void {

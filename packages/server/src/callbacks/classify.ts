@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
-import type { Answer } from "#dispatch";
+import type { AttemptResult } from "#engine";
 import { parseHttpDate } from "#kernel";
 import type { Response } from "#outbound";
-import type { Redactor } from "#secrets";
+import type { Redactor } from "#redaction";
 
 /** Statuses whose `Retry-After` is heeded. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
@@ -26,7 +26,7 @@ export class CallbackTimeoutError extends Error {
  *
  * @param redactor takes the attempt's secrets out of what is kept; null when it had none
  */
-export function classify(response: Response, nowMs: number, redactor: Redactor | null): Answer {
+export function classify(response: Response, nowMs: number, redactor: Redactor | null): AttemptResult {
   if (response.kind === "failed") return unreachable(response.error, redactor);
   const { status, headers, body } = response;
   if (status >= 200 && status < 300) {
@@ -89,7 +89,7 @@ function retryAfter(value: string | undefined, nowMs: number): number | null {
   return atMs === null ? null : Math.max(0, (atMs - nowMs) / 1000);
 }
 
-const CODES: Record<string, Extract<Answer, { kind: "unreachable" }>["code"]> = {
+const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["code"]> = {
   CALLBACK_TIMEOUT: "TIMEOUT",
   UND_ERR_CONNECT_TIMEOUT: "TIMEOUT",
   ETIMEDOUT: "TIMEOUT",
@@ -100,7 +100,7 @@ const CODES: Record<string, Extract<Answer, { kind: "unreachable" }>["code"]> = 
   BLOCKED_ADDRESS: "BLOCKED_ADDRESS",
 };
 
-function unreachable(error: unknown, redactor: Redactor | null): Answer {
+function unreachable(error: unknown, redactor: Redactor | null): AttemptResult {
   const { code, message } = error as { code?: string; message?: string };
   // A host with several addresses fails with one error for each; the first has the reason.
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;

@@ -1,10 +1,11 @@
 import type { KeyObject } from "node:crypto";
 import { parseTemplates, type TemplatePart } from "@tidemill/contract";
-import type { Claim } from "#dispatch";
+import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
+import type { LaneId } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
-import { findLane, type LaneId, type Queue, readCallbackUrl } from "#queues";
-import { secretsIn } from "#secrets";
+import { findQueueOfLane, type Queue, readCallbackUrl } from "#queues";
+import { secretsIn } from "#vault";
 import { inPlace } from "./letter-error.ts";
 
 /** Where and how a queue's callbacks are sent. */
@@ -59,7 +60,7 @@ export class Endpoints {
   }
 
   async #load({ workspaceId, laneId }: Claim): Promise<Endpoint | null> {
-    const queue = await findLane(this.#db, workspaceId, laneId);
+    const queue = await findQueueOfLane(this.#db, workspaceId, laneId);
     this.#known.delete(laneId);
     if (!queue || queue.callback_url === null || queue.callback_secret === null) return null;
     const endpoint = this.#endpointOf(queue, queue.callback_url, queue.callback_secret);

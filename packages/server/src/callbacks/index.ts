@@ -1,2 +1,1 @@
-export * from "./carrier.ts";
-export * from "./endpoint.ts";
+export * from "./callbacks.ts";

@@ -1,6 +1,6 @@
 import { LIMITS, TemplateError } from "@tidemill/contract";
 import { isHeaderValue } from "#http";
-import { asItIs, type Encode, Filler, fillPayload, type PayloadTemplate, parsePayload, secretsIn } from "#secrets";
+import { asItIs, type Encode, Filler, fillPayload, type PayloadTemplate, parsePayload, secretsIn } from "#vault";
 import { type Endpoint, mapValues } from "./endpoint.ts";
 import { inPlace, LetterError } from "./letter-error.ts";
 

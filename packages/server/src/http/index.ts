@@ -4,6 +4,7 @@ export * from "./host.ts";
 export * from "./json-body.ts";
 export * from "./listen.ts";
 export * from "./method-not-allowed.ts";
+export * from "./module.ts";
 export * from "./openapi.ts";
 export * from "./paging.ts";
 export type { RateLimiter, Taken } from "./rate-limit.ts";

@@ -1,10 +1,10 @@
 import { type Db, type JobId, ProblemError, type Transactional } from "#kernel";
-import type { LaneId } from "#queues";
+import type { LaneId } from "#lanes";
 import { openQuotas, takeExecutions } from "#usage";
 import { claimsOf, deduplicate, type Firsts } from "./deduplicate.ts";
 import { laneName } from "./distinct-lanes.ts";
-import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./insert.ts";
 import type { JobRow } from "./job.ts";
+import { recordOf } from "./record.ts";
 import {
   claimKeysAcrossWorkspaces,
   findKnownAcrossWorkspaces,
@@ -13,8 +13,8 @@ import {
   type KnownJob,
   type LaneIdempotencyKey,
   releaseKeysAcrossWorkspaces,
-} from "./key-store.ts";
-import { recordOf } from "./record.ts";
+} from "./store/idempotency-keys.ts";
+import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 
 /** A job that was not stored: `first` came with its idempotency key before it. */
 interface Repeat {
@@ -42,13 +42,13 @@ class KeysInTheWay extends Error {
  */
 export async function acceptAcrossWorkspaces(
   database: Transactional,
-  nodeId: number | null,
+  leaseId: number | null,
   requests: readonly InsertRequest[],
   limited: boolean,
 ): Promise<Outcome[]> {
   for (;;) {
     try {
-      return await database.transaction((tx) => accept(tx, nodeId, requests, limited));
+      return await database.transaction((tx) => accept(tx, leaseId, requests, limited));
     } catch (error) {
       if (!(error instanceof KeysInTheWay)) throw error;
       await freeKeysAcrossWorkspaces(database, error.keys);
@@ -56,7 +56,7 @@ export async function acceptAcrossWorkspaces(
   }
 }
 
-async function accept(tx: Db, nodeId: number | null, requests: readonly InsertRequest[], limited: boolean): Promise<Outcome[]> {
+async function accept(tx: Db, leaseId: number | null, requests: readonly InsertRequest[], limited: boolean): Promise<Outcome[]> {
   const claims = claimsOf(requests);
   const { lanes, won } = await claimKeysAcrossWorkspaces(tx, requests, [...claims.values()]);
   // A request for a queue that is not there takes nothing, and so costs no other its place.
@@ -79,7 +79,7 @@ async function accept(tx: Db, nodeId: number | null, requests: readonly InsertRe
     });
     if (handedOn.length > 0) await claimKeysAcrossWorkspaces(tx, present, handedOn);
   }
-  const outcomes = await store(tx, nodeId, present, decided);
+  const outcomes = await store(tx, leaseId, present, decided);
   return requests.map((request) => outcomes.get(request) ?? null);
 }
 
@@ -100,7 +100,7 @@ async function findKnown(tx: Db, lanes: Lanes, lost: readonly [name: string, cla
 /** Stores what is new, and tells each request what its jobs are. */
 async function store(
   tx: Db,
-  nodeId: number | null,
+  leaseId: number | null,
   requests: readonly InsertRequest[],
   decided: readonly (Firsts | ProblemError)[],
 ): Promise<Map<InsertRequest, Outcome>> {
@@ -109,7 +109,7 @@ async function store(
     const jobs = firsts instanceof ProblemError ? [] : request.jobs.filter((job, index) => job === firsts?.[index]);
     return jobs.length > 0 ? [{ ...request, jobs }] : [];
   });
-  const inserted = fresh.length > 0 ? await insertJobsAcrossWorkspaces(tx, nodeId, fresh) : [];
+  const inserted = fresh.length > 0 ? await insertJobsAcrossWorkspaces(tx, leaseId, fresh) : [];
   const stored = new Map<JobId, InsertedJob>();
   for (const [at, { jobs }] of fresh.entries())
     for (const [index, row] of (inserted[at] ?? []).entries()) stored.set(jobs[index]?.id as JobId, row);

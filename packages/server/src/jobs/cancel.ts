@@ -1,6 +1,6 @@
 import { problem, type Transactional } from "#kernel";
 import type { JobKey, JobRow } from "./job.ts";
-import { cancelJob, findJob, lockKeyOfWaiting, removeJob } from "./store.ts";
+import { cancelJob, findJob, lockKeyOfWaiting, removeJob } from "./store/jobs.ts";
 import { type Hand, tellPurged } from "./tell.ts";
 
 export type Cancelled = { kind: "cancelled"; job: JobRow; claimedBy: number | null } | { kind: "removed" };

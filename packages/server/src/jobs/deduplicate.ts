@@ -1,6 +1,6 @@
 import { type ProblemError, problem } from "#kernel";
-import type { InsertRequest, JobToInsert } from "./insert.ts";
-import { type KeyClaim, type KnownJob, keyName } from "./key-store.ts";
+import { type KeyClaim, type KnownJob, keyName } from "./store/idempotency-keys.ts";
+import type { InsertRequest, JobToInsert } from "./store/insert.ts";
 
 /** Which job each job of a request is: itself, when it is new; else the one that came with its key before it. */
 export type Firsts = readonly (JobToInsert | KnownJob)[];

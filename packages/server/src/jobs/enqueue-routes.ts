@@ -11,10 +11,11 @@ import {
 } from "@tidemill/contract";
 import { type Api, compileArrayOr, principalOf, type RawJson, replies } from "#http";
 import { type Clock, invalid, parseMoment, problem } from "#kernel";
-import { checkPayloadTemplates } from "#secrets";
-import type { EnqueuedJob, Enqueuer, NewJob } from "./enqueue.ts";
+import { checkPayloadTemplates } from "#vault";
+import type { EnqueuedJob, Enqueuer } from "./enqueue.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { showJob } from "./job.ts";
+import type { NewJob } from "./new-job.ts";
 
 const tags = ["Jobs"];
 const security = [{ workspaceKey: [] }];

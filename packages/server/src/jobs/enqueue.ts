@@ -12,58 +12,33 @@ import {
   unavailable,
   type WorkspaceId,
 } from "#kernel";
-import type { LaneId } from "#queues";
+import type { LaneId, LaneKey, Waker } from "#lanes";
 import { acceptAcrossWorkspaces, type Outcome } from "./accept.ts";
 import { laneName } from "./distinct-lanes.ts";
-import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./insert.ts";
 import type { JobRow } from "./job.ts";
+import type { NewJob } from "./new-job.ts";
 import { recordOf } from "./record.ts";
+import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 import { MOST_WEIGHT, weightOf } from "./weight.ts";
-
-/** What a caller named a job by, and what it sent under that name. */
-interface Idempotency {
-  readonly key: string;
-  /** SHA-256 in hexadecimal. */
-  readonly fingerprint: string;
-}
-
-/** One job as a caller sends it, checked. `null` stands for the queue's default. */
-export interface NewJob {
-  /** JSON text. */
-  readonly payload: string;
-  readonly delaySeconds: number;
-  /** Milliseconds since 1970; instead of `delaySeconds`. */
-  readonly runAtMs: number | null;
-  readonly tag: string | null;
-  readonly priority: number;
-  readonly concurrencyKey: string | null;
-  readonly attempts: number | null;
-  readonly backoffDelayMs: number | null;
-  readonly idempotency: Idempotency | null;
-}
 
 /** A job as an enqueue answers it: the one that was stored, or the one that came with its idempotency key before it. */
 export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs of the engine that moves the jobs on. */
-export interface Outlet {
-  /** This node, while it may take jobs at all; and how many it has room to take as they are written. */
-  readonly nodeId: number | null;
+export interface Outlet extends Waker {
+  /** The node's lease, while it may take jobs at all; and how many it has room to take as they are written. */
+  readonly leaseId: number | null;
   room(): number;
   /** Runs a write by which these jobs may go straight through, so that the node knows of them while it does not have them yet. */
   expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result>;
   /** Jobs that were written as claimed by this node: it starts them now. */
   take(jobs: StartedJob[]): void;
-  /** Jobs wait in these lanes. */
-  wake(lanes: Iterable<{ workspaceId: WorkspaceId; laneId: LaneId }>): void;
-  /** A job will be due then. Milliseconds since 1970. */
-  dueAt(ms: number): void;
 }
 
 /** A job that went straight through, with what its delivery needs. */
 export interface StartedJob {
   readonly workspaceId: WorkspaceId;
-  readonly nodeId: number;
+  readonly leaseId: number;
   readonly inserted: InsertedJob;
   readonly input: JobToInsert;
 }
@@ -75,7 +50,7 @@ export interface Customer {
   readonly executionsPerMonth: number | null;
 }
 
-type Insert = (nodeId: number | null, requests: InsertRequest[]) => Promise<Outcome[]>;
+type Insert = (leaseId: number | null, requests: InsertRequest[]) => Promise<Outcome[]>;
 
 /** Who writes jobs of which kind: of workspaces without a quota, of those with idempotency keys, and of workspaces with a quota. */
 type Writers = Readonly<Record<"plain" | "keyed" | "limited", Batcher<InsertRequest, Outcome>>>;
@@ -95,22 +70,22 @@ export class Enqueuer {
   readonly #ids: UuidSource;
   readonly #outlet: Outlet;
   readonly #emit: EmitEvent;
-  readonly #mostWaiting: number;
+  readonly #maxWaiting: number;
   readonly #free: Writers;
   readonly #ordered: Writers;
 
-  constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; mostWaiting: number }) {
+  constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; maxWaiting: number }) {
     this.#db = options.db;
     this.#ids = options.ids;
     this.#outlet = options.outlet;
     this.#emit = options.emit;
-    this.#mostWaiting = options.mostWaiting;
+    this.#maxWaiting = options.maxWaiting;
     const batcher = (insert: Insert): Batcher<InsertRequest, Outcome> =>
       new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
     const writers = (): Writers => ({
-      plain: batcher((nodeId, requests) => insertJobsAcrossWorkspaces(this.#db, nodeId, requests)),
-      keyed: batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, false)),
-      limited: batcher((nodeId, requests) => acceptAcrossWorkspaces(this.#db, nodeId, requests, true)),
+      plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(this.#db, leaseId, requests)),
+      keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, false)),
+      limited: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, true)),
     });
     this.#free = writers();
     this.#ordered = writers();
@@ -126,7 +101,7 @@ export class Enqueuer {
    */
   async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> {
     const waiting = [this.#free, this.#ordered].flatMap((writers) => Object.values(writers)).reduce((sum, one) => sum + one.waiting, 0);
-    if (waiting + jobs.length > this.#mostWaiting) {
+    if (waiting + jobs.length > this.#maxWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
@@ -172,13 +147,13 @@ export class Enqueuer {
   }
 
   async #write(requests: InsertRequest[], insert: Insert): Promise<Outcome[]> {
-    const { nodeId } = this.#outlet;
+    const { leaseId } = this.#outlet;
     const straight = requests.flatMap(({ jobs }) => jobs.filter((job) => job.straight).map(({ id }) => id));
     const outcomes = await this.#outlet.expecting(straight, async () => {
-      const written = await insert(nodeId, requests);
+      const written = await insert(leaseId, requests);
       // The jobs are stored: whatever fails from here on must not have them written again.
       await tolerate(
-        async () => this.#passOn(requests, written, nodeId),
+        async () => this.#passOn(requests, written, leaseId),
         (error) => this.#emit("pass_on_failed", { error }),
       );
       return written;
@@ -188,9 +163,9 @@ export class Enqueuer {
     return outcomes;
   }
 
-  #passOn(requests: InsertRequest[], outcomes: Outcome[], nodeId: number | null): void {
+  #passOn(requests: InsertRequest[], outcomes: Outcome[], leaseId: number | null): void {
     const started: StartedJob[] = [];
-    const lanes = new Map<LaneId, { workspaceId: WorkspaceId; laneId: LaneId }>();
+    const lanes = new Map<LaneId, LaneKey>();
     let count = 0;
     for (const [at, { workspaceId, jobs }] of requests.entries()) {
       const outcome = outcomes[at];
@@ -198,10 +173,10 @@ export class Enqueuer {
       for (const [index, job] of outcome.entries()) {
         if ("first" in job) continue;
         count += 1;
-        if (job.state === "active" && nodeId !== null)
-          started.push({ workspaceId, nodeId, inserted: job, input: jobs[index] as JobToInsert });
+        if (job.state === "active" && leaseId !== null)
+          started.push({ workspaceId, leaseId, inserted: job, input: jobs[index] as JobToInsert });
         else if (job.state === "waiting") lanes.set(job.laneId, { workspaceId, laneId: job.laneId });
-        else if (job.state === "delayed") this.#outlet.dueAt(momentMs(job.runAt));
+        else if (job.state === "delayed") this.#outlet.wakeAt(momentMs(job.runAt));
       }
     }
     if (started.length > 0) this.#outlet.take(started);

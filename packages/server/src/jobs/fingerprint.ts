@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { NewJob } from "./enqueue.ts";
+import type { NewJob } from "./new-job.ts";
 
 /**
  * SHA-256 of a job as it was sent, in hexadecimal: all that a caller says of it but its idempotency key. White space between the

@@ -1,6 +1,6 @@
 import type { AttemptEntry, JobState } from "@tidemill/contract";
 import { type JobId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import type { LaneId } from "#lanes";
 
 /**
  * Every way in which a job's state may change. Guards and the diagram in docs/architecture.md derive from it (I12);

@@ -1,6 +1,6 @@
 import type { JobState } from "@tidemill/contract";
 import { type Db, type JobId, rows, sql, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import type { LaneId } from "#lanes";
 import type { JobRow } from "./job.ts";
 
 /** A page of a queue's jobs: newest first, from below `before`. Null filters hold for all. */

@@ -1,7 +1,7 @@
 import type { JobState, QueueMetrics } from "@tidemill/contract";
 import type { Static } from "typebox";
 import { type Db, row, sql } from "#kernel";
-import type { Queue } from "#queues";
+import type { LaneKey } from "#lanes";
 
 interface Counts extends Record<JobState, number> {
   oldest_waiting_seconds: number | null;
@@ -12,52 +12,52 @@ interface Counts extends Record<JobState, number> {
 }
 
 /**
- * A queue's metrics. Live states are counted from an index each, finished ones are added up from the tally; the oldest waiting job is found by
- * one look per priority, and one among those that wait for their key; latency is read off the newest 1,000 finished jobs. Leans on
+ * A lane's metrics. Live states are counted from an index each, finished ones are added up from the tally; the oldest waiting job is found by
+ * one look per priority, and one among those that wait for their key; latency is read off the newest 1,000 finished jobs. Uses indexes
  * job_claimable, job_blocked, job_active, job_parked and the primary keys.
  */
-export async function metricsOf(db: Db, { workspace_id, id }: Queue): Promise<Static<typeof QueueMetrics>> {
+export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(
     db,
     sql`
       with recursive live as (
-        select (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id}
+        select (select count(*) from job where workspace_id = ${workspaceId} and lane_id = ${laneId}
             and state = 'waiting' and (concurrency_key is null or key_slot is not null))
-          + (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id}
+          + (select count(*) from job where workspace_id = ${workspaceId} and lane_id = ${laneId}
             and state = 'waiting' and concurrency_key is not null and key_slot is null) as waiting,
-          (select count(*) from job where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'active') as active,
+          (select count(*) from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'active') as active,
           count(*) filter (where state = 'delayed') as delayed,
           count(*) filter (where state = 'pending_approval') as pending_approval, count(*) filter (where state = 'failed') as failed
         from job
-        where workspace_id = ${workspace_id} and lane_id = ${id} and state in ('delayed', 'pending_approval', 'failed')
+        where workspace_id = ${workspaceId} and lane_id = ${laneId} and state in ('delayed', 'pending_approval', 'failed')
       ), finished as (
         select coalesce(sum(t.completed), 0)::bigint as completed, coalesce(sum(t.cancelled), 0)::bigint as cancelled,
           coalesce(sum(t.rejected), 0)::bigint as rejected,
           coalesce(sum(t.completed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as completed_last_minute,
           coalesce(sum(t.failed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as failed_last_minute
         from tally t join workspace w on w.id = t.workspace_id
-        where t.workspace_id = ${workspace_id} and t.lane_id = ${id}
+        where t.workspace_id = ${workspaceId} and t.lane_id = ${laneId}
           and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
       ), head as (
         (select priority, greatest(run_at, created_at) as due from job
-          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
           order by priority desc, run_at, id limit 1)
         union all
         select next.priority, next.due from head cross join lateral (
           select priority, greatest(run_at, created_at) as due from job
-          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
             and priority < head.priority
           order by priority desc, run_at, id limit 1) next
       ), blocked as (
         select (
           select greatest(run_at, created_at) from job
-          where workspace_id = ${workspace_id} and lane_id = ${id} and state = 'waiting' and concurrency_key is not null and key_slot is null
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and concurrency_key is not null and key_slot is null
           order by run_at limit 1) as due
       ), latency as (
         select percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from finished_at - greatest(run_at, created_at)) * 1000) as ms
         from (
           select finished_at, run_at, created_at, state from job_history
-          where workspace_id = ${workspace_id} and lane_id = ${id} and expires_at > moment()
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and expires_at > moment()
           order by id desc limit 1000) newest
         where state = 'completed' and finished_at > moment() - interval '1 minute'
       )

@@ -1,6 +1,6 @@
 import { toMoment } from "#kernel";
-import type { InsertedJob, JobToInsert } from "./insert.ts";
 import type { JobRow } from "./job.ts";
+import type { InsertedJob, JobToInsert } from "./store/insert.ts";
 
 /** The job as it was accepted. One that went straight through was started in the same breath; its record says so from then on. */
 export function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {

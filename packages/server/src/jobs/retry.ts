@@ -1,6 +1,6 @@
 import { type Db, problem, type Transactional } from "#kernel";
 import { JOB_MOVES, type JobKey, type JobRow } from "./job.ts";
-import { bringJobBack, findJob, retryFailedJob } from "./store.ts";
+import { findJob, restoreJob, retryFailedJob } from "./store/jobs.ts";
 import { type Hand, tellOverruled, tellRetried } from "./tell.ts";
 
 /**
@@ -11,7 +11,7 @@ import { type Hand, tellOverruled, tellRetried } from "./tell.ts";
  * @throws NOT_FOUND, or INVALID_STATE
  */
 export async function retryJob(database: Transactional, hand: Hand, key: JobKey): Promise<JobRow> {
-  const moved = await database.transaction(async (tx) => (await retryFailed(tx, hand, key)) ?? (await bringBack(tx, hand, key)));
+  const moved = await database.transaction(async (tx) => (await retryFailed(tx, hand, key)) ?? (await restore(tx, hand, key)));
   if (moved) return moved;
   const job = await findJob(database, key);
   if (!job) throw problem("NOT_FOUND");
@@ -24,8 +24,8 @@ async function retryFailed(tx: Db, hand: Hand, key: JobKey): Promise<JobRow | nu
   return job;
 }
 
-async function bringBack(tx: Db, hand: Hand, key: JobKey): Promise<JobRow | null> {
-  const job = (await bringJobBack(tx, key, "waiting")) ?? (await bringJobBack(tx, key, "pending_approval"));
+async function restore(tx: Db, hand: Hand, key: JobKey): Promise<JobRow | null> {
+  const job = (await restoreJob(tx, key, "waiting")) ?? (await restoreJob(tx, key, "pending_approval"));
   if (job?.was === "rejected") await tellOverruled(tx, hand, key, job);
   return job;
 }

@@ -2,31 +2,30 @@ import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } fr
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
 import { type Clock, type Db, problem, type Tenants, type WorkspaceId } from "#kernel";
-import { findQueue, type LaneId } from "#queues";
+import { type Aborter, findLane, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer } from "./enqueue.ts";
 import { mountEnqueue } from "./enqueue-routes.ts";
 import { type JobKey, readJobId, showJob, showJobId } from "./job.ts";
 import { listJobs } from "./list.ts";
-import { findJob } from "./store.ts";
+import { retryJob } from "./retry.ts";
+import { findJob } from "./store/jobs.ts";
 
 export interface JobRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly enqueuer: Pick<Enqueuer, "enqueue">;
-  /** Told that jobs of a lane may be free to go: the next of a key whose job was cancelled. */
-  readonly onWaiting: (lanes: { readonly workspaceId: WorkspaceId; readonly laneId: LaneId }[]) => void;
-  /** Told after a job was cancelled that an attempt was under way for. */
-  readonly onCancelled: (key: JobKey, nodeId: number) => void;
+  readonly waker: Waker;
+  readonly aborter: Aborter;
 }
 
 const tags = ["Jobs"];
 const security = [{ workspaceKey: [] }];
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** The job endpoints of the specification, but for retry, which is the engine's (dispatch/routes.ts). */
-export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancelled, onWaiting }: JobRoutes): void {
+/** The job endpoints of the specification. */
+export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, aborter }: JobRoutes): void {
   mountEnqueue(api, clock, enqueuer);
 
   api.get(
@@ -48,7 +47,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancell
       const workspaceId = workspaceOf(request);
       const page = readPage(request.query, readJobId);
       const db = tenants.of(workspaceId);
-      const queue = await findQueue(db, workspaceId, name);
+      const queue = await findLane(db, workspaceId, "queue", name);
       if (!queue) throw problem("NOT_FOUND");
       const found = await listJobs(db, {
         workspaceId,
@@ -105,9 +104,32 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancell
       const hand = { audit, actorId: actorOf(request), queue: request.params.name };
       const outcome = await cancelOrRemove(db, hand, key);
       if (outcome.kind === "removed") return reply.code(204).send();
-      if (outcome.claimedBy !== null) onCancelled(key, outcome.claimedBy);
-      if (outcome.job.concurrency_key !== null) onWaiting([key]);
+      if (outcome.claimedBy !== null) aborter.abortJob(key.id, outcome.claimedBy);
+      // The next job of its key may be free to go.
+      if (outcome.job.concurrency_key !== null) waker.wake([key]);
       return reply.type(JSON_TYPE).send(showJob(outcome.job, request.params.name));
+    },
+  );
+
+  api.post(
+    "/v1/queues/:name/jobs/:id/retry",
+    {
+      config: { access: "write" },
+      schema: {
+        tags,
+        security,
+        summary: "Retry a failed, cancelled or rejected job",
+        operationId: "retryJob",
+        params: JobPath,
+        response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE"),
+      },
+    },
+    async (request, reply) => {
+      const db = tenants.of(workspaceOf(request));
+      const key = await jobKey(db, workspaceOf(request), request.params);
+      const job = await retryJob(db, { audit, actorId: actorOf(request), queue: request.params.name }, key);
+      waker.wake([key]);
+      return reply.type(JSON_TYPE).send(showJob(job, request.params.name));
     },
   );
 }
@@ -118,7 +140,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancell
  * @throws NOT_FOUND when the workspace has no such queue
  */
 export async function jobKey(db: Db, workspaceId: WorkspaceId, path: { name: string; id: string }): Promise<JobKey> {
-  const queue = await findQueue(db, workspaceId, path.name);
+  const queue = await findLane(db, workspaceId, "queue", path.name);
   const id = readJobId(path.id);
   if (!queue || !id) throw problem("NOT_FOUND");
   return { workspaceId, laneId: queue.id, id };

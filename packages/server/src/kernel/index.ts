@@ -1,7 +1,6 @@
 export * from "./address-range.ts";
 export * from "./batcher.ts";
 export * from "./clock.ts";
-export * from "./clockwork.ts";
 export * from "./config.ts";
 export * from "./database/listen.ts";
 export * from "./database/lock.ts";
@@ -17,15 +16,18 @@ export {
 } from "./database/pool.ts";
 export * from "./database/sql.ts";
 export * from "./database/tenants.ts";
+export * from "./deadline-loop.ts";
+export * from "./due-poll.ts";
 export * from "./events.ts";
 export * from "./files.ts";
 export * from "./ids.ts";
 export * from "./key-bytes.ts";
 export * from "./log.ts";
-export * from "./loop.ts";
 export * from "./metrics.ts";
+export * from "./periodic-loop.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
+export * from "./service.ts";
 export * from "./shared-reads.ts";
 export * from "./system-error.ts";
 export * from "./tolerate.ts";

@@ -25,7 +25,13 @@ export async function createQueue(
   if (request.callback_url) requireFeature(caller.plan, "callback_url");
   const secret = request.callback_url ? makeCallbackSecret(random) : null;
   return database.transaction(async (tx) => {
-    const queue = await insertQueue(tx, caller.workspaceId, request.name, request.type ?? "standard", settingsOf(request, secret));
+    const queue = await insertQueue(
+      tx,
+      caller.workspaceId,
+      request.name,
+      request.type ?? "standard",
+      settingsOf({ callback_url: null, ...request }, secret),
+    );
     if (!queue) throw problem("CONFLICT", { name: request.name }, { message: "There is a queue of that name already." });
     await tellCreated(tx, audit, caller, queue, request);
     return { queue, secret };

@@ -1,6 +1,7 @@
 import { problem, type Transactional } from "#kernel";
-import type { Caller, LaneId, QueueMaker } from "./queue.ts";
-import { markQueueDeleted } from "./store.ts";
+import { type LaneKey, markLaneDeleted } from "#lanes";
+import { removeSchedulesOf } from "#schedules";
+import type { Caller, QueueMaker } from "./queue.ts";
 import { tellDeleted } from "./tell.ts";
 
 /**
@@ -10,14 +11,14 @@ import { tellDeleted } from "./tell.ts";
  */
 export const deleteQueue = (
   database: Transactional,
-  { audit, removeSchedulesOf }: Pick<QueueMaker, "audit" | "removeSchedulesOf">,
+  { audit }: Pick<QueueMaker, "audit">,
   caller: Omit<Caller, "plan">,
   name: string,
-): Promise<{ id: LaneId }> =>
+): Promise<LaneKey> =>
   database.transaction(async (tx) => {
-    const deleted = await markQueueDeleted(tx, caller.workspaceId, name);
+    const deleted = await markLaneDeleted(tx, caller.workspaceId, "queue", name);
     if (!deleted) throw problem("NOT_FOUND");
-    const schedules = await removeSchedulesOf(tx, caller.workspaceId, deleted.id);
-    await tellDeleted(tx, audit, caller, name, schedules);
-    return deleted;
+    const lane = { workspaceId: caller.workspaceId, laneId: deleted.id };
+    await tellDeleted(tx, audit, caller, name, await removeSchedulesOf(tx, lane));
+    return lane;
   });

@@ -2,5 +2,5 @@ export * from "./callback-url.ts";
 export * from "./create.ts";
 export * from "./patch.ts";
 export * from "./queue.ts";
-export * from "./routes.ts";
-export { findLane, findQueue, markQueuesDeleted } from "./store.ts";
+export * from "./queues.ts";
+export { findQueue, findQueueOfLane } from "./store.ts";

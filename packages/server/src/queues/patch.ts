@@ -1,4 +1,6 @@
 import type { PatchQueue } from "@tidemill/contract";
+import { resetCircuit } from "#circuits";
+import { changeKeyLimit } from "#engine";
 import { problem, type Transactional } from "#kernel";
 import { requireFeature } from "#workspaces";
 import { checkApproval } from "./check-approval.ts";
@@ -17,7 +19,7 @@ import { tellUpdated } from "./tell.ts";
  */
 export async function patchQueue(
   database: Transactional,
-  { random, audit, guard, forgetCircuit, changeKeyLimit }: QueueMaker,
+  { random, audit, guard }: QueueMaker,
   caller: Caller,
   name: string,
   request: PatchQueue,
@@ -34,12 +36,12 @@ export async function patchQueue(
     const { concurrency_per_key = before.concurrency_per_key } = request;
     const queue = await (concurrency_per_key === before.concurrency_per_key ? update() : changeKeyLimit(tx, before.id, update));
     if (!queue) throw problem("NOT_FOUND");
-    if (changesDelivery(request)) await forgetCircuit(tx, queue.workspace_id, queue.id);
+    if (changesDelivery(request)) await resetCircuit(tx, { workspaceId: queue.workspace_id, laneId: queue.id });
     await tellUpdated(tx, audit, caller, { before, queue }, request);
     return { queue, secret };
   });
 }
 
-/** Whether callbacks may fare otherwise from now on, or somebody wants them to be tried. */
+/** Whether the change may affect deliveries, so that they are tried again. */
 const changesDelivery = ({ callback_url, callback_headers, callback_timeout, paused, rotate_callback_secret }: PatchQueue): boolean =>
   [callback_url, callback_headers, callback_timeout, paused, rotate_callback_secret].some((setting) => setting !== undefined);

@@ -1,12 +1,10 @@
-import { ERRORS, type Plan, planHas, plansWith, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
+import { ERRORS, type Plan, planHas, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Db, type Random, type Timestamp, textArray, type WorkspaceId } from "#kernel";
+import type { Random, Timestamp, WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
 import type { AddressGuard } from "#outbound";
 
-/** What jobs wait in: a queue's id, unique over all workspaces. */
-export type LaneId = number & { readonly __of: "lane" };
-
-/** A queue as it is stored. Durations are in the unit that their name ends with; `callback_timeout` is in seconds. */
+/** A queue, with its lane, as view `queue_record` has it. Durations are in the unit that their name ends with; `callback_timeout` is in seconds. */
 export interface Queue {
   readonly workspace_id: WorkspaceId;
   readonly id: LaneId;
@@ -20,8 +18,8 @@ export interface Queue {
   readonly backoff_delay_ms: number;
   readonly concurrency: number | null;
   readonly concurrency_per_key: number;
-  /** Where the arranging of its keys stands after `concurrency_per_key` was changed; null when it is done. */
-  readonly arrange_behind: string | null;
+  /** After a change of `concurrency_per_key`: slots of the keys after this one are to be assigned again; null when that is done. */
+  readonly reassign_after_key: string | null;
   readonly rate_max: number | null;
   readonly rate_seconds: number | null;
   readonly paused: boolean;
@@ -33,7 +31,7 @@ export interface Queue {
   readonly updated_at: Timestamp;
 }
 
-/** Who asks for a change, as the audit log names him, and on what plan. */
+/** Who asks for a change, as the audit log names the actor, and on what plan. */
 export interface Caller {
   readonly workspaceId: WorkspaceId;
   readonly plan: Plan;
@@ -45,16 +43,7 @@ export interface QueueMaker {
   readonly random: Random;
   readonly audit: AuditLog;
   readonly guard: Pick<AddressGuard, "refusesHost">;
-  /** Takes the queue's endpoint for alive again, in the transaction that changed how it is called. */
-  readonly forgetCircuit: (tx: Db, workspaceId: WorkspaceId, laneId: LaneId) => Promise<unknown>;
-  /** Changes the queue's `concurrency_per_key` by `change`, in the same transaction, so that its keys go by the new number. */
-  readonly changeKeyLimit: <Changed>(tx: Db, laneId: LaneId, change: () => Promise<Changed>) => Promise<Changed>;
-  /** Deletes the queue's schedules, in the transaction that deletes it. Answers how many there were. */
-  readonly removeSchedulesOf: (tx: Db, workspaceId: WorkspaceId, laneId: LaneId) => Promise<number>;
 }
-
-/** The plans on which jobs are delivered to a queue's `callback_url`, for statements. */
-export const DELIVERING_PLANS: string = textArray(plansWith("callback_url"));
 
 /** The HMAC key of a queue's callbacks: `cbs_` and 43 base64url characters. Source: contract §3. */
 export const makeCallbackSecret = (random: Random): string => `cbs_${random.bytes(32).toString("base64url")}`;

@@ -3,7 +3,6 @@ import {
   ListQueues,
   Page,
   PatchQueue,
-  type QueueCircuit,
   type QueueMetrics,
   QueuePath,
   Queue as QueueRecord,
@@ -13,28 +12,30 @@ import {
 import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
 import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readNumber, readPage, replies, showNumber } from "#http";
-import { type Db, problem, SharedReads, type Tenants } from "#kernel";
+import { readLaneMetrics } from "#jobs";
+import { problem, SharedReads, type Tenants } from "#kernel";
+import type { Aborter, Waker } from "#lanes";
 import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
 import { patchQueue } from "./patch.ts";
 import { type Caller, type Queue, type QueueMaker, showQueue } from "./queue.ts";
+import { readCircuit } from "./show-circuit.ts";
 import { findQueue, listQueues } from "./store.ts";
 
 export interface QueueRoutes extends QueueMaker {
   readonly tenants: Tenants;
-  readonly metricsOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueMetrics>>;
-  readonly circuitOf: (db: Db, queue: Queue) => Promise<Static<typeof QueueCircuit>>;
-  /** Told after a queue's settings changed: jobs may be free to go. */
-  readonly onChanged: (queue: Pick<Queue, "workspace_id" | "id" | "arrange_behind">) => void;
-  readonly onDeleted: (queue: Pick<Queue, "id">) => void;
+  readonly waker: Waker;
+  readonly aborter: Aborter;
+  /** Slots of concurrency keys are to be assigned again, after a change of a queue's limit per key. */
+  readonly onKeyLimitChanged: () => void;
 }
 
 const tags = ["Queues"];
 const security = [{ workspaceKey: [] }];
 
 /** The queue endpoints of the specification. */
-export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged, onDeleted, ...maker }: QueueRoutes): void {
-  /** Counting a million jobs takes a while: who asks often must not take the connections of the others. */
+export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChanged, ...maker }: QueueRoutes): void {
+  /** Counting a million jobs takes a while: frequent requests share one count. */
   const metrics = new SharedReads<Static<typeof QueueMetrics>>();
   const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, { plan }: Principal) => ({
     ...showQueue(queue, plan),
@@ -101,8 +102,12 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
       if (!queue) throw problem("NOT_FOUND");
-      const circuit = await circuitOf(db, queue);
-      return { ...showQueue(queue, plan), circuit, metrics: await metrics.read(String(queue.id), () => metricsOf(db, queue)) };
+      const circuit = await readCircuit(db, queue);
+      return {
+        ...showQueue(queue, plan),
+        circuit,
+        metrics: await metrics.read(String(queue.id), () => readLaneMetrics(db, { workspaceId, laneId: queue.id })),
+      };
     },
   );
 
@@ -124,7 +129,9 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
       const principal = principalOf(request);
       const db = tenants.of(principal.workspaceId);
       const patched = await patchQueue(db, maker, callerOf(request), request.params.name, request.body);
-      onChanged(patched.queue);
+      const { workspace_id, id, reassign_after_key } = patched.queue;
+      waker.wake([{ workspaceId: workspace_id, laneId: id }]);
+      if (reassign_after_key !== null) onKeyLimitChanged();
       return withSecret(patched, principal);
     },
   );
@@ -144,7 +151,7 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      onDeleted(await deleteQueue(tenants.of(caller.workspaceId), maker, caller, request.params.name));
+      aborter.abortLane(await deleteQueue(tenants.of(caller.workspaceId), maker, caller, request.params.name));
       return reply.code(204).send();
     },
   );

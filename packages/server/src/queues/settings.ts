@@ -7,7 +7,8 @@ export function settingsOf(request: CreateQueue | PatchQueue, secret: string | n
   return {
     callbackUrl: callback_url,
     callbackHeaders: callback_headers && JSON.stringify(callback_headers),
-    callbackTimeout: callback_timeout,
+    served: callback_url === undefined ? undefined : callback_url === null ? "pull" : "push",
+    attemptTimeoutSeconds: callback_timeout,
     callbackSecret: secret ?? undefined,
     attempts: defaultJobOptions?.attempts,
     backoffDelayMs: defaultJobOptions?.backoff?.delay,

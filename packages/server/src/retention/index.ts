@@ -1,5 +1,4 @@
-export * from "./fold-tally.ts";
-export * from "./partitions.ts";
-export * from "./sweep-keys.ts";
-export * from "./sweep-queues.ts";
-export * from "./sweep-workspaces.ts";
+export { keepPartitions } from "./partitions.ts";
+export * from "./retention.ts";
+export { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
+export { sweepDeletedWorkspacesAcrossWorkspaces } from "./sweep-workspaces.ts";

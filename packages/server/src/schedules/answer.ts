@@ -9,9 +9,9 @@ export interface ScheduleRoutes {
   readonly tenants: Tenants;
   readonly clock: Clock;
   readonly firing: Firing;
-  /** Told, after the commit, what came of ticks that were due before a change, and of triggers. */
+  /** Called after the commit with what came of ticks that were due before a change, and of triggers. */
   readonly onFired: (fired: Fired) => void;
-  /** Told when a schedule is due next. Milliseconds since 1970. */
+  /** A schedule is due next then. Milliseconds since 1970. */
   readonly onNextRun: (ms: number) => void;
 }
 

@@ -15,7 +15,7 @@ export interface Planned {
 export interface Draft extends Planned {
   readonly jobs: readonly { readonly id: JobId; readonly atMs: number }[];
   /** Ticks that the quota refused, that no audit event has told of; the first one's moment; and when the last event told of some. */
-  readonly untold: { readonly skips: number; readonly sinceMs: number | null; readonly toldMs: number | null };
+  readonly untold: { readonly skips: number; readonly sinceMs: number | null; readonly reportedMs: number | null };
   readonly event: NewAuditEvent | null;
   readonly refusedMs: number | null;
 }
@@ -50,9 +50,9 @@ export function advanceOf({ schedule, plan, jobs, refusedMs, untold }: Draft): A
     jobId: newest?.id ?? null,
     skipMs: skip?.atMs ?? null,
     skipReason: skip?.reason ?? null,
-    untoldSkips: untold.skips,
-    untoldSinceMs: untold.sinceMs,
-    toldMs: untold.toldMs,
+    unreportedSkips: untold.skips,
+    unreportedSinceMs: untold.sinceMs,
+    reportedMs: untold.reportedMs,
   };
 }
 
@@ -81,15 +81,15 @@ export const jobOf = (schedule: Schedule, id: JobId, atMs: number): JobToInsert 
 
 /** What the audit log is told of refused ticks, and what is left to tell. Source: contract §6. */
 function told(schedule: DueSchedule, refused: readonly number[], ran: boolean): Pick<Draft, "untold" | "event"> {
-  const { untold_skips, untold_since, told_at, now_ms } = schedule;
-  const skips = untold_skips + refused.length;
-  const sinceMs = untold_since === null ? (refused[0] ?? null) : momentMs(untold_since);
-  const toldMs = told_at === null ? null : momentMs(told_at);
-  if (skips === 0 || sinceMs === null) return { untold: { skips: 0, sinceMs: null, toldMs: ran ? null : toldMs }, event: null };
-  if (!ran && toldMs !== null && now_ms - toldMs < TELL_EVERY_MS) return { untold: { skips, sinceMs, toldMs }, event: null };
+  const { unreported_skips, unreported_since, reported_at, now_ms } = schedule;
+  const skips = unreported_skips + refused.length;
+  const sinceMs = unreported_since === null ? (refused[0] ?? null) : momentMs(unreported_since);
+  const reportedMs = reported_at === null ? null : momentMs(reported_at);
+  if (skips === 0 || sinceMs === null) return { untold: { skips: 0, sinceMs: null, reportedMs: ran ? null : reportedMs }, event: null };
+  if (!ran && reportedMs !== null && now_ms - reportedMs < TELL_EVERY_MS) return { untold: { skips, sinceMs, reportedMs }, event: null };
   const lastMs = refused.at(-1) ?? (schedule.last_skip_at === null ? sinceMs : momentMs(schedule.last_skip_at));
   return {
-    untold: { skips: 0, sinceMs: null, toldMs: refused.length > 0 ? now_ms : null },
+    untold: { skips: 0, sinceMs: null, reportedMs: refused.length > 0 ? now_ms : null },
     event: {
       workspaceId: schedule.workspace_id,
       eventType: "schedule.skipped",

@@ -9,10 +9,10 @@ export interface DueSchedule extends Schedule {
   readonly now_ms: number;
   /** Its workspace has a quota. */
   readonly limited: boolean;
-  /** Ticks that the quota refused and the audit log was not told of, since when; and when it was told of some. */
-  readonly untold_skips: number;
-  readonly untold_since: Timestamp | null;
-  readonly told_at: Timestamp | null;
+  /** Ticks that the quota refused and that are not in the audit log yet, since when; and when some were last recorded. */
+  readonly unreported_skips: number;
+  readonly unreported_since: Timestamp | null;
+  readonly reported_at: Timestamp | null;
 }
 
 /** How long until the next tick of any schedule is due, in milliseconds: none or less when one is. Leans on schedule_due. */
@@ -75,10 +75,10 @@ export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Worksp
         select *, row_number() over turns as place, sum(own) over turns as weight
         from due window turns as (order by turn, next_run_at, workspace_id, id)
       )
-      select d.*, q.name as queue, w.executions_per_month is not null as limited,
+      select d.*, l.name as queue, w.executions_per_month is not null as limited,
         (extract(epoch from d.next_run_at) * 1000)::float8 as due_ms, (extract(epoch from moment()) * 1000)::float8 as now_ms
       from weighed d
-      join queue q on q.workspace_id = d.workspace_id and q.id = d.lane_id
+      join lane l on l.workspace_id = d.workspace_id and l.id = d.lane_id
       join workspace w on w.id = d.workspace_id
       where d.place = 1 or d.weight <= ${share.weight}::int
       order by d.place`,
@@ -89,10 +89,10 @@ export const lockDue = (tx: Db, { workspace_id, id }: Pick<Schedule, "workspace_
   row(
     tx,
     sql`
-      select s.*, q.name as queue, w.executions_per_month is not null as limited,
+      select s.*, l.name as queue, w.executions_per_month is not null as limited,
         (extract(epoch from s.next_run_at) * 1000)::float8 as due_ms, (extract(epoch from moment()) * 1000)::float8 as now_ms
       from schedule s
-      join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
+      join lane l on l.workspace_id = s.workspace_id and l.id = s.lane_id
       join workspace w on w.id = s.workspace_id
       where s.workspace_id = ${workspace_id} and s.id = ${id} and s.next_run_at <= moment()
       for update of s`,
@@ -136,9 +136,9 @@ export interface Advance {
   /** Null leaves both. */
   readonly skipMs: number | null;
   readonly skipReason: SkipReason | null;
-  readonly untoldSkips: number;
-  readonly untoldSinceMs: number | null;
-  readonly toldMs: number | null;
+  readonly unreportedSkips: number;
+  readonly unreportedSinceMs: number | null;
+  readonly reportedMs: number | null;
 }
 
 /**
@@ -168,15 +168,15 @@ export const takeTicksAcrossWorkspaces = async (
           ${moments(advances, ({ lastTickMs }) => lastTickMs)}::timestamptz[],
           ${moments(advances, ({ runMs }) => runMs)}::timestamptz[], ${plainArray(advances.map(({ jobId }) => jobId))}::uuid[],
           ${moments(advances, ({ skipMs }) => skipMs)}::timestamptz[], ${textArray(advances.map(({ skipReason }) => skipReason))}::text[],
-          ${plainArray(advances.map(({ untoldSkips }) => untoldSkips))}::int[],
-          ${moments(advances, ({ untoldSinceMs }) => untoldSinceMs)}::timestamptz[], ${moments(advances, ({ toldMs }) => toldMs)}::timestamptz[])
+          ${plainArray(advances.map(({ unreportedSkips }) => unreportedSkips))}::int[],
+          ${moments(advances, ({ unreportedSinceMs }) => unreportedSinceMs)}::timestamptz[], ${moments(advances, ({ reportedMs }) => reportedMs)}::timestamptz[])
           as a (workspace_id, schedule_id, next_run_at, catch_up_to, last_tick_at, last_run_at, last_job_id, last_skip_at, last_skip_reason,
-            untold_skips, untold_since, told_at)
+            unreported_skips, unreported_since, reported_at)
       ), moved as (
         update schedule s set next_run_at = a.next_run_at, catch_up_to = a.catch_up_to, last_tick_at = coalesce(a.last_tick_at, s.last_tick_at),
           last_run_at = coalesce(a.last_run_at, s.last_run_at), last_job_id = coalesce(a.last_job_id, s.last_job_id),
           last_skip_at = coalesce(a.last_skip_at, s.last_skip_at), last_skip_reason = coalesce(a.last_skip_reason, s.last_skip_reason),
-          untold_skips = a.untold_skips, untold_since = a.untold_since, told_at = a.told_at
+          unreported_skips = a.unreported_skips, unreported_since = a.unreported_since, reported_at = a.reported_at
         from advance a where s.workspace_id = any(array[a.workspace_id]) and s.id = a.schedule_id
       ), forgotten as (
         delete from schedule_tick t using advance a

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "#audit";
-import type { LaneKey } from "#dispatch";
 import { insertJobsAcrossWorkspaces, MOST_WEIGHT, weightOf } from "#jobs";
 import { type Clock, type Db, type EmitEvent, momentMs, type UuidSource } from "#kernel";
+import type { LaneKey } from "#lanes";
 import { takeExecutions } from "#usage";
 import type { Calendars } from "./calendar.ts";
 import { advanceOf, draft, type Planned, requestsOf, tickKey, ticksOf } from "./draft.ts";

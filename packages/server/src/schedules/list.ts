@@ -20,19 +20,19 @@ const listAny = (db: Db, { workspaceId, states, before, most }: SchedulesPage): 
   rows(
     db,
     sql`
-      select s.*, q.name as queue from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
+      select s.*, l.name as queue from schedule s join lane l on l.workspace_id = s.workspace_id and l.id = s.lane_id
       where s.workspace_id = ${workspaceId} and (${before}::bigint is null or s.id < ${before})
         and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
       order by s.id desc limit ${most}`,
   );
 
-/** Leans on queue_name and schedule_lane. */
+/** Uses indexes lane_name and schedule_lane. */
 const listOfQueues = (db: Db, { workspaceId, states, before, most }: SchedulesPage, queues: readonly string[]): Promise<Schedule[]> =>
   rows(
     db,
     sql`
-      select s.*, q.name as queue from queue q join schedule s on s.workspace_id = q.workspace_id and s.lane_id = q.id
-      where q.workspace_id = ${workspaceId} and q.name = any(${queues}) and q.deleted_at is null
+      select s.*, l.name as queue from lane l join schedule s on s.workspace_id = l.workspace_id and s.lane_id = l.id
+      where l.workspace_id = ${workspaceId} and l.kind = 'queue' and l.name = any(${queues}) and l.deleted_at is null
         and (${before}::bigint is null or s.id < ${before})
         and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
       order by s.id desc limit ${most}`,

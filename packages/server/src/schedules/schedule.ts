@@ -1,6 +1,6 @@
 import type { CatchUp, Overlap, SkipReason } from "@tidemill/contract";
 import type { JobId, Timestamp, WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import type { LaneId } from "#lanes";
 
 export type ScheduleId = number & { readonly __of: "schedule" };
 

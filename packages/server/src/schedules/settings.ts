@@ -1,7 +1,7 @@
 import { type CreateSchedule, LIMITS, type PatchSchedule } from "@tidemill/contract";
 import type { RawJson } from "#http";
 import { problem } from "#kernel";
-import { checkPayloadTemplates } from "#secrets";
+import { checkPayloadTemplates } from "#vault";
 import type { ScheduleSettings } from "./store.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { type Db, type JobId, row, rows, sql, type Timestamp, toMoment, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import type { LaneId, LaneKey } from "#lanes";
 import type { Schedule } from "./schedule.ts";
 
 /** What a caller may set; `undefined` leaves a setting as it is. */
@@ -22,13 +22,13 @@ export interface HeldLane {
   readonly now: Timestamp;
 }
 
-/** The queue cannot be deleted until the transaction ends: a schedule that is given to it goes with it. Leans on queue_name. */
+/** The queue cannot be deleted until the transaction ends: a schedule that is given to it goes with it. Uses index lane_name. */
 export const holdLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promise<HeldLane | null> =>
   row(
     db,
     sql`
-      select id, moment() as now from queue
-      where workspace_id = ${workspaceId} and name = ${queue} and deleted_at is null for share`,
+      select id, moment() as now from lane
+      where workspace_id = ${workspaceId} and kind = 'queue' and name = ${queue} and deleted_at is null for share`,
   );
 
 /** The base or, where it is taken, the base with the first number from 2 to 9 that is free, cut to a name's length. Leans on schedule_name. */
@@ -64,7 +64,7 @@ export const findSchedule = (db: Db, workspaceId: WorkspaceId, name: string): Pr
   row(
     db,
     sql`
-      select s.*, q.name as queue from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
+      select s.*, l.name as queue from schedule s join lane l on l.workspace_id = s.workspace_id and l.id = s.lane_id
       where s.workspace_id = ${workspaceId} and s.name = ${name}`,
   );
 
@@ -135,7 +135,7 @@ export const removeSchedule = (db: Db, workspaceId: WorkspaceId, name: string): 
   row(db, sql`delete from schedule where workspace_id = ${workspaceId} and name = ${name} returning workspace_id, id`);
 
 /** Deletes the schedules of a queue that is being deleted, in the same transaction. Answers how many. Leans on schedule_lane. */
-export const removeSchedulesOf = async (db: Db, workspaceId: WorkspaceId, laneId: LaneId): Promise<number> =>
+export const removeSchedulesOf = async (db: Db, { workspaceId, laneId }: LaneKey): Promise<number> =>
   (await rows(db, sql`delete from schedule where workspace_id = ${workspaceId} and lane_id = ${laneId} returning id`)).length;
 
 /** Deletes all schedules of a workspace that is being deleted. Leans on the primary key. */

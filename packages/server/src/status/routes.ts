@@ -1,16 +1,19 @@
 import { Status, StatusQuery } from "@tidemill/contract";
 import { type Api, principalOf, replies } from "#http";
 import type { Tenants } from "#kernel";
-import { type LookAtRate, StatusReader } from "./read.ts";
+import type { RequestRate } from "#usage";
+import { StatusReader } from "./read.ts";
 
 export interface StatusRoutes {
   readonly tenants: Tenants;
-  readonly lookAtRate: LookAtRate;
+  readonly rateLimiter: Pick<RequestRate, "peek">;
 }
 
 /** `GET /v1/status`. Source: specification, Status and usage; contract §10. */
-export function mountStatus(api: Api, { tenants, lookAtRate }: StatusRoutes): void {
-  const statuses = new StatusReader(lookAtRate);
+export function mountStatus(api: Api, { tenants, rateLimiter }: StatusRoutes): void {
+  const statuses = new StatusReader(async ({ workspaceId, requestsPerMinute }) =>
+    requestsPerMinute === null ? null : rateLimiter.peek(workspaceId, requestsPerMinute),
+  );
   api.get(
     "/v1/status",
     {

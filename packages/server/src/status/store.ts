@@ -11,7 +11,7 @@ export interface Standing extends Record<JobState, number> {
 }
 
 /**
- * What a workspace has at this moment. Live jobs are counted, finished ones are added up from the tally. Leans on indexes that begin
+ * What a workspace has at this moment. Live jobs are counted, finished ones are added up from the tally. Uses indexes that begin
  * with the workspace: job_claimable and job_blocked or the primary key, as the planner sees fit, job_active, job_parked,
  * tally_lane, schedule's.
  */
@@ -28,10 +28,10 @@ export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<St
           coalesce(sum(t.rejected), 0)::bigint as rejected,
           coalesce(sum(t.failed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as failed_last_minute
         from workspace w join tally t on t.workspace_id = w.id and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
-          join queue q on q.workspace_id = t.workspace_id and q.id = t.lane_id and q.deleted_at is null
+          join lane l on l.workspace_id = t.workspace_id and l.id = t.lane_id and l.deleted_at is null
         where w.id = ${workspaceId}
       ), held as (
-        select count(*) as queues, count(callback_url) as with_callback from queue where workspace_id = ${workspaceId} and deleted_at is null
+        select count(*) as queues, count(callback_url) as with_callback from queue_record where workspace_id = ${workspaceId}
       )
       select w.name, w.plan,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and (concurrency_key is null or key_slot is not null))

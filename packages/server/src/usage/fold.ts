@@ -25,8 +25,8 @@ const foldSome = async (db: Db): Promise<number> =>
           from gone group by 1, 2, 3
         ), folded as (
           insert into usage_day (workspace_id, day, lane_id, queue, jobs, schedules, workflows, succeeded, failed)
-          select s.workspace_id, s.day, s.lane_id, q.name, s.jobs, s.schedules, s.workflows, s.succeeded, s.failed
-          from summed s left join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id
+          select s.workspace_id, s.day, s.lane_id, l.name, s.jobs, s.schedules, s.workflows, s.succeeded, s.failed
+          from summed s left join lane l on l.workspace_id = s.workspace_id and l.id = s.lane_id
           order by s.workspace_id, s.day, s.lane_id
           on conflict (workspace_id, day, lane_id) do update set
             queue = coalesce(usage_day.queue, excluded.queue), jobs = usage_day.jobs + excluded.jobs,

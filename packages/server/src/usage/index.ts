@@ -1,5 +1,5 @@
-export * from "./fold.ts";
 export { readQuota } from "./read.ts";
-export * from "./request-rate.ts";
-export * from "./routes.ts";
+export * from "./record.ts";
+export type { RequestRate } from "./request-rate.ts";
 export { openQuotas, takeExecutions } from "./take-executions.ts";
+export * from "./usage.ts";

@@ -34,8 +34,8 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
     db,
     sql`
       with month as (
-        select u.day, coalesce(u.queue, q.name, '') as queue, u.jobs, u.schedules, u.workflows, u.succeeded, u.failed
-        from usage u left join queue q on q.workspace_id = u.workspace_id and q.id = u.lane_id
+        select u.day, coalesce(u.queue, l.name, '') as queue, u.jobs, u.schedules, u.workflows, u.succeeded, u.failed
+        from usage u left join lane l on l.workspace_id = u.workspace_id and l.id = u.lane_id
         where u.workspace_id = ${workspaceId} and u.day >= ${terms.start}::date and u.day < ${terms.end}::date
       )
       select day::text, queue, case when grouping(day) = 0 then 'day' when grouping(queue) = 0 then 'queue' else 'total' end as part,

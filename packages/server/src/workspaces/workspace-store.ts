@@ -66,3 +66,26 @@ export const markWorkspaceDeleted = (db: Db, id: WorkspaceId): Promise<Workspace
       update workspace set deleted_at = moment(), updated_at = moment() where id = ${id} and deleted_at is null
       returning id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at`,
   );
+
+/**
+ * Removes the rows of deleted workspaces of which nothing else is left. A row stays for a minute, so that a request under way at the
+ * deletion leaves nothing behind. Answers which were removed. Uses index workspace_deleted.
+ */
+export const removeEmptyWorkspacesAcrossWorkspaces = async (db: Db): Promise<WorkspaceId[]> =>
+  (
+    await rows<{ id: WorkspaceId }>(
+      db,
+      sql`
+        delete from workspace w
+        where w.deleted_at < moment() - interval '1 minute'
+          and not exists (select from lane where workspace_id = w.id)
+          and not exists (select from job where workspace_id = w.id)
+          and not exists (select from job_history where workspace_id = w.id)
+          and not exists (select from idempotency_key where workspace_id = w.id)
+          and not exists (select from tally where workspace_id = w.id)
+          and not exists (select from audit_event where workspace_id = w.id)
+          and not exists (select from usage_delta where workspace_id = w.id)
+          and not exists (select from usage_day where workspace_id = w.id)
+        returning id`,
+    )
+  ).map(({ id }) => id);

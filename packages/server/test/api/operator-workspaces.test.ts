@@ -176,7 +176,7 @@ describe("a deleted workspace", () => {
     await until(() => hanging.open === 0, "the attempt to be broken off");
     expect([hanging.aborted, theirs.open, quiet.received.length]).toEqual([1, 1, 0]);
     const deleted = await service.database.query<{ revision: number }>(
-      `select q.revision from queue q join api_key k using (workspace_id)
+      `select q.revision from lane q join api_key k using (workspace_id)
        where k.hash = sha256($1::text::bytea) and q.deleted_at is not null order by 1`,
       [acme.key],
     );

@@ -243,7 +243,7 @@ describe("deleting a queue", () => {
     await until(async () => {
       service.node.wake();
       const [left] = await database.query<{ rows: number }>(
-        "select (select count(*) from job where lane_id not in (select id from queue))::int + (select count(*) from queue where deleted_at is not null)::int as rows",
+        "select (select count(*) from job where lane_id not in (select id from lane))::int + (select count(*) from lane where deleted_at is not null)::int as rows",
       );
       return left?.rows === 0;
     }, "the deleted queue to be swept");

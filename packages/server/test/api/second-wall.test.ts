@@ -64,9 +64,10 @@ test("shows nothing to a session without a workspace, and lets none write for an
   if (!mine || !theirs) throw new Error("The ids are none.");
   await service.queue();
   expect(await database.query("select from tidemill_tenant.queue")).toEqual([]);
-  const insert = (owner: WorkspaceId) => sql`insert into queue (workspace_id, name) values (${owner}, 'smuggled')`;
+  const insert = (owner: WorkspaceId) =>
+    sql`insert into lane (workspace_id, kind, name, served) values (${owner}, 'queue', 'smuggled', 'pull')`;
   await expect(tenants.of(mine).query(insert(theirs))).rejects.toMatchObject({ code: "44000" });
-  await expect(tenants.of(mine).transaction((tx) => tx.query(sql`update queue set workspace_id = ${theirs}`))).rejects.toMatchObject({
+  await expect(tenants.of(mine).transaction((tx) => tx.query(sql`update lane set workspace_id = ${theirs}`))).rejects.toMatchObject({
     code: "44000",
   });
   expect((await tenants.of(theirs).query(sql`select from queue`)).rowCount).toBe(0);

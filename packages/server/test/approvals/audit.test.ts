@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { decideOverdueAcrossWorkspaces } from "#approvals";
+import { decideOverdueAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
 import { approvalQueue, approve, reject } from "../harness/approvals.ts";
 import { auditLog, verified } from "../harness/audit.ts";
 import { audited, withoutAudit } from "../harness/audited.ts";
@@ -74,8 +74,7 @@ describe("the audit log", () => {
       audit: auditLog,
       clock,
       emit: (event: string) => void happened.push(event),
-      onWaiting: () => {},
-      onDueAt: () => {},
+      waker: { wake: () => {}, wakeAt: () => {} },
     };
     await withoutAudit(service, async () => {
       expect((await approve(service, jobs[0])).status).toBe(500);

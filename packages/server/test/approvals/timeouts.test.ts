@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { decideSharesAcrossWorkspaces } from "../../src/approvals/overdue-store.ts";
+import { decideSharesAcrossWorkspaces } from "#jobs";
 import { approvalQueue, approve } from "../harness/approvals.ts";
 import { laneOf, test, uuidOfJob } from "../harness/engine.ts";
 import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { decideOverdueAcrossWorkspaces } from "#approvals";
-import type { LaneKey } from "#dispatch";
+import type { LaneKey } from "#lanes";
+import { decideOverdueAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
 import { approvalQueue, approve } from "../harness/approvals.ts";
 import { auditLog } from "../harness/audit.ts";
 import { laneOf } from "../harness/engine.ts";
@@ -36,8 +36,10 @@ test("a timeout tells where jobs wait, when delayed ones are due, and how long u
     audit: auditLog,
     clock,
     emit: (event: string, fields: object = {}) => void told.events.push({ event, ...fields }),
-    onWaiting: (lanes: LaneKey[]) => void told.lanes.push(...lanes),
-    onDueAt: (ms: number) => void told.dueMs.push(ms),
+    waker: {
+      wake: (lanes: Iterable<LaneKey>) => void told.lanes.push(...lanes),
+      wakeAt: (ms: number) => void told.dueMs.push(ms),
+    },
   };
   expect(await decideOverdueAcrossWorkspaces(deciding)).toBe(60_000);
   expect(told).toEqual({ lanes: [], dueMs: [], events: [] });

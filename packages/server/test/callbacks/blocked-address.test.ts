@@ -9,8 +9,13 @@ const test = testWith({ TIDEMILL_ENV: "production", TIDEMILL_ALLOW_ADDRESSES: OP
 /** A job of a queue that was stored with that address while more addresses were open. */
 async function jobAt(service: Service, url: string): Promise<{ id: string; queue: string }> {
   const queue = await service.queue({ callback_url: "http://127.0.0.2:9/", paused: true });
-  const where = "where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) and name = $2";
-  await service.database.query(`update queue set callback_url = $3, revision = revision + 1 ${where}`, [service.key, queue, url]);
+  await service.database.query(
+    `with l as (
+       update lane set revision = revision + 1
+       where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) and name = $2 returning id)
+     update queue set callback_url = $3 from l where queue.id = l.id`,
+    [service.key, queue, url],
+  );
   const job = await service.enqueue({ queue });
   await service.ok("PATCH", `/v1/queues/${queue}`, { paused: false });
   return job;

@@ -1,18 +1,21 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { CallbackCarrier, type Endpoint, type Endpoints } from "#callbacks";
-import type { Claim } from "#dispatch";
+import type { Claim } from "#jobs";
 import { type JobId, unavailable, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
 import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
-import type { LaneId } from "#queues";
-import { type HandedSecrets, Redactor, SecretError, type SecretUse } from "#secrets";
+import { Redactor } from "#redaction";
+import { type HandedSecrets, SecretError, type SecretUse } from "#vault";
+import { CallbackDeliverer } from "../../src/callbacks/carrier.ts";
+import type { Endpoint, Endpoints } from "../../src/callbacks/endpoint.ts";
 import { until } from "../harness/service.ts";
 
 const claim: Claim = {
   workspaceId: "01900000-0000-7000-8000-000000000001" as WorkspaceId,
   laneId: 1 as LaneId,
   id: "01900000-0000-7000-8000-000000000002" as JobId,
-  nodeId: 1,
+  kind: "queue",
+  leaseId: 1,
   attempt: 2,
   attempts: 3,
   spared: 1,
@@ -56,7 +59,7 @@ function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse
     sent.push({ request, done });
     return (reason) => done({ kind: "failed", error: reason });
   };
-  const carrier = new CallbackCarrier({
+  const carrier = new CallbackDeliverer({
     sender: { send },
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
@@ -95,10 +98,10 @@ describe("a callback", () => {
     await loading.promise;
     now.elapsedMs += 999;
     carrier.sweep();
-    expect(await Promise.race([attempt.answer, "none yet"])).toBe("none yet");
+    expect(await Promise.race([attempt.result, "none yet"])).toBe("none yet");
     now.elapsedMs += 1;
     carrier.sweep();
-    expect(await attempt.answer).toMatchObject({ kind: "unreachable", code: "TIMEOUT" });
+    expect(await attempt.result).toMatchObject({ kind: "unreachable", code: "TIMEOUT" });
   });
 
   test("that is aborted before it leaves never leaves, and answers that it was withdrawn", async () => {
@@ -107,7 +110,7 @@ describe("a callback", () => {
     const attempt = carrier.start(claim);
     attempt.abort();
     loading.resolve(endpoint);
-    expect(await attempt.answer).toEqual({ kind: "withdrawn" });
+    expect(await attempt.result).toEqual({ kind: "withdrawn" });
     expect(sent).toEqual([]);
   });
 
@@ -116,23 +119,23 @@ describe("a callback", () => {
     const attempt = carrier.start(claim);
     attempt.abort();
     sent[0]?.done({ kind: "answered", status: 200, headers: {}, body: null });
-    expect(await attempt.answer).toEqual({ kind: "withdrawn" });
+    expect(await attempt.result).toEqual({ kind: "withdrawn" });
   });
 
   test("is withdrawn when its queue has no address any more", async () => {
     const { carrier, sent } = stage(Promise.resolve(null));
-    expect(await carrier.start(claim).answer).toEqual({ kind: "withdrawn" });
+    expect(await carrier.start(claim).result).toEqual({ kind: "withdrawn" });
     expect(sent).toEqual([]);
   });
 
   test("is postponed when the address cannot be read", async () => {
     const { carrier } = stage(Promise.reject(unavailable()));
-    expect(await carrier.start(claim).answer).toEqual({ kind: "postponed", waitMs: 2_000 });
+    expect(await carrier.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("does not leave for an address that may not be reached", async () => {
     const { carrier, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
-    expect(await carrier.start(claim).answer).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
+    expect(await carrier.start(claim).result).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
     expect(sent).toEqual([]);
   });
 });
@@ -153,7 +156,7 @@ describe("a callback with secrets", () => {
       asked.push(use);
       return handed(["PATH", "p"], ["TO", "ada"]);
     });
-    await Promise.race([carrier.start(templated).answer, until(() => sent.length > 0)]);
+    await Promise.race([carrier.start(templated).result, until(() => sent.length > 0)]);
     expect(asked).toEqual([
       {
         workspaceId: claim.workspaceId,
@@ -174,18 +177,18 @@ describe("a callback with secrets", () => {
       asked.push(use);
       return handed();
     });
-    expect(await carrier.start(templated).answer).toMatchObject({ code: "BLOCKED_ADDRESS" });
+    expect(await carrier.start(templated).result).toMatchObject({ code: "BLOCKED_ADDRESS" });
     expect(asked).toEqual([]);
   });
 
   test("is postponed while the database is away", async () => {
     const { carrier } = stage(endpoint, () => Promise.reject(unavailable()));
-    expect(await carrier.start(templated).answer).toEqual({ kind: "postponed", waitMs: 2_000 });
+    expect(await carrier.start(templated).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("tells why it does not get them", async () => {
     const { carrier } = stage(endpoint, () => Promise.reject(new SecretError("SECRET_NOT_FOUND", "There is no secret TO.")));
-    expect(await carrier.start(templated).answer).toEqual({
+    expect(await carrier.start(templated).result).toEqual({
       kind: "unsendable",
       code: "SECRET_NOT_FOUND",
       message: "There is no secret TO.",
@@ -194,7 +197,7 @@ describe("a callback with secrets", () => {
 
   test("a fault of ours on the way is no answer", async () => {
     const { carrier } = stage(endpoint, () => Promise.reject(new TypeError("oops")));
-    await expect(carrier.start(templated).answer).rejects.toThrow("oops");
+    await expect(carrier.start(templated).result).rejects.toThrow("oops");
   });
 
   test("that is aborted while it waits for them never leaves", async () => {
@@ -203,7 +206,7 @@ describe("a callback with secrets", () => {
     const attempt = carrier.start(templated);
     attempt.abort();
     waiting.resolve(handed(["TO", "ada"]));
-    expect(await attempt.answer).toEqual({ kind: "withdrawn" });
+    expect(await attempt.result).toEqual({ kind: "withdrawn" });
     await setImmediate();
     expect(sent).toEqual([]);
   });

@@ -317,7 +317,7 @@ describe("the audit log", () => {
     const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
     await put(service, "TOKEN", "value");
     await service.database.query(
-      "update secret set ciphertext = set_byte(ciphertext, length(ciphertext) - 1, get_byte(ciphertext, length(ciphertext) - 1) # 1) where name = 'TOKEN' and workspace_id in (select workspace_id from queue where name = $1)",
+      "update secret set ciphertext = set_byte(ciphertext, length(ciphertext) - 1, get_byte(ciphertext, length(ciphertext) - 1) # 1) where name = 'TOKEN' and workspace_id in (select workspace_id from lane where name = $1)",
       [handler.queue],
     );
     const job = await service.enqueue({ queue: handler.queue, payload: "${{ secrets.TOKEN }}" });

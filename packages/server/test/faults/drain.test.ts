@@ -53,7 +53,7 @@ describe("a node that is told to end", () => {
       { state: "waiting", attempt: 1, spared: 1, jobs: 51 },
       { state: "delayed", attempt: 0, spared: 0, jobs: waiting.length },
     ]);
-    expect(await database.query("select from node where lease_until > now()")).toEqual([]);
+    expect(await database.query("select from lease where expires_at > now()")).toEqual([]);
 
     const next = await stage.node(settings);
     await until(async () => (await next.client.states(queue)).completed === 51, "the jobs to complete on the next start");

@@ -32,7 +32,7 @@ describe("a node that is paused for longer than its lease", () => {
     paused.signal("SIGCONT");
     await until(() => paused.logged("node_lease_lost") > 0, "the node to know that its lease is lost");
     await until(
-      async () => (await database.query("select from node where lease_until > now()")).length === 2,
+      async () => (await database.query("select from lease where expires_at > now()")).length === 2,
       "the node to have a new lease",
     );
     expect(await peer.client.states(queue)).toMatchObject({ active: 21, completed: 0 });
@@ -75,10 +75,10 @@ describe("a node whose renewal fails once", () => {
     await node.client.enqueue(queue);
     await until(() => handler.open === 1, "the attempt to be under way");
     await wire.cutAnswer(isRenewal);
-    const [lease] = await database.query<{ until: string }>("select lease_until::text as until from node");
+    const [lease] = await database.query<{ until: string }>("select expires_at::text as until from lease");
 
     await until(
-      async () => (await database.query("select from node where lease_until > $1", [lease?.until])).length === 1,
+      async () => (await database.query("select from lease where expires_at > $1", [lease?.until])).length === 1,
       "the next renewal",
     );
     expect(node.logged("node_lease_lost")).toBe(0);

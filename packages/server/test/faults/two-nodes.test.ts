@@ -7,7 +7,7 @@ import { type Stage, test } from "../harness/stage.ts";
 /** How many attempts each node with any has under way. */
 const shares = (database: TestDatabase) =>
   database.query<{ node: string; jobs: number }>(
-    "select node_id as node, count(*)::int as jobs from job where state = 'active' group by node_id order by node_id",
+    "select lease_id as node, count(*)::int as jobs from job where state = 'active' group by lease_id order by lease_id",
   );
 
 async function twoNodes(stage: Stage, settings: Record<string, string> = {}) {
@@ -51,7 +51,7 @@ describe("two nodes on one database", () => {
     const handler = await stage.handler("hang");
     const [here, there] = at === 0 ? nodes : [nodes[1], nodes[0]];
     const queue = await here.client.queue("mails", handler.url, { callback_timeout: 900 });
-    const [registered] = await database.query<{ id: string }>("select id from node order by id offset $1 limit 1", [at]);
+    const [registered] = await database.query<{ id: string }>("select id from lease order by id offset $1 limit 1", [at]);
     const id = await here.client.enqueue(queue);
     await until(() => handler.open === 1, "the attempt to be under way");
     expect(await shares(database)).toEqual([{ node: registered?.id, jobs: 1 }]);

@@ -98,7 +98,7 @@ describe("concurrency_per_key that is changed", () => {
   const untilSlots = ({ database, key }: Parameters<typeof patch>[0], queue: string, count: number): Promise<void> =>
     until(async () => {
       const [found] = await database.query<{ n: number }>(
-        `select count(j.key_slot)::int as n from job j join queue q on q.workspace_id = j.workspace_id and q.id = j.lane_id
+        `select count(j.key_slot)::int as n from job j join lane q on q.workspace_id = j.workspace_id and q.id = j.lane_id
          join api_key k on k.workspace_id = q.workspace_id where k.hash = sha256($1::text::bytea) and q.name = $2`,
         [key, queue],
       );

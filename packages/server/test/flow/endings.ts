@@ -38,8 +38,8 @@ export const ENDINGS: Record<string, (scene: Scene) => Promise<Service>> = {
     return rest;
   },
   "its node is lost": async ({ service, other }) => {
-    const { nodeId, rest } = await holderOf(service, other);
-    await rest.database.query("update node set lease_until = now() - interval '1 second' where id = $1", [nodeId]);
+    const { leaseId, rest } = await holderOf(service, other);
+    await rest.database.query("update lease set expires_at = now() - interval '1 second' where id = $1", [leaseId]);
     rest.node.wake();
     return rest;
   },

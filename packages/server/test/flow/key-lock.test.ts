@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { Claim } from "#dispatch";
+import type { Claim } from "#jobs";
 import { type JobId, sql, type Transactional } from "#kernel";
 import { beside, isAnybodyWaiting, type Run } from "../harness/beside.ts";
 import { test as base, putLane } from "../harness/engine.ts";
@@ -13,35 +13,36 @@ const COMPLETE = { kind: "complete", status: 200, result: null } as const;
 /** A queue with a key of which one job is under way and one waits. */
 const test = base.extend("staged", async ({ database, engine, clock }) => {
   const world = new FlowWorld(database, engine, clock, await putLane(database));
-  const nodeId = await world.startNode();
+  const leaseId = await world.startNode();
   await world.enqueue([JOB]);
-  const [claim] = await world.claim(nodeId, 1, false);
-  return { world, nodeId, claim: claim as Claim };
+  const [claim] = await world.claim(leaseId, 1, false);
+  return { world, leaseId, claim: claim as Claim };
 });
 
-const startNext = async (world: FlowWorld, nodeId: number): Promise<JobId[]> => (await world.claim(nodeId, 10, false)).map(({ id }) => id);
+const startNext = async (world: FlowWorld, leaseId: number): Promise<JobId[]> =>
+  (await world.claim(leaseId, 10, false)).map(({ id }) => id);
 
 describe("a key whose slot is given back while", () => {
-  test("a job of it is being stored passes on to that job", async ({ staged: { world, nodeId, claim }, database }) => {
+  test("a job of it is being stored passes on to that job", async ({ staged: { world, leaseId, claim }, database }) => {
     let stored: JobId[] = [];
     const enqueue = async (tx: Transactional) => {
       stored = await world.enqueue([JOB], tx);
     };
     const commit: Run = (work) => world.inTransaction(work);
     await beside(database, commit, enqueue, () => world.settle(claim, COMPLETE));
-    expect(await startNext(world, nodeId)).toEqual(stored);
+    expect(await startNext(world, leaseId)).toEqual(stored);
   });
 
-  test("its next job is being cancelled passes on to the one after", async ({ staged: { world, nodeId, claim }, database }) => {
+  test("its next job is being cancelled passes on to the one after", async ({ staged: { world, leaseId, claim }, database }) => {
     const [next, after] = await world.enqueue([JOB, JOB]);
     const cancel = (tx: Transactional) => world.cancel(next as JobId, tx);
     const commit: Run = (work) => world.inTransaction(work);
     await beside(database, commit, cancel, () => world.settle(claim, COMPLETE));
-    expect(await startNext(world, nodeId)).toEqual([after]);
+    expect(await startNext(world, leaseId)).toEqual([after]);
   });
 
   test("a cancel of its next job waits for the key passes on to that job, which is cancelled then", async ({
-    staged: { world, nodeId, claim },
+    staged: { world, leaseId, claim },
     database,
   }) => {
     const [next, after] = await world.enqueue([JOB, JOB]);
@@ -53,14 +54,14 @@ describe("a key whose slot is given back while", () => {
       await world.settle(claim, COMPLETE, tx);
     });
     await cancelling;
-    expect(await startNext(world, nodeId)).toEqual([after]);
+    expect(await startNext(world, leaseId)).toEqual([after]);
   });
 
-  test("a cancel of its next job comes to nothing passes on to that job", async ({ staged: { world, nodeId, claim }, database }) => {
+  test("a cancel of its next job comes to nothing passes on to that job", async ({ staged: { world, leaseId, claim }, database }) => {
     const [next] = await world.enqueue([JOB]);
     const cancel = (tx: Transactional) => world.cancel(next as JobId, tx);
     const rollBack: Run = (work) => world.undone(work);
     await beside(database, rollBack, cancel, () => world.settle(claim, COMPLETE));
-    expect(await startNext(world, nodeId)).toEqual([next]);
+    expect(await startNext(world, leaseId)).toEqual([next]);
   });
 });

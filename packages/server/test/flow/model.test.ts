@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { Claim } from "#dispatch";
-import type { NewJob } from "#jobs";
+import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
+import type { NewJob } from "../../src/jobs/new-job.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { FlowModel, type Limits, type ModelJob } from "../harness/flow-model.ts";
 import { FlowWorld } from "../harness/flow-world.ts";
@@ -90,10 +90,10 @@ class Twin {
         return;
       }
       case "claim": {
-        const nodeId = this.#nodes[what.node] as number;
+        const leaseId = this.#nodes[what.node] as number;
         // A node that does not know, and so asks the wrong way first, is told.
-        const claims = await world.claim(nodeId, what.take, what.take % 2 === 0);
-        expect(claims.map(({ id }) => id).sort()).toEqual(idsOf(model.claim(nodeId, what.take)));
+        const claims = await world.claim(leaseId, what.take, what.take % 2 === 0);
+        expect(claims.map(({ id }) => id).sort()).toEqual(idsOf(model.claim(leaseId, what.take)));
         for (const claim of claims) this.#claims.set(claim.id, claim);
         return;
       }
@@ -128,10 +128,10 @@ class Twin {
         return;
       }
       case "killNode": {
-        const nodeId = this.#nodes[what.node] as number;
-        await world.killNode(nodeId);
-        for (const one of model.in("active")) if (one.nodeId === nodeId) this.#letGo(one.id);
-        model.loseNode(nodeId);
+        const leaseId = this.#nodes[what.node] as number;
+        await world.killNode(leaseId);
+        for (const one of model.in("active")) if (one.leaseId === leaseId) this.#letGo(one.id);
+        model.loseNode(leaseId);
         this.#nodes[what.node] = await world.startNode();
         return;
       }

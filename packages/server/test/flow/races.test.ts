@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { Claim } from "#dispatch";
+import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
 import { fractions } from "../harness/chance.ts";
 import { putLane, test } from "../harness/engine.ts";

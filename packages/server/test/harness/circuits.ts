@@ -69,7 +69,7 @@ class Stand {
     const { queue } = await this.#service.handler({ paused: true });
     const job = await this.#service.enqueue({ queue });
     const { laneId } = await laneOf(this.#service, queue);
-    await database.query("update queue set paused = false where id = $1", [laneId]);
+    await database.query("update lane set paused = false where id = $1", [laneId]);
     by.node.wake();
     await this.#service.untilState(job, "completed");
   }

@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import { type Answer, type Attempt, type Claim, Dispatcher, type LaneKey, type Settler } from "#dispatch";
+import { type Attempt, Dispatcher, JobKinds, type Settler } from "#engine";
+import type { Claim } from "#jobs";
 import type { JobId, Statement, WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
-import type { Verdict } from "../../src/dispatch/retry.ts";
+import type { LaneId, LaneKey } from "#lanes";
+import type { AttemptResult, Verdict } from "../../src/engine/retry.ts";
 
 export const workspaceId = "01900000-0000-7000-9000-000000000001" as WorkspaceId;
 export const laneKey = (id: number): LaneKey => ({ workspaceId, laneId: id as LaneId });
@@ -12,7 +13,8 @@ export const jobId = (id: number) => `01900000-0000-7000-8000-${String(id).padSt
 export const claimed = (id: number, lane = 1): Claim => ({
   ...laneKey(lane),
   id: jobId(id),
-  nodeId: 7,
+  kind: "queue",
+  leaseId: 7,
   attempt: 1,
   attempts: 3,
   spared: 0,
@@ -60,7 +62,7 @@ export class DispatchStage {
           return stage.heldBy;
         },
       },
-      carrier: { start: (claim) => this.#start(claim), sweep: () => {} },
+      kinds: new JobKinds([{ name: "queue", recorded: true, deliverer: { start: (claim) => this.#start(claim), sweep: () => {} } }]),
       onWaiting: () => {},
       onDueAt: () => {},
     });
@@ -91,11 +93,11 @@ export class DispatchStage {
   #start(claim: Claim): Attempt {
     if (claim.id === this.uncarried) throw new Error("It cannot be carried.");
     this.started.push(claim.id);
-    const answered = Promise.withResolvers<Answer>();
+    const answered = Promise.withResolvers<AttemptResult>();
     const abort = () => {
       this.aborted.push(claim.id);
       answered.resolve({ kind: "withdrawn" });
     };
-    return { answer: answered.promise, abort };
+    return { result: answered.promise, abort };
   }
 }

@@ -1,7 +1,6 @@
-import type { LaneKey } from "#dispatch";
 import { readJobId } from "#jobs";
 import { Database, type JobId, Tenants, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#queues";
+import type { LaneId, LaneKey } from "#lanes";
 import type { TestDatabase } from "./database.ts";
 import { test as base, type Service } from "./service.ts";
 
@@ -27,7 +26,7 @@ const optionsOf = (database: TestDatabase): ConstructorParameters<typeof Databas
 /** The lane of a queue that was made over HTTP. */
 export async function laneOf(service: Service, queue: string): Promise<LaneKey> {
   const found = await service.database.query<{ workspace_id: WorkspaceId; id: string }>(
-    "select q.workspace_id, q.id from queue q join api_key k using (workspace_id) where k.hash = sha256($1::text::bytea) and q.name = $2",
+    "select q.workspace_id, q.id from lane q join api_key k using (workspace_id) where k.hash = sha256($1::text::bytea) and q.name = $2",
     [service.key, queue],
   );
   if (!found[0]) throw new Error(`There is no queue ${queue}.`);
@@ -44,8 +43,9 @@ export async function putLane(database: TestDatabase, { retentionDays = 365 as n
     [retentionDays],
   );
   const [queue] = await database.query<{ id: string }>(
-    `insert into queue (workspace_id, name, callback_url, callback_secret, paused)
-     values ($1, 'emails', 'http://127.0.0.1:9/callback', 'cbs_', $2) returning id`,
+    `with l as (insert into lane (workspace_id, kind, name, served, paused) values ($1, 'queue', 'emails', 'push', $2) returning workspace_id, id)
+     insert into queue (workspace_id, id, callback_url, callback_secret) select workspace_id, id, 'http://127.0.0.1:9/callback', 'cbs_' from l
+     returning id`,
     [workspace?.id, paused],
   );
   return { workspaceId: workspace?.id as WorkspaceId, laneId: Number(queue?.id) as LaneId };
@@ -55,7 +55,8 @@ export async function putLane(database: TestDatabase, { retentionDays = 365 as n
 export async function putNode(database: TestDatabase, { alive = true } = {}): Promise<number> {
   const hours = alive ? 1 : -0.5;
   const [node] = await database.query<{ id: string }>(
-    "insert into node (lease_until) values (now() + $1 * interval '1 hour') returning id",
+    `with l as (insert into lease (holder, expires_at) values ('node', now() + $1 * interval '1 hour') returning id)
+     insert into node (lease_id, master_key_ids) select id, '{}' from l returning lease_id as id`,
     [hours],
   );
   return Number(node?.id);

@@ -8,10 +8,10 @@ const SCHEDULES = 50;
 const PUT = [
   `insert into workspace (id, name, plan, executions_per_month)
    select gen_random_uuid(), 'seconds', 'enterprise', case when n = 1 then 1000000 end from generate_series(1, ${WORKSPACES}) n`,
-  `insert into queue (workspace_id, name) select w.id, 'queue-' || n from workspace w, generate_series(1, ${QUEUES}) n where w.name = 'seconds'`,
+  `with l as (insert into lane (workspace_id, kind, name, served) select w.id, 'queue', 'queue-' || n, 'pull' from workspace w, generate_series(1, ${QUEUES}) n where w.name = 'seconds' returning workspace_id, id) insert into queue (workspace_id, id) select workspace_id, id from l`,
   `insert into schedule (workspace_id, name, lane_id, cron, timezone, payload, overlap, catch_up, next_run_at)
    select workspace_id, name || '-' || n, id, '* * * * * *', 'UTC', '1', 'allow', 'all', date_trunc('second', now()) + (2 + n % 5) * interval '1 second'
-   from queue, generate_series(1, ${SCHEDULES}) n`,
+   from lane, generate_series(1, ${SCHEDULES}) n`,
   "create table first_tick as select workspace_id, id as schedule_id, lane_id, name, next_run_at as first_at from schedule",
 ];
 

@@ -1,6 +1,7 @@
 import type { Explanation, GateName } from "@tidemill/contract";
-import { explainJob, type LaneKey } from "#dispatch";
+import { explainJob } from "#explain";
 import type { Database, JobId } from "#kernel";
+import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
 import { test as base, putCircuit, putLane } from "./engine.ts";
@@ -11,16 +12,16 @@ import { putJobs, type Seed } from "./jobs.ts";
 export class ExplainStage {
   readonly lane: LaneKey;
   readonly world: FlowWorld;
-  readonly nodeId: number;
+  readonly leaseId: number;
   readonly #database: TestDatabase;
   readonly #engine: Database;
 
-  private constructor(database: TestDatabase, engine: Database, world: FlowWorld, nodeId: number) {
+  private constructor(database: TestDatabase, engine: Database, world: FlowWorld, leaseId: number) {
     this.#database = database;
     this.#engine = engine;
     this.world = world;
     this.lane = world.lane;
-    this.nodeId = nodeId;
+    this.leaseId = leaseId;
   }
 
   static async put(database: TestDatabase, engine: Database, clock: FrozenClock): Promise<ExplainStage> {
@@ -28,9 +29,10 @@ export class ExplainStage {
     return new ExplainStage(database, engine, world, await world.startNode());
   }
 
-  /** @param settings SQL of the queue's columns */
+  /** @param settings SQL of the lane's columns, or of the queue's that say how its jobs are decided */
   async set(settings: string): Promise<void> {
-    await this.#database.query(`update queue set ${settings} where id = $1`, [this.lane.laneId]);
+    const table = /^(type|approval_timeout|on_timeout)\b/.test(settings) ? "queue" : "lane";
+    await this.#database.query(`update ${table} set ${settings} where id = $1`, [this.lane.laneId]);
   }
 
   async setPlan(plan: string): Promise<void> {
@@ -41,7 +43,7 @@ export class ExplainStage {
   async jobs({ key = null, ...seed }: Partial<Seed> & { key?: string | null } = {}): Promise<JobId[]> {
     const ids = await putJobs(this.#database, this.lane, {
       state: "waiting",
-      ...(seed.state === "active" && { nodeId: this.nodeId }),
+      ...(seed.state === "active" && { leaseId: this.leaseId }),
       ...seed,
     });
     if (key === null) return ids;
@@ -105,7 +107,7 @@ export class ExplainStage {
 
   /** What a node that has room for all takes; it is given back. */
   async taken(): Promise<JobId[]> {
-    const claims = await this.world.undone((tx) => this.world.claim(this.nodeId, 100_000, false, tx));
+    const claims = await this.world.undone((tx) => this.world.claim(this.leaseId, 100_000, false, tx));
     return (claims ?? []).map(({ id }) => id).sort();
   }
 }

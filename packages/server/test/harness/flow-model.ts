@@ -7,7 +7,7 @@ export interface ModelJob {
   runAtMs: number;
   state: "waiting" | "delayed" | "active" | "failed" | "gone";
   /** Who has it, when it is active. */
-  nodeId: number | null;
+  leaseId: number | null;
   /** Nodes in a row that it was lost with. */
   losses: number;
 }
@@ -41,7 +41,7 @@ export class FlowModel {
 
   add(job: Pick<ModelJob, "id" | "key" | "priority">, delayMs: number): void {
     const state = delayMs > 0 ? "delayed" : "waiting";
-    this.jobs.set(job.id, { ...job, runAtMs: this.nowMs + delayMs, state, nodeId: null, losses: 0 });
+    this.jobs.set(job.id, { ...job, runAtMs: this.nowMs + delayMs, state, leaseId: null, losses: 0 });
   }
 
   /** Those that have a slot of their key, or need none, in the order in which they start. */
@@ -65,9 +65,9 @@ export class FlowModel {
     return this.claimable().slice(0, Math.max(0, Math.min(slots, starts)));
   }
 
-  claim(nodeId: number, take: number): ModelJob[] {
+  claim(leaseId: number, take: number): ModelJob[] {
     const claimed = this.admitted().slice(0, take);
-    for (const job of claimed) Object.assign(job, { state: "active", nodeId });
+    for (const job of claimed) Object.assign(job, { state: "active", leaseId });
     if (this.limits.rate && claimed.length > 0) {
       this.#forget(this.limits.rate.perSeconds);
       this.#starts.push({ atMs: this.nowMs, jobs: claimed.length });
@@ -78,13 +78,13 @@ export class FlowModel {
   /** Ends the hold on a job. */
   release(job: ModelJob, state: ModelJob["state"], waitMs = 0): void {
     if (state === "delayed") job.runAtMs = this.nowMs + waitMs;
-    Object.assign(job, { state, nodeId: null, losses: 0 });
+    Object.assign(job, { state, leaseId: null, losses: 0 });
   }
 
-  loseNode(nodeId: number): void {
-    for (const job of this.in("active").filter((one) => one.nodeId === nodeId)) {
+  loseNode(leaseId: number): void {
+    for (const job of this.in("active").filter((one) => one.leaseId === leaseId)) {
       job.losses += 1;
-      Object.assign(job, { state: job.losses >= MOST_LOSSES ? "failed" : "waiting", nodeId: null });
+      Object.assign(job, { state: job.losses >= MOST_LOSSES ? "failed" : "waiting", leaseId: null });
     }
   }
 

@@ -1,21 +1,14 @@
-import {
-  arrangeAcrossWorkspaces,
-  type Claim,
-  changeKeyLimit,
-  comeDueAcrossWorkspaces,
-  explainJob,
-  type LaneKey,
-  rescueAcrossWorkspaces,
-  Settler,
-} from "#dispatch";
-import { Enqueuer, type NewJob, type Outlet, retryJob } from "#jobs";
-import { type Database, type Db, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
-import { findLane } from "#queues";
+import { changeKeyLimit, JobKinds, reassignKeySlotsAcrossWorkspaces, rescueAcrossWorkspaces, Settler } from "#engine";
+import { explainJob } from "#explain";
+import { type Claim, claimAcrossWorkspaces, Enqueuer, type Outlet, retryJob } from "#jobs";
+import { type Database, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
+import type { LaneKey, Waker } from "#lanes";
+import { findQueueOfLane } from "#queues";
 import { createRegistrar } from "#workspaces";
-import type { CircuitEffect } from "../../src/dispatch/circuit.ts";
-import type { Verdict } from "../../src/dispatch/retry.ts";
-import { claimAcrossWorkspaces } from "../../src/dispatch/store.ts";
+import { comeDueAcrossWorkspaces } from "../../src/engine/come-due.ts";
+import type { Verdict } from "../../src/engine/retry.ts";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
+import type { NewJob } from "../../src/jobs/new-job.ts";
 import { updateQueue } from "../../src/queues/store.ts";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
@@ -27,17 +20,17 @@ class Undo extends Error {
   override readonly name = "Undo";
 }
 
-const NOTHING: CircuitEffect = { kind: "none" };
 const quiet = () => {};
+const NO_ONE: Waker = { wake: quiet, wakeAt: quiet };
+const KINDS = new JobKinds([]);
 
 /** Nothing goes straight through: every start is a claim. */
 const NO_NODE: Outlet = {
-  nodeId: null,
+  leaseId: null,
   room: () => 0,
   expecting: (_ids, write) => write(),
   take: quiet,
-  wake: quiet,
-  dueAt: quiet,
+  ...NO_ONE,
 };
 
 /** One queue, moved by the statements that nodes move it by, from as many nodes as are put to it. */
@@ -55,7 +48,7 @@ export class FlowWorld {
   }
 
   async enqueue(jobs: readonly NewJob[], db: Transactional = this.#engine): Promise<JobId[]> {
-    const enqueuer = new Enqueuer({ db, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, mostWaiting: 10_000 });
+    const enqueuer = new Enqueuer({ db, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, maxWaiting: 10_000 });
     const stored = await enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
     return stored.map(({ id }) => id);
   }
@@ -65,14 +58,14 @@ export class FlowWorld {
   }
 
   /** As a dispatcher does: a lane that turns out to have limits, or none any more, is claimed from the other way. */
-  async claim(nodeId: number, take: number, limited: boolean, db: Transactional = this.#engine): Promise<Claim[]> {
-    const { claims, found } = await claimAcrossWorkspaces(db, nodeId, [{ ...this.lane, take }], limited);
+  async claim(leaseId: number, take: number, limited: boolean, db: Transactional = this.#engine): Promise<Claim[]> {
+    const { claims, found } = await claimAcrossWorkspaces(db, { leaseId, served: "push" }, [{ ...this.lane, take }], limited);
     const passedOver = found.some((one) => one.limited !== limited);
-    return passedOver ? this.claim(nodeId, take, !limited, db) : claims;
+    return passedOver ? this.claim(leaseId, take, !limited, db) : claims;
   }
 
-  settle(claim: Claim, verdict: Verdict, db: Db = this.#engine): Promise<unknown> {
-    return new Settler(db, quiet).add(claim, verdict, 1, NOTHING);
+  settle(claim: Claim, verdict: Verdict, db: Transactional = this.#engine): Promise<unknown> {
+    return new Settler(db, KINDS, quiet).add(claim, verdict, { tookMs: 1 });
   }
 
   cancel(id: JobId, db: Transactional = this.#engine): Promise<unknown> {
@@ -89,22 +82,25 @@ export class FlowWorld {
   }
 
   /** The node is gone, and with it all that it knew. */
-  async killNode(nodeId: number): Promise<void> {
-    await rows(this.#engine, sql`update node set lease_until = now() - interval '1 second' where id = ${nodeId}`);
-    await rescueAcrossWorkspaces(this.#engine, quiet, quiet);
+  async killNode(leaseId: number): Promise<void> {
+    await rows(this.#engine, sql`update lease set expires_at = now() - interval '1 second' where id = ${leaseId}`);
+    const db = this.#engine;
+    const { clock, random } = this.#registrar;
+    await rescueAcrossWorkspaces({ db, clock, random, emit: quiet, kinds: KINDS, settler: new Settler(db, KINDS, quiet), waker: NO_ONE });
   }
 
   comeDue(): Promise<unknown> {
-    return comeDueAcrossWorkspaces(this.#engine, quiet);
+    return comeDueAcrossWorkspaces(this.#engine, NO_ONE);
   }
 
   async limit({ concurrency, perKey, rate, paused }: Limits): Promise<void> {
-    const queue = await findLane(this.#engine, this.lane.workspaceId, this.lane.laneId);
+    const queue = await findQueueOfLane(this.#engine, this.lane.workspaceId, this.lane.laneId);
     if (!queue) throw new Error("The queue is gone.");
     const settings = {
       callbackUrl: undefined,
       callbackHeaders: undefined,
-      callbackTimeout: undefined,
+      attemptTimeoutSeconds: undefined,
+      served: undefined,
       callbackSecret: undefined,
       attempts: undefined,
       backoffDelayMs: undefined,
@@ -120,7 +116,7 @@ export class FlowWorld {
   }
 
   async arrange(): Promise<void> {
-    while ((await arrangeAcrossWorkspaces(this.#engine, quiet)) === 0);
+    while ((await reassignKeySlotsAcrossWorkspaces(this.#engine, NO_ONE)) === 0);
   }
 
   /** Does it in one transaction. */

@@ -1,7 +1,7 @@
 import type { JobState } from "@tidemill/contract";
-import type { LaneKey } from "#dispatch";
-import type { NewJob } from "#jobs";
 import type { JobId } from "#kernel";
+import type { LaneKey } from "#lanes";
+import type { NewJob } from "../../src/jobs/new-job.ts";
 import type { TestDatabase } from "./database.ts";
 
 /** A job of which nothing is said. */
@@ -20,7 +20,7 @@ export const PLAIN_JOB: NewJob = {
 export interface Seed {
   readonly state: JobState;
   /** Who holds it, when it is active. */
-  readonly nodeId?: number;
+  readonly leaseId?: number;
   readonly tag?: string;
   readonly priority?: number;
   /** SQL of a moment. */
@@ -36,21 +36,21 @@ export const FINISHED: readonly JobState[] = ["completed", "cancelled", "rejecte
 
 /** Puts jobs of one state where they belong, as if they had lived so far. Answers their ids, oldest first. */
 export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed): Promise<JobId[]> {
-  const { state, nodeId = null, tag = null, priority = 0, errorCode = "HTTP_STATUS", count = 1 } = seed;
+  const { state, leaseId = null, tag = null, priority = 0, errorCode = "HTTP_STATUS", count = 1 } = seed;
   const { runAt = "moment()", finishedAt = "moment()", expiresAt = "moment() + interval '30 days'" } = seed;
   const started = state === "active" || state === "failed" || state === "completed";
   const attempt = state === "failed" ? 3 : started ? 1 : 0;
   const error = state === "failed" ? JSON.stringify({ code: errorCode, message: "It failed.", status: null }) : null;
   const values = [lane.workspaceId, lane.laneId, state, priority, attempt, tag, started, error, count];
   const columns =
-    "workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, started_at, tag, last_error, payload, attempts_log";
-  const fields = `$1::uuid, $2::bigint, ('01900000-0000-7000-8000-' || lpad(nextval('lane_id')::text, 12, '0'))::uuid, $3::job_state, $4::smallint,
+    "workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, started_at, tag, last_error, payload, attempts_log";
+  const fields = `$1::uuid, $2::bigint, ('01900000-0000-7000-8000-' || lpad(nextval('lane_id_seq')::text, 12, '0'))::uuid, 'queue', $3::job_state, $4::smallint,
     $5::int, 0, 3, 1000, ${runAt}, moment(), case when $7::boolean then moment() end, $6::text, $8::text, '{}', ''`;
   const text = FINISHED.includes(state)
     ? `insert into job_history (${columns}, finished_at, expires_at) select ${fields}, ${finishedAt}, ${expiresAt} from generate_series(1, $9) returning id`
-    : `insert into job (${columns}, finished_at, error_code, node_id)
+    : `insert into job (${columns}, finished_at, error_code, lease_id)
        select ${fields}, case when $3::job_state = 'failed' then ${finishedAt} end, $8::json ->> 'code', $10::bigint from generate_series(1, $9) returning id`;
-  const put = await database.query<{ id: JobId }>(text, FINISHED.includes(state) ? values : [...values, nodeId]);
+  const put = await database.query<{ id: JobId }>(text, FINISHED.includes(state) ? values : [...values, leaseId]);
   return put.map(({ id }) => id);
 }
 

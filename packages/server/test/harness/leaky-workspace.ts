@@ -132,7 +132,10 @@ export class LeakyWorkspace {
     const refused = await this.#queue({ callback_url: `http://127.0.0.1:${await closedPort()}/${secrets}`, ...once });
     const unknown = await this.#queue({ callback_url: `http://no-such-host.invalid/${secrets}?q=${secrets}`, ...once });
     const blocked = await this.#queue({ callback_url: `http://localhost/${secrets}`, ...once });
-    await askDatabase(this.#dataDir, "update queue set callback_url = $1 where name = $2", [`http://10.0.0.1/${secrets}`, blocked]);
+    await askDatabase(this.#dataDir, "update queue set callback_url = $1 where id in (select id from lane where name = $2)", [
+      `http://10.0.0.1/${secrets}`,
+      blocked,
+    ]);
     const torn = await this.#queue({ callback_url: "http://localhost/", callback_headers: { "x-a": template("LINES") }, ...once });
     for (const queue of [refused, unknown, blocked, torn]) await this.#api("POST", `/v1/queues/${queue}/jobs`, { payload: {} });
     const missing = { one: template("PLAIN"), other: template("MISSING") };

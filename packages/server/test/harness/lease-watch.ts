@@ -32,8 +32,8 @@ export class LeaseWatch {
     while (!this.#stopped) {
       // One statement, one snapshot: the claims and the leases of the same moment.
       const [moment] = (await query(`
-        select (select coalesce(json_agg(json_build_object('job', id, 'node', node_id::text, 'attempt', attempt)), '[]') from job where state = 'active') as claims,
-          (select coalesce(json_agg(id::text), '[]') from node where lease_until > now()) as held`)) as { claims: Row[]; held: string[] }[];
+        select (select coalesce(json_agg(json_build_object('job', id, 'node', lease_id::text, 'attempt', attempt)), '[]') from job where state = 'active') as claims,
+          (select coalesce(json_agg(id::text), '[]') from lease where expires_at > now()) as held`)) as { claims: Row[]; held: string[] }[];
       this.#compare(moment?.claims ?? [], new Set(moment?.held));
       this.looks += 1;
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -19,7 +19,7 @@ export const NEVER_POLL = { TIDEMILL_POLL_EVERY_MS: "3600000" };
 export async function joinedBy(service: Service, settings: Record<string, string> = {}): Promise<Service> {
   const { database, clock, key, workspaceId: id } = service;
   const renewed = async () =>
-    (await database.query<{ at: Date }>("select lease_until as at from node where lease_until > now() order by id"))[0]?.at.getTime();
+    (await database.query<{ at: Date }>("select expires_at as at from lease where expires_at > now() order by id"))[0]?.at.getTime();
   const before = await renewed();
   const other = new Service(await startTestNode(database, clock, settings), database, clock, { id, key });
   // The first one renews its lease when it hears of the other, and then knows that it has a peer.

@@ -72,14 +72,14 @@ export async function haveBothLook(service: Service, other: Service): Promise<vo
 }
 
 /** Of the two nodes the one that has jobs of the workspace under way. */
-export async function holderOf(service: Service, other: Service): Promise<{ holder: Service; nodeId: number; rest: Service }> {
-  const [first] = await service.database.query<{ id: string }>("select id from node where lease_until > now() order by id");
+export async function holderOf(service: Service, other: Service): Promise<{ holder: Service; leaseId: number; rest: Service }> {
+  const [first] = await service.database.query<{ id: string }>("select id from lease where expires_at > now() order by id");
   const held = await service.database.query<{ id: string }>(
-    "select distinct node_id as id from job where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) and state = 'active'",
+    "select distinct lease_id as id from job where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) and state = 'active'",
     [service.key],
   );
   const [one] = held;
   if (!one || held.length > 1) throw new Error(`${held.length} nodes have jobs under way.`);
   const isFirst = one.id === first?.id;
-  return { holder: isFirst ? service : other, nodeId: Number(one.id), rest: isFirst ? other : service };
+  return { holder: isFirst ? service : other, leaseId: Number(one.id), rest: isFirst ? other : service };
 }

@@ -1,4 +1,4 @@
-import type { LaneKey } from "#dispatch";
+import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "./database.ts";
 import { test as base } from "./engine.ts";
 import { NEVER_POLL } from "./nodes.ts";

@@ -13,4 +13,4 @@ export const isEnqueue = ({ text }: Done): boolean => /insert into job\s*\(/.tes
 export const isSettle = ({ text }: Done): boolean => /delete from job\b/.test(text) && /insert into job_history/.test(text);
 
 /** The renewal of a node's lease. */
-export const isRenewal = ({ text }: Done): boolean => /update node set lease_until = now\(\) \+/.test(text);
+export const isRenewal = ({ text }: Done): boolean => /update lease set expires_at = now\(\) \+/.test(text);

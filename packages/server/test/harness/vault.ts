@@ -1,9 +1,9 @@
 import path from "node:path";
 import { createRegistrar, DatabaseClock, type Node, systemRandom, type WorkspaceId } from "@tidemill/server";
 import { Database, type Transactional } from "#kernel";
-import { Keyring } from "#secrets";
-import { createSecret } from "../../src/secrets/create.ts";
-import { openSecret, type SealedSecret } from "../../src/secrets/envelope.ts";
+import { Keyring } from "#vault";
+import { createSecret } from "../../src/vault/create.ts";
+import { openSecret, type SealedSecret } from "../../src/vault/envelope.ts";
 import { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
 import { newWorkspace, Service, startTestNode } from "./service.ts";

@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
-import type { LaneKey } from "#dispatch";
+import type { InsertRequest, JobToInsert } from "#jobs";
 import { type Database, type Db, type JobId, ProblemError } from "#kernel";
+import type { LaneKey } from "#lanes";
 import { acceptAcrossWorkspaces, type Outcome } from "../../src/jobs/accept.ts";
-import type { InsertRequest, JobToInsert } from "../../src/jobs/insert.ts";
-import { freeKeysAcrossWorkspaces } from "../../src/jobs/key-store.ts";
+import { freeKeysAcrossWorkspaces } from "../../src/jobs/store/idempotency-keys.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";

@@ -1,10 +1,8 @@
 import type { JobState } from "@tidemill/contract";
 import { expect } from "vitest";
 import type { Hand, JobKey } from "#jobs";
+import { approveJob, completeAcrossWorkspaces, moveDueAcrossWorkspaces } from "#jobs";
 import type { Database, Transactional } from "#kernel";
-import { approveJob } from "../../src/approvals/store.ts";
-import { completeAcrossWorkspaces } from "../../src/dispatch/settle-store.ts";
-import { moveDueAcrossWorkspaces } from "../../src/dispatch/store.ts";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
 import { auditLog } from "../harness/audit.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
@@ -36,7 +34,7 @@ function interrupted(database: Transactional, happen: () => Promise<void>): Tran
 const MOVES: [
   how: string,
   from: JobState,
-  move: (engine: Database, key: JobKey, nodeId: number) => Promise<unknown>,
+  move: (engine: Database, key: JobKey, leaseId: number) => Promise<unknown>,
   to: JobState | null,
 ][] = [
   ["comes due", "delayed", (engine) => moveDueAcrossWorkspaces(engine, 100), "cancelled"],
@@ -49,7 +47,7 @@ const MOVES: [
   [
     "is completed",
     "active",
-    (engine, key, nodeId) => completeAcrossWorkspaces(engine, [{ ...key, nodeId, attempt: 1, logEntry: "{}", result: null }]),
+    (engine, key, leaseId) => completeAcrossWorkspaces(engine, [{ ...key, leaseId, attempt: 1, logEntry: "{}", result: null }]),
     null,
   ],
 ];
@@ -58,15 +56,15 @@ test.for(MOVES)(
   "a cancel and what moves a job with a key never wait for each other: the job %s meanwhile",
   async ([, from, move, to], { database, engine }) => {
     const lane = await putLane(database);
-    const nodeId = await putNode(database);
-    const [id] = await putJobs(database, lane, { state: from, ...(from === "active" && { nodeId }) });
+    const leaseId = await putNode(database);
+    const [id] = await putJobs(database, lane, { state: from, ...(from === "active" && { leaseId }) });
     if (!id) throw new Error("No job was put.");
     await database.query("update job set concurrency_key = 'k', key_slot = case when state = 'active' then 1 end where id = $1", [id]);
     const key = { ...lane, id };
     let moved = false;
     const moving: Promise<unknown>[] = [];
     const meanwhile = async () => {
-      moving.push(move(engine, key, nodeId).finally(() => (moved = true)));
+      moving.push(move(engine, key, leaseId).finally(() => (moved = true)));
       await until(async () => moved || (await isWaiting(database, "arrange_keys")), "the move to end, or to wait");
     };
     await cancelOrRemove(interrupted(engine, meanwhile), HAND, key);

@@ -1,13 +1,22 @@
 import { JOB_STATES, type JobState } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import type { LaneKey } from "#dispatch";
-import { type Hand, JOB_MOVES, type JobKey, retryJob } from "#jobs";
+import {
+  approveJob,
+  claimAcrossWorkspaces,
+  completeAcrossWorkspaces,
+  decideSharesAcrossWorkspaces,
+  type Hand,
+  JOB_MOVES,
+  type JobKey,
+  moveDueAcrossWorkspaces,
+  refuseAcrossWorkspaces,
+  rejectJob,
+  retryJob,
+  takeBackAcrossWorkspaces,
+} from "#jobs";
 import { type Database, type JobId, ProblemError, sql } from "#kernel";
-import { decideSharesAcrossWorkspaces } from "../../src/approvals/overdue-store.ts";
-import { approveJob, rejectJob } from "../../src/approvals/store.ts";
-import { completeAcrossWorkspaces, refuseAcrossWorkspaces } from "../../src/dispatch/settle-store.ts";
-import { claimAcrossWorkspaces, moveDueAcrossWorkspaces, takeBackAcrossWorkspaces } from "../../src/dispatch/store.ts";
-import { bringJobBack, cancelJob, removeJob } from "../../src/jobs/store.ts";
+import type { LaneKey } from "#lanes";
+import { cancelJob, removeJob, restoreJob } from "../../src/jobs/store/jobs.ts";
 import { auditLog } from "../harness/audit.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
@@ -20,16 +29,16 @@ interface Stage {
   engine: Database;
   lane: LaneKey;
   key: JobKey;
-  nodeId: number;
+  leaseId: number;
 }
 
-const claim = ({ key, nodeId }: Stage) => ({ ...key, nodeId, attempt: 1, logEntry: "{}" });
+const claim = ({ key, leaseId }: Stage) => ({ ...key, leaseId, attempt: 1, logEntry: "{}" });
 const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1) =>
   refuseAcrossWorkspaces(stage.engine, [
     { ...claim(stage), attempt, to, waitMs: 1_000, aloneWaitMs: null, error: "{}", errorCode: null, spared: to === "waiting" },
   ]);
-const takeBack = ({ engine, nodeId }: Stage, mostLosses: number) =>
-  takeBackAcrossWorkspaces(engine, { nodeId, outcome: "lost", error: "{}", mostLosses, most: 100 });
+const takeBack = ({ engine, leaseId }: Stage, maxLosses: number) =>
+  takeBackAcrossWorkspaces(engine, { leaseId, outcome: "lost", error: "{}", maxLosses, settledKinds: [], limit: 100 });
 
 const RULING = { decision: "approved", by: null, comment: null } as const;
 
@@ -62,7 +71,7 @@ async function decideByTimeout(stage: Stage, onTimeout: "approve" | "reject"): P
 /** The statement, or statements, that make each move of a job that is there. */
 const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unknown>][] = [
   ["comeDue", "moveDue", ({ engine }) => moveDueAcrossWorkspaces(engine, 100)],
-  ["claim", "claim", ({ engine, lane, nodeId }) => claimAcrossWorkspaces(engine, nodeId, [{ ...lane, take: 10 }])],
+  ["claim", "claim", ({ engine, lane, leaseId }) => claimAcrossWorkspaces(engine, { leaseId, served: "push" }, [{ ...lane, take: 10 }])],
   ["succeed", "complete", (stage) => completeAcrossWorkspaces(stage.engine, [{ ...claim(stage), result: null }])],
   ["backOff", "refuse", (stage) => refuse(stage, "delayed")],
   ["exhaust", "refuse", (stage) => refuse(stage, "failed")],
@@ -76,17 +85,17 @@ const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unkno
   ["approveEarly", "decideShares", (stage) => postponed(stage).then((later) => decideByTimeout(later, "approve"))],
   ["reject", "reject", ({ engine, key }) => rejectJob(engine, key, RULING)],
   ["reject", "decideShares", (stage) => decideByTimeout(stage, "reject")],
-  ["holdAgain", "bringJobBack", (stage) => ofApprovals(stage).then(({ engine, key }) => bringJobBack(engine, key, "pending_approval"))],
+  ["holdAgain", "bringJobBack", (stage) => ofApprovals(stage).then(({ engine, key }) => restoreJob(engine, key, "pending_approval"))],
   ["retry", "retry", ({ engine, key }) => retryJob(engine, HAND, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
   ["remove", "remove", ({ engine, key }) => removeJob(engine, key)],
 ];
 
 async function put(database: TestDatabase, engine: Database, state: JobState): Promise<Stage & { id: JobId }> {
   const lane = await putLane(database);
-  const nodeId = await putNode(database);
-  const [id] = await putJobs(database, lane, { state, nodeId: state === "active" ? nodeId : undefined } as Parameters<typeof putJobs>[2]);
+  const leaseId = await putNode(database);
+  const [id] = await putJobs(database, lane, { state, leaseId: state === "active" ? leaseId : undefined } as Parameters<typeof putJobs>[2]);
   if (!id) throw new Error("No job was put.");
-  return { engine, lane, nodeId, key: { ...lane, id }, id };
+  return { engine, lane, leaseId, key: { ...lane, id }, id };
 }
 
 describe("the table of moves", () => {
@@ -126,7 +135,7 @@ describe.for(STATEMENTS)("%s, by %s", ([move, , run]) => {
 
 describe("a settle moves nothing", () => {
   const wrong: [string, (stage: Stage) => Stage & { attempt?: number }][] = [
-    ["of another node", (stage) => ({ ...stage, nodeId: stage.nodeId + 1 })],
+    ["of another node", (stage) => ({ ...stage, leaseId: stage.leaseId + 1 })],
     [
       "of another workspace",
       (stage) => ({ ...stage, key: { ...stage.key, workspaceId: "01900000-0000-7000-8000-000000000009" as JobKey["workspaceId"] } }),
@@ -136,7 +145,7 @@ describe("a settle moves nothing", () => {
   test.for(wrong)("%s", async ([, change], { database, engine }) => {
     const { id, ...stage } = await put(database, engine, "active");
     const { attempt = 1, ...other } = change(stage);
-    expect(await completeAcrossWorkspaces(engine, [{ ...claim(other), attempt, result: null }])).toBe(0);
+    expect(await completeAcrossWorkspaces(engine, [{ ...claim(other), attempt, result: null }])).toMatchObject({ moved: 0 });
     for (const to of ["waiting", "delayed", "failed"] as const) {
       expect(await refuse(other, to, attempt)).toMatchObject({ moved: 0 });
     }

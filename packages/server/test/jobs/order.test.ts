@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { LaneKey } from "#dispatch";
+import { claimAcrossWorkspaces } from "#jobs";
 import { type Database, type Db, rows, sql } from "#kernel";
-import { claimAcrossWorkspaces } from "../../src/dispatch/store.ts";
+import type { LaneKey } from "#lanes";
 import { laneOf, putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import type { Service } from "../harness/service.ts";
@@ -12,15 +12,12 @@ class Undo extends Error {
 }
 
 /** The payloads of a lane's waiting jobs in the order in which they would be claimed, one at a time. Nothing is changed. */
-async function claimOrder(engine: Database, lane: LaneKey, nodeId: number, take = 1): Promise<unknown[]> {
+async function claimOrder(engine: Database, lane: LaneKey, leaseId: number, take = 1): Promise<unknown[]> {
   const order: unknown[] = [];
   const claimAll = async (tx: Db) => {
-    await rows(
-      tx,
-      sql`update queue set paused = false, callback_url = 'http://127.0.0.1:9/', callback_secret = 'x' where id = ${lane.laneId}`,
-    );
+    await rows(tx, sql`update lane set paused = false, served = 'push' where id = ${lane.laneId}`);
     for (;;) {
-      const { claims } = await claimAcrossWorkspaces(tx, nodeId, [{ ...lane, take }]);
+      const { claims } = await claimAcrossWorkspaces(tx, { leaseId, served: "push" }, [{ ...lane, take }]);
       if (claims.length === 0) throw new Undo();
       order.push(...claims.map(({ payload }) => JSON.parse(payload)));
     }
@@ -89,7 +86,7 @@ describe("the jobs of a queue go", () => {
   });
 
   test("in one order, however many are claimed at once", async ({ database, engine }) => {
-    const nodeId = await putNode(database);
+    const leaseId = await putNode(database);
     const seed = fc.record({ priority: fc.integer({ min: -2, max: 2 }), dueAgo: fc.integer({ min: 0, max: 3 }) });
     await fc.assert(
       fc.asyncProperty(fc.array(seed, { minLength: 1, maxLength: 15 }), fc.integer({ min: 2, max: 20 }), async (seeds, take) => {
@@ -101,8 +98,8 @@ describe("the jobs of a queue go", () => {
         const expected = [...seeds.entries()]
           .sort(([i, a], [j, b]) => b.priority - a.priority || b.dueAgo - a.dueAgo || i - j)
           .map(([index]) => index);
-        expect(await claimOrder(engine, lane, nodeId)).toEqual(expected);
-        const atOnce = await claimOrder(engine, lane, nodeId, take);
+        expect(await claimOrder(engine, lane, leaseId)).toEqual(expected);
+        const atOnce = await claimOrder(engine, lane, leaseId, take);
         // One claim answers its rows in no order; which rows it answers is what counts.
         for (let from = 0; from < expected.length; from += take)
           expect(new Set(atOnce.slice(from, from + take))).toEqual(new Set(expected.slice(from, from + take)));

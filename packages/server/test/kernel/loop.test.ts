@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Loop, type LoopOptions } from "#kernel";
+import { type LoopOptions, PeriodicLoop } from "#kernel";
 
 const random = { bytes: (length: number) => Buffer.alloc(length), fraction: () => 0 };
 let told: Record<string, unknown>[];
-let loop: Loop;
+let loop: PeriodicLoop;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 function run(pass: LoopOptions["pass"], everyMs = 1_000): void {
-  loop = new Loop({ name: "test", everyMs, pass }, (event, fields) => told.push({ event, ...fields }), random);
+  loop = new PeriodicLoop({ name: "test", everyMs, pass }, (event, fields) => told.push({ event, ...fields }), random);
   loop.start();
 }
 
@@ -39,7 +39,7 @@ describe("a loop", () => {
 
   test("waits up to a tenth less, by chance, so that nodes spread out", async () => {
     const pass = vi.fn(async () => {});
-    loop = new Loop({ name: "test", everyMs: 1_000, pass }, () => {}, { ...random, fraction: () => 0.999 });
+    loop = new PeriodicLoop({ name: "test", everyMs: 1_000, pass }, () => {}, { ...random, fraction: () => 0.999 });
     loop.start();
     await vi.advanceTimersByTimeAsync(901);
     expect(pass).toHaveBeenCalledTimes(2);

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { LaneKey } from "#dispatch";
-import { metricsOf } from "#jobs";
+import { readLaneMetrics } from "#jobs";
 import type { Database } from "#kernel";
-import { findLane } from "#queues";
-import { foldTallyAcrossWorkspaces } from "#retention";
+import type { LaneKey } from "#lanes";
+import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -41,9 +40,7 @@ const rowsOf = (database: TestDatabase, { laneId }: LaneKey) =>
   );
 
 async function metrics(engine: Database, { workspaceId, laneId }: LaneKey) {
-  const queue = await findLane(engine, workspaceId, laneId);
-  if (!queue) throw new Error("The lane has no queue.");
-  return metricsOf(engine, queue);
+  return readLaneMetrics(engine, { workspaceId, laneId });
 }
 
 const HOUR = 3_600;

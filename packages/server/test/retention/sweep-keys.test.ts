@@ -1,7 +1,8 @@
 import { describe, expect } from "vitest";
-import type { LaneKey } from "#dispatch";
 import type { JobId } from "#kernel";
-import { sweepDeletedQueuesAcrossWorkspaces, sweepKeysAcrossWorkspaces } from "#retention";
+import type { LaneKey } from "#lanes";
+import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
+import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -24,10 +25,10 @@ describe("the sweep of idempotency keys", () => {
     const lane = await putLane(database);
     await putKeys(database, lane, [GONE], "moment() + interval '1 hour'");
     await clock.advance(3_599);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     expect(await left(database, lane)).toBe(1);
     await clock.advance(1);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     expect(await left(database, lane)).toBe(0);
   });
 
@@ -36,7 +37,7 @@ describe("the sweep of idempotency keys", () => {
     async (state, { database, engine }) => {
       const lane = await putLane(database);
       await putKeys(database, lane, await putJobs(database, lane, { state }));
-      await sweepKeysAcrossWorkspaces(engine);
+      await sweepIdempotencyKeysAcrossWorkspaces(engine);
       expect(await left(database, lane)).toBe(1);
     },
   );
@@ -44,12 +45,12 @@ describe("the sweep of idempotency keys", () => {
   test("forgets one of a finished job when its record expires, not before", async ({ database, clock, engine }) => {
     const lane = await putLane(database);
     await putKeys(database, lane, await putJobs(database, lane, { state: "completed", expiresAt: "moment() + interval '3 days'" }));
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     await clock.advance(3 * 86_400 - 1);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     expect(await left(database, lane)).toBe(1);
     await clock.advance(1);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     expect(await left(database, lane)).toBe(0);
   });
 
@@ -57,13 +58,13 @@ describe("the sweep of idempotency keys", () => {
     const lane = await putLane(database, { retentionDays: null });
     const jobs = await putJobs(database, lane, { state: "completed", expiresAt: "'infinity'" });
     await putKeys(database, lane, jobs);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     await database.query("delete from job_history where id = $1", [jobs[0]]);
     await clock.advance(7 * 86_400 - 1);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     expect(await left(database, lane)).toBe(1);
     await clock.advance(1);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     expect(await left(database, lane)).toBe(0);
   });
 
@@ -72,7 +73,7 @@ describe("the sweep of idempotency keys", () => {
     const jobs = await putJobs(database, lane, { state: "completed", count: 2_500 });
     await database.query("delete from job_history where id = any($1)", [jobs.slice(0, 2_400)]);
     await putKeys(database, lane, jobs);
-    await sweepKeysAcrossWorkspaces(engine);
+    await sweepIdempotencyKeysAcrossWorkspaces(engine);
     expect(await left(database, lane)).toBe(100);
   });
 });
@@ -82,9 +83,9 @@ test("a deleted queue's keys go before it, more than one statement takes", async
   const jobs = await putJobs(database, deleted, { state: "completed", count: 5_001 });
   await putKeys(database, deleted, jobs);
   await putKeys(database, kept, await putJobs(database, kept, { state: "waiting" }));
-  await database.query("update queue set deleted_at = moment() where id = $1", [deleted.laneId]);
+  await database.query("update lane set deleted_at = moment() where id = $1", [deleted.laneId]);
   await clock.advance(61);
-  await sweepDeletedQueuesAcrossWorkspaces(engine);
+  await sweepDeletedLanesAcrossWorkspaces(engine);
   expect([await left(database, deleted), await left(database, kept)]).toEqual([0, 1]);
-  expect(await database.query("select from queue where id = $1", [deleted.laneId])).toEqual([]);
+  expect(await database.query("select from lane where id = $1", [deleted.laneId])).toEqual([]);
 });

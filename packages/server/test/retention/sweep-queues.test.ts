@@ -1,7 +1,8 @@
 import { JOB_STATES } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import type { LaneKey } from "#dispatch";
-import { foldTallyAcrossWorkspaces, sweepDeletedQueuesAcrossWorkspaces } from "#retention";
+import type { LaneKey } from "#lanes";
+import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
+import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putCircuit, putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -13,7 +14,7 @@ async function leftOf(database: TestDatabase, { laneId }: LaneKey) {
     `select (select count(*)::int from job where lane_id = $1) as live, (select count(*)::int from job_history where lane_id = $1) as history,
        (select count(*)::int from tally where lane_id = $1) as tally, (select count(*)::int from circuit where lane_id = $1) as circuit,
        (select count(*)::int from schedule where lane_id = $1) as schedules,
-       (select count(*)::int from queue where id = $1) as queue`,
+       (select count(*)::int from lane where id = $1) as queue`,
     [laneId],
   );
   return left;
@@ -22,8 +23,8 @@ async function leftOf(database: TestDatabase, { laneId }: LaneKey) {
 /** A queue with a job of every state, and a schedule. */
 async function fullLane(database: TestDatabase): Promise<LaneKey> {
   const lane = await putLane(database);
-  const nodeId = await putNode(database);
-  for (const state of JOB_STATES) await putJobs(database, lane, state === "active" ? { state, nodeId } : { state });
+  const leaseId = await putNode(database);
+  for (const state of JOB_STATES) await putJobs(database, lane, state === "active" ? { state, leaseId } : { state });
   await database.query("insert into tally (workspace_id, lane_id, at, completed) values ($1, $2, moment(), 1)", [
     lane.workspaceId,
     lane.laneId,
@@ -34,14 +35,14 @@ async function fullLane(database: TestDatabase): Promise<LaneKey> {
 }
 
 const markDeleted = (database: TestDatabase, { laneId }: LaneKey) =>
-  database.query("update queue set deleted_at = moment() where id = $1", [laneId]);
+  database.query("update lane set deleted_at = moment() where id = $1", [laneId]);
 
 describe("a deleted queue", () => {
   test("loses all its jobs, whatever their state, and its schedules; other queues lose nothing", async ({ database, engine }) => {
     const [deleted, kept] = [await fullLane(database), await fullLane(database)];
     const before = await leftOf(database, kept);
     await markDeleted(database, deleted);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     expect(await leftOf(database, deleted)).toEqual({ live: 0, history: 0, tally: 0, circuit: 1, schedules: 0, queue: 1 });
     expect(await leftOf(database, kept)).toEqual(before);
   });
@@ -50,11 +51,11 @@ describe("a deleted queue", () => {
     const lane = await fullLane(database);
     await markDeleted(database, lane);
     await clock.advance(60);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     await putJobs(database, lane, { state: "waiting" });
     expect(await leftOf(database, lane)).toMatchObject({ live: 1, queue: 1 });
     await clock.advance(0.001);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, circuit: 0, schedules: 0, queue: 0 });
   });
 
@@ -63,7 +64,7 @@ describe("a deleted queue", () => {
     await putJobs(database, lane, { state: "waiting", count: 5_001 });
     await putJobs(database, lane, { state: "completed", count: 5_001 });
     await markDeleted(database, lane);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0 });
   });
 
@@ -74,7 +75,7 @@ describe("a deleted queue", () => {
     await service.ok("POST", "/v1/queues", { name: "emails" });
     const job = await service.enqueue({ queue: "emails", payload: "new" });
     expect((await service.api("GET", `/v1/queues/emails/jobs/${old.id}`)).status).toBe(404);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     expect((await service.ok("GET", "/v1/queues/emails/jobs")).data).toMatchObject([{ id: job.id, payload: "new" }]);
   });
 
@@ -82,8 +83,8 @@ describe("a deleted queue", () => {
     const lane = await fullLane(database);
     await clock.advance(600);
     await markDeleted(database, lane);
-    await Promise.all([foldTallyAcrossWorkspaces(engine), sweepDeletedQueuesAcrossWorkspaces(engine)]);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await Promise.all([foldTallyAcrossWorkspaces(engine), sweepDeletedLanesAcrossWorkspaces(engine)]);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0, tally: 0 });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { WorkspaceId } from "#kernel";
-import { sweepDeletedQueuesAcrossWorkspaces, sweepDeletedWorkspacesAcrossWorkspaces } from "#retention";
+import { sweepDeletedLanesAcrossWorkspaces, sweepDeletedWorkspacesAcrossWorkspaces } from "#retention";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -56,17 +56,17 @@ describe("a deleted workspace", () => {
     await markDeleted(database, deleted.workspaceId);
     await clock.advance(60);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
     expect(await isThere(database, deleted.workspaceId)).toBe(true);
     await clock.advance(60.001);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
     expect(await isThere(database, deleted.workspaceId)).toBe(true);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
     expect([await isThere(database, deleted.workspaceId), await isThere(database, kept.workspaceId)]).toEqual([false, true]);
     expect(await database.query("select from api_key where workspace_id = $1", [deleted.workspaceId])).toEqual([]);
-    expect(await database.query("select from queue where id = $1 and deleted_at is null", [kept.laneId])).toHaveLength(1);
+    expect(await database.query("select from lane where id = $1 and deleted_at is null", [kept.laneId])).toHaveLength(1);
   });
 
   test("loses its schedules with the queues that were made while it was being deleted; others keep theirs", async ({
@@ -77,7 +77,7 @@ describe("a deleted workspace", () => {
     for (const lane of [deleted, kept]) await putSchedule(database, lane);
     await markDeleted(database, deleted.workspaceId);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
-    await sweepDeletedQueuesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
     for (const table of ["schedule", "schedule_tick"]) {
       const left = await database.query(`select workspace_id from ${table} where workspace_id in ($1, $2)`, [
         deleted.workspaceId,
@@ -89,7 +89,7 @@ describe("a deleted workspace", () => {
 
   test("without anything stays for a minute", async ({ database, clock, engine }) => {
     const { workspaceId } = await putLane(database);
-    await database.query("delete from queue where workspace_id = $1", [workspaceId]);
+    await database.query("delete from lane where workspace_id = $1", [workspaceId]);
     await markDeleted(database, workspaceId);
     await clock.advance(60);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
@@ -101,7 +101,7 @@ describe("a deleted workspace", () => {
 
   test.for(Object.entries(LEFT))("stays while there is %s", async ([, { put, take }], { database, clock, engine }) => {
     const { workspaceId } = await putLane(database);
-    await database.query("delete from queue where workspace_id = $1", [workspaceId]);
+    await database.query("delete from lane where workspace_id = $1", [workspaceId]);
     await database.query(put, [workspaceId]);
     await markDeleted(database, workspaceId);
     await clock.advance(61);
@@ -114,7 +114,7 @@ describe("a deleted workspace", () => {
 
   test("stays while its audit log is kept", async ({ database, clock, engine }) => {
     const { workspaceId } = await putLane(database, { retentionDays: 7 });
-    await database.query("delete from queue where workspace_id = $1", [workspaceId]);
+    await database.query("delete from lane where workspace_id = $1", [workspaceId]);
     await database.query(
       "select append_audit_event($1, gen_random_uuid(), 'workspace.deleted', 'operator', 'workspace', 'ws_x', null, null)",
       [workspaceId],

@@ -78,7 +78,7 @@ describe("a queue that is deleted", () => {
       ]);
       expect(replies.map(({ status }) => status).filter((status) => ![200, 201, 204, 404].includes(status))).toEqual([]);
       const orphans = await database.query(
-        "select s.name from schedule s join queue q on q.workspace_id = s.workspace_id and q.id = s.lane_id where q.deleted_at is not null",
+        "select s.name from schedule s join lane q on q.workspace_id = s.workspace_id and q.id = s.lane_id where q.deleted_at is not null",
       );
       expect(orphans).toEqual([]);
     }
@@ -93,7 +93,7 @@ describe("a queue that is deleted", () => {
     try {
       await until(() => isWaiting(database, "insert into schedule"), "the schedule to be made");
       replies.push(service.api("DELETE", `/v1/queues/${queue}`));
-      await until(() => isWaiting(database, "update queue set deleted_at"), "the deletion to wait");
+      await until(() => isWaiting(database, "update lane set deleted_at"), "the deletion to wait");
     } finally {
       await schedules.release();
     }

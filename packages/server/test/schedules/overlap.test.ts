@@ -36,7 +36,7 @@ describe("with overlap skip", () => {
 
   test("a job that waits for approval has not finished", async ({ service, at, database }) => {
     const made = await schedule(service, { overlap: "skip" });
-    await database.query("update queue set type = 'approval' where name = $1", [made.queue]);
+    await database.query("update queue set type = 'approval' where id in (select id from lane where name = $1)", [made.queue]);
     await service.advance(120);
     await service.advance(60);
     expect(await ticksOf(service, made)).toEqual(at("12:02"));

@@ -54,7 +54,7 @@ describe("triggering a schedule", () => {
 
   test("holds its job in an approval queue", async ({ service, at: _, database }) => {
     const made = await schedule(service);
-    await database.query("update queue set type = 'approval' where name = $1", [made.queue]);
+    await database.query("update queue set type = 'approval' where id in (select id from lane where name = $1)", [made.queue]);
     expect((await trigger(service, made)).body).toMatchObject({ state: "pending_approval" });
   });
 

@@ -160,7 +160,7 @@ test("what was accepted without a limit, and is seen only after one was set, is 
   expect((await single(limited, queue)).status).toBe(201);
   // As an enqueue leaves it that began before the limit was set and ended after the first one within it.
   await database.query(
-    "insert into usage_delta (workspace_id, lane_id, at, jobs) select workspace_id, id, moment(), 3 from queue where name = $1 and workspace_id = (select workspace_id from api_key where hash = sha256($2::text::bytea))",
+    "insert into usage_delta (workspace_id, lane_id, at, jobs) select workspace_id, id, moment(), 3 from lane where name = $1 and workspace_id = (select workspace_id from api_key where hash = sha256($2::text::bytea))",
     [queue, limited.key],
   );
   await clock.set(now + 59_000);

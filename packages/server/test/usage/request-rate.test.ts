@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { Db, Statement, WorkspaceId } from "#kernel";
-import { RequestRate } from "#usage";
+import { RequestRate } from "../../src/usage/request-rate.ts";
 import { test as base, putLane } from "../harness/engine.ts";
 
 const START = Date.UTC(2026, 10, 21, 12);

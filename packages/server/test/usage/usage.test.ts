@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { foldUsageAcrossWorkspaces } from "#usage";
+import { foldUsageAcrossWorkspaces } from "../../src/usage/fold.ts";
 import { test } from "../harness/engine.ts";
 import { faultsOf } from "../harness/problem.ts";
 import { type Service, until } from "../harness/service.ts";
@@ -68,7 +68,7 @@ describe("usage", () => {
     await service.advance(120);
     await until(async () => {
       service.node.wake();
-      return (await service.database.query("select from queue where name = $1 and deleted_at is not null", [queue])).length === 0;
+      return (await service.database.query("select from lane where name = $1 and deleted_at is not null", [queue])).length === 0;
     }, "the queue to be swept");
     expect((await service.ok("GET", "/v1/usage")).by_queue).toEqual(once);
     await service.ok("POST", "/v1/queues", { name: queue });
@@ -97,7 +97,7 @@ describe("usage", () => {
     await foldUsageAcrossWorkspaces(engine);
     expect([(await service.ok("GET", "/v1/usage")).executions.total, await deltas(service)]).toEqual([96, 0]);
     const days = await service.database.query(
-      "select from usage_day d join queue q on q.workspace_id = d.workspace_id and q.id = d.lane_id where q.name = $1 and d.jobs = 96",
+      "select from usage_day d join lane q on q.workspace_id = d.workspace_id and q.id = d.lane_id where q.name = $1 and d.jobs = 96",
       [queue],
     );
     expect(days).toHaveLength(1);

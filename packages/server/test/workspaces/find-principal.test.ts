@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Principal } from "#http";
 import type { Uuid, WorkspaceId } from "#kernel";
-import { PrincipalFinder } from "#workspaces";
+import { PrincipalFinder } from "../../src/workspaces/find-principal.ts";
 
 const KEY = "svc_ws_TheKeyThatWasChosen";
 const [OWN, OTHER] = ["01900000-0000-7000-8000-000000000001", "01900000-0000-7000-8000-000000000002"] as WorkspaceId[] as [

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { Db, Statement, Uuid } from "#kernel";
-import { KeyUses } from "#workspaces";
+import { KeyUses } from "../../src/workspaces/key-uses.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { test } from "../harness/engine.ts";
 import type { Service } from "../harness/service.ts";

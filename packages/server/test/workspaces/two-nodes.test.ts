@@ -72,7 +72,7 @@ describe("two nodes on one database", () => {
     await service.enqueue({ queue: here.queue });
     await other.enqueue({ queue: there.queue });
     await until(() => here.open === 1 && there.open === 1, "both attempts to be under way");
-    const holders = await service.database.query("select distinct node_id from job where state = 'active'");
+    const holders = await service.database.query("select distinct lease_id from job where state = 'active'");
     expect(holders).toHaveLength(2);
     expect((await operate(service, "DELETE", `/admin/v1/workspaces/${service.workspaceId}`)).status).toBe(204);
     await until(() => here.open === 0 && there.open === 0, "both attempts to be broken off");

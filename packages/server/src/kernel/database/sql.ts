@@ -7,20 +7,59 @@ export interface Statement extends QueryConfig {
   readonly values: unknown[];
 }
 
-const PREPARED = new WeakMap<TemplateStringsArray, { name: string; text: string }>();
+/** A part of a statement that several statements share: text only, without values. */
+export class Fragment {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A fragment: fragment`…`, which may hold other fragments. Made once, when its module is loaded: statements are prepared by it. */
+export const fragment = (strings: TemplateStringsArray, ...parts: Fragment[]): Fragment =>
+  new Fragment(strings.reduce((text, part, index) => text + (parts[index - 1] as Fragment).text + part));
+
+interface Prepared {
+  readonly name: string;
+  readonly text: string;
+  readonly fragments: readonly Fragment[];
+}
+
+/** For each template what it was prepared as: once, unless it is called with different fragments. */
+const PREPARED = new WeakMap<TemplateStringsArray, Prepared[]>();
 
 /**
  * A statement with its values apart from its text: sql`select … where id = ${id}`. It is prepared once per connection
- * under a name made from its text. Values only; text is never put together.
+ * under a name made from its text. Its text consists of constants only: the template and its fragments.
  */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
-  let prepared = PREPARED.get(strings);
-  if (!prepared) {
-    const text = strings.reduce((sofar, part, index) => `${sofar}$${index}${part}`);
-    prepared = { name: createHash("sha1").update(text).digest("base64url"), text };
-    PREPARED.set(strings, prepared);
+  let known = PREPARED.get(strings);
+  if (!known) {
+    known = [];
+    PREPARED.set(strings, known);
   }
-  return { ...prepared, values };
+  const [first] = known;
+  if (first?.fragments.length === 0) return { name: first.name, text: first.text, values };
+  const fragments = values.filter((value) => value instanceof Fragment);
+  let prepared = known.find((one) => one.fragments.every(({ text }, index) => text === fragments[index]?.text));
+  if (!prepared) {
+    prepared = prepare(strings, values, fragments);
+    known.push(prepared);
+  }
+  const { name, text } = prepared;
+  return { name, text, values: fragments.length === 0 ? values : values.filter((value) => !(value instanceof Fragment)) };
+}
+
+function prepare(strings: TemplateStringsArray, values: readonly unknown[], fragments: readonly Fragment[]): Prepared {
+  let count = 0;
+  const text = strings.reduce((sofar, part, index) => {
+    const value = values[index - 1];
+    if (value instanceof Fragment) return sofar + value.text + part;
+    count += 1;
+    return `${sofar}$${count}${part}`;
+  });
+  return { name: createHash("sha1").update(text).digest("base64url"), text, fragments };
 }
 
 /** What runs statements: a pool, or a transaction's connection. */

@@ -1,0 +1,25 @@
+-- Which master key the vault is locked with now: new data keys are wrapped by it. One row; none before the first start.
+create table vault (
+  only_row      boolean primary key default true check (only_row),
+  master_key_id text not null
+);
+
+-- Secrets, each encrypted by a data key of its own, which is wrapped by the master key. Both ciphertexts are bound to workspace, id and name.
+create table secret (
+  workspace_id   uuid not null references workspace on delete cascade,
+  id             uuid not null,
+  name           text not null,
+  value_hint     text not null,
+  ciphertext     bytea not null,
+  wrapped_key    bytea not null,
+  -- The master key that wraps the data key: a digest of it.
+  master_key_id  text not null,
+  -- Null: any.
+  allowed_queues text[],
+  allowed_hosts  text[],
+  created_at     timestamptz not null default moment(),
+  updated_at     timestamptz not null default moment(),
+  primary key (workspace_id, id)
+);
+create unique index secret_name on secret (workspace_id, name);
+create index secret_master_key on secret (master_key_id, workspace_id, id);

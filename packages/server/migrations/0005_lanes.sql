@@ -1,0 +1,140 @@
+-- What jobs wait in. A queue has a lane; so will a workflow and a webhook endpoint.
+create type lane_kind as enum ('queue');
+
+-- Who takes the jobs of a lane: the node delivers them (push), workers ask for them (pull), or nobody does (none).
+create type lane_service as enum ('push', 'pull', 'none');
+
+create table lane (
+  workspace_id            uuid not null references workspace on delete cascade,
+  id                      bigint generated always as identity,
+  kind                    lane_kind not null,
+  name                    text not null,
+  served                  lane_service not null,
+  paused                  boolean not null default false,
+  -- Jobs in flight at once over all nodes and workers. Null: no limit.
+  concurrency             integer check (concurrency >= 1),
+  concurrency_per_key     integer not null default 1 check (concurrency_per_key >= 1),
+  -- At most rate_max jobs start in any rate_seconds. Null: no limit.
+  rate_max                integer check (rate_max >= 1),
+  rate_seconds            integer check (rate_seconds >= 1),
+  -- What a job gets that does not say otherwise.
+  attempts                integer not null default 3,
+  backoff_delay_ms        integer not null default 1000,
+  -- How long one attempt may take when the node delivers it.
+  attempt_timeout_seconds integer not null default 30,
+  -- After a change of concurrency_per_key: slots of the keys after this one are to be assigned again. Null: of none.
+  reassign_after_key      text,
+  -- Grows with every change of the lane or of what it belongs to. A node sees at claim time that what it remembers is old.
+  revision                integer not null default 1,
+  -- A deleted lane disappears for callers at once. The sweep removes its jobs, then this row.
+  deleted_at              timestamptz,
+  primary key (workspace_id, id),
+  check ((rate_max is null) = (rate_seconds is null))
+);
+create unique index lane_name on lane (workspace_id, kind, name) where deleted_at is null;
+create index lane_deleted on lane (id) where deleted_at is not null;
+create index lane_to_reassign on lane (id) where reassign_after_key is not null;
+
+-- The latest starts of each lane with a rate limit, by fiftieths of its span: how many jobs started, and when the last of them did.
+create table lane_starts (
+  workspace_id uuid not null,
+  lane_id      bigint not null,
+  at           timestamptz[] not null,
+  jobs         integer[] not null,
+  primary key (workspace_id, lane_id),
+  foreign key (workspace_id, lane_id) references lane on delete cascade,
+  check (cardinality(at) = cardinality(jobs))
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- Adds jobs that start at `present` to those that started in the `seconds` before. Starts in the same fiftieth of the span become one
+-- entry that counts from the last of them, so no span ever has more starts than are counted.
+create function add_starts(inout at timestamptz[], inout jobs integer[], started integer, present timestamptz, seconds integer)
+language plpgsql immutable as $$
+declare
+  forgotten integer;
+  last      integer;
+begin
+  -- A later transaction may have begun earlier. An entry more than a span ahead was written under a wrong clock.
+  if at[cardinality(at)] > present + seconds * interval '1 second' then
+    at := '{}';
+    jobs := '{}';
+  end if;
+  present := greatest(present, at[cardinality(at)]);
+  forgotten := (select count(*) from unnest(at) as a where a <= present - seconds * interval '1 second');
+  at := at[forgotten + 1 :];
+  jobs := jobs[forgotten + 1 :];
+  last := cardinality(at);
+  if last > 0 and floor(extract(epoch from at[last]) * 50 / seconds) = floor(extract(epoch from present) * 50 / seconds) then
+    at[last] := present;
+    jobs[last] := jobs[last] + started;
+  else
+    at := at || present;
+    jobs := jobs || started;
+  end if;
+end $$;
+
+-- Lanes whose endpoint does not answer: one row while the circuit is open. Claims take one job at a time from such a lane, as a
+-- probe, and not before `probe_at`.
+create table circuit (
+  workspace_id uuid not null,
+  lane_id      bigint not null,
+  -- The lane's revision when the circuit opened. An answer to an attempt under an older one does not close it.
+  revision     integer not null,
+  opened_at    timestamptz not null default moment(),
+  -- Probes that failed since it opened.
+  probes       integer not null default 0,
+  probe_at     timestamptz not null,
+  -- The last failure, JSON.
+  last_error   text not null,
+  primary key (workspace_id, lane_id),
+  foreign key (workspace_id, lane_id) references lane on delete cascade
+);
+
+-- A queue: what callers configure of a lane of that kind, apart from what every lane has.
+create table queue (
+  workspace_id     uuid not null,
+  id               bigint not null,
+  type             text not null default 'standard' check (type in ('standard', 'approval')),
+  callback_url     text,
+  callback_headers text not null default '{}',
+  callback_secret  text,
+  -- What happens to a job of an approval queue that nobody decides. Null: it waits.
+  approval_timeout integer check (approval_timeout >= 1),
+  on_timeout       text not null default 'reject' check (on_timeout in ('reject', 'approve')),
+  created_at       timestamptz not null default moment(),
+  updated_at       timestamptz not null default moment(),
+  primary key (workspace_id, id),
+  foreign key (workspace_id, id) references lane on delete cascade,
+  check (callback_url is null or callback_secret is not null),
+  check (approval_timeout is null or type = 'approval')
+);
+
+-- Queues that are not deleted, with what their lane has.
+create view queue_record as
+  select l.workspace_id, l.id, l.name, q.type, q.callback_url, q.callback_headers, l.attempt_timeout_seconds as callback_timeout,
+    q.callback_secret, l.attempts, l.backoff_delay_ms, l.concurrency, l.concurrency_per_key, l.reassign_after_key, l.rate_max,
+    l.rate_seconds, l.paused, q.approval_timeout, q.on_timeout, l.revision, q.created_at, q.updated_at
+  from lane l join queue q on q.workspace_id = l.workspace_id and q.id = l.id
+  where l.deleted_at is null;
+
+-- Under which claims are held. A node has one lease for all its claims; a worker has leases of its own. A lease that ran out never
+-- becomes valid again.
+create table lease (
+  id           bigint generated always as identity primary key,
+  holder       text not null check (holder in ('node', 'worker')),
+  -- A worker's workspace, and the name that it gave itself. A node works for all workspaces.
+  workspace_id uuid,
+  worker       text,
+  started_at   timestamptz not null default now(),
+  expires_at   timestamptz not null,
+  check ((holder = 'worker') = (workspace_id is not null) and (holder = 'worker') = (worker is not null))
+);
+create index lease_node on lease (expires_at) where holder = 'node';
+create index lease_worker on lease (workspace_id) where workspace_id is not null;
+
+-- A running node. Every process is a new row.
+create table node (
+  lease_id       bigint primary key references lease on delete cascade,
+  -- The master keys that the node has. A rotation waits until every live node has the new one.
+  master_key_ids text[] not null
+);

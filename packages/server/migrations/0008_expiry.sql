@@ -1,0 +1,81 @@
+-- Makes the partition of `parent` (job_history or audit_event) for the month that `day` lies in, unless it is there. Rows of that
+-- month that had to go to the default partition, because their workspace keeps them longer than months are made ahead, move into it.
+create function make_partition(parent text, day date) returns void language plpgsql as $$
+declare
+  first_day date := date_trunc('month', day);
+  past_day  date := first_day + interval '1 month';
+  name      text := parent || '_' || to_char(first_day, 'YYYY_MM');
+  later     text := parent || '_later';
+  crowded   boolean;
+begin
+  if to_regclass(format('%I.%I', current_schema(), name)) is not null then return; end if;
+  execute format('create table %I (like %I including all)', name, parent);
+  if parent = 'audit_event' then
+    execute format('create trigger never_emptied before truncate on %I for each statement execute function refuse_change(%L)', name, parent);
+  end if;
+  -- Nothing may come to the default partition between the look and the move; attaching would lock it anyway.
+  execute format('lock table %I in access exclusive mode', later);
+  execute format('select exists (select from %I where expires_at >= %L and expires_at < %L)', later, first_day, past_day) into crowded;
+  if crowded then
+    execute format('alter table %I disable trigger user', later);
+    execute format(
+      'with moved as (delete from %I where expires_at >= %L and expires_at < %L returning *) insert into %I select * from moved',
+      later, first_day, past_day, name);
+    execute format('alter table %I enable trigger user', later);
+  end if;
+  execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, first_day, past_day);
+end $$;
+
+-- Notes which stretches of the chains will be gone once the events of `partition` are that expire up to `until`.
+create function note_dropped(partition text, until timestamptz) returns void language plpgsql as $$
+begin
+  execute format($note$
+    with numbered as (
+      select workspace_id, seq, seq - row_number() over (partition by workspace_id order by seq) as run from %1$I where expires_at <= $1
+    ), stretch as (
+      select workspace_id, min(seq) as from_seq, max(seq) as to_seq from numbered group by workspace_id, run
+    )
+    insert into audit_dropped (workspace_id, from_seq, to_seq, previous, hash, dropped_at)
+    select s.workspace_id, from_seq, to_seq, first.previous, last.hash, moment()
+    from stretch s
+    join audit_chain c on c.workspace_id = s.workspace_id
+    join %1$I first on first.workspace_id = s.workspace_id and first.seq = s.from_seq and first.expires_at <= $1
+    join %1$I last on last.workspace_id = s.workspace_id and last.seq = s.to_seq and last.expires_at <= $1
+    on conflict do nothing $note$, partition) using until;
+end $$;
+
+-- Drops the partitions of `parent` for months that ended before `day`, which is not to come. Answers their names.
+create function drop_partitions(parent text, day date) returns setof text language plpgsql as $$
+declare
+  name text;
+begin
+  if day > moment()::date then raise exception 'what expires before % has not all expired', day; end if;
+  for name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = parent::regclass and c.relname ~ ('^' || parent || '_\d{4}_\d{2}$')
+      and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= day
+    order by c.relname
+  loop
+    if parent = 'audit_event' then perform note_dropped(name, 'infinity'); end if;
+    execute format('drop table %I', name);
+    return next name;
+  end loop;
+end $$;
+
+-- Deletes what has expired in the default partition of `parent`: its month passed while nobody looked, and was never made.
+create function clear_expired(parent text) returns void language plpgsql as $$
+declare
+  later   text := parent || '_later';
+  expired boolean;
+begin
+  execute format('select exists (select from %I where expires_at <= moment())', later) into expired;
+  if not expired then return; end if;
+  if parent <> 'audit_event' then
+    execute format('delete from %I where expires_at <= moment()', later);
+    return;
+  end if;
+  alter table audit_event_later disable trigger user;
+  perform note_dropped(later, moment());
+  delete from audit_event_later where expires_at <= moment();
+  alter table audit_event_later enable trigger user;
+end $$;

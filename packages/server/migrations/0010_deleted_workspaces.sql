@@ -1,1 +1,0 @@
-create index workspace_deleted on workspace (id) where deleted_at is not null;

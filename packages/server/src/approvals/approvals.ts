@@ -1,0 +1,29 @@
+import type { Module } from "#http";
+import { type Clock, type Config, type Database, DeadlineLoop, fragment, type Random } from "#kernel";
+import { decideOverdueAcrossWorkspaces } from "./decide-overdue.ts";
+import { type ApprovalRoutes, mountApprovals } from "./routes.ts";
+
+export interface ApprovalsOptions extends ApprovalRoutes {
+  readonly config: Config;
+  readonly engine: Database;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Approvals: their endpoints, and the time-outs after which jobs decide themselves. */
+export function createApprovals({ config, engine, clock, random, ...routes }: ApprovalsOptions): Module {
+  const { audit, emit, waker } = routes;
+  const pass = () => decideOverdueAcrossWorkspaces({ db: engine, audit, clock, emit, waker });
+  const timeouts = new DeadlineLoop({ name: "approvals", horizonMs: config.pollEveryMs, pass }, clock, emit, random);
+  return {
+    routes: (api) => mountApprovals(api, routes),
+    services: [timeouts],
+    due: [
+      {
+        loop: timeouts,
+        nextDue: fragment`
+          select decide_at from job where state = 'pending_approval' and decide_at is not null order by state, decide_at limit 1`,
+      },
+    ],
+  };
+}

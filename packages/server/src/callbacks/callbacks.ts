@@ -1,0 +1,25 @@
+import type { JobKind } from "#engine";
+import type { Module } from "#http";
+import type { Clock, Database } from "#kernel";
+import { type AddressGuard, Sender } from "#outbound";
+import type { SecretAccess } from "#vault";
+import { CallbackDeliverer } from "./carrier.ts";
+import { Endpoints } from "./endpoint.ts";
+
+export interface CallbacksOptions {
+  readonly engine: Database;
+  readonly guard: AddressGuard;
+  readonly secrets: SecretAccess;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+/** Delivers the jobs of queues to their callback_url. */
+export function createCallbacks({ engine, guard, secrets, clock, version }: CallbacksOptions): Module & { readonly kind: JobKind } {
+  const sender = new Sender(guard);
+  const deliverer = new CallbackDeliverer({ sender, endpoints: new Endpoints(engine, guard), secrets, clock, version });
+  return {
+    kind: { name: "queue", deliverer, recorded: true },
+    services: [{ start: () => {}, stop: () => sender.close() }],
+  };
+}

@@ -1,0 +1,2 @@
+export * from "./circuits.ts";
+export * from "./store.ts";

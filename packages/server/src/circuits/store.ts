@@ -1,0 +1,73 @@
+import { type Db, fragment, row, sql, type Timestamp } from "#kernel";
+import type { LaneKey } from "#lanes";
+
+export interface CircuitRow {
+  opened_at: Timestamp;
+  probe_at: Timestamp;
+  last_error: string;
+}
+
+/** The circuit of a lane while it is open. Uses the primary key. */
+export const findCircuit = (db: Db, { workspaceId, laneId }: LaneKey): Promise<CircuitRow | null> =>
+  row(db, sql`select opened_at, probe_at, last_error from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
+
+/**
+ * Closes the circuit that was open under `revision` of the lane, or an older one. Answers null when it is closed already, or has opened
+ * under a later revision. Uses the primary key.
+ */
+export const closeCircuit = (
+  db: Db,
+  { workspaceId, laneId, revision }: LaneKey & { readonly revision: number },
+): Promise<{ probes: number; open_ms: number } | null> =>
+  row(
+    db,
+    sql`
+      delete from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId} and revision <= ${revision}
+      returning probes, (extract(epoch from moment() - opened_at) * 1000)::float8 as open_ms`,
+  );
+
+/** Closes the circuit of a lane whose settings changed, whatever is known of its endpoint. Uses the primary key. */
+export const resetCircuit = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
+  row(db, sql`delete from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
+
+/**
+ * Part of a claim, from CTE `picked` (the jobs that start): no further probe until this one has had its time. After 5 s more its node
+ * is gone.
+ */
+export const RECORD_PROBES = fragment`
+  update circuit c set probe_at = moment() + (picked.attempt_timeout_seconds + 5) * interval '1 second'
+  from picked
+  where picked.probe is not null and c.workspace_id = any(array[picked.workspace_id]) and c.lane_id = picked.lane_id`;
+
+/** A circuit that opens, unless the lane has changed since `revision`. */
+export interface Opening extends LaneKey {
+  readonly revision: number;
+  readonly probeInMs: number;
+  readonly error: string | null;
+}
+
+/** Part of a settle: opens the circuits of CTE `opening`, and answers their lanes. */
+export const OPEN_CIRCUITS = fragment`
+  insert into circuit (workspace_id, lane_id, revision, probe_at, last_error)
+  select l.workspace_id, l.id, l.revision, moment() + o.probe_in_ms * interval '1 millisecond', o.error
+  from opening o
+  join lane l on l.workspace_id = o.workspace_id and l.id = o.lane_id and l.revision = o.revision and l.deleted_at is null
+  order by l.workspace_id, l.id
+  -- Waits for a change of the lane under way, and then sees its result.
+  for share of l
+  on conflict do nothing
+  returning workspace_id as "workspaceId", lane_id as "laneId"`;
+
+/** A probe that closed nothing, and when the next one may go. */
+export interface SpentProbe extends LaneKey {
+  readonly failed: boolean;
+  readonly probeInMs: number;
+  readonly error: string | null;
+}
+
+/** Part of a settle: records the probes of CTE `spent_probe`. */
+export const RECORD_SPENT_PROBES = fragment`
+  update circuit c set probes = c.probes + p.failed::int, last_error = coalesce(p.error, c.last_error),
+    probe_at = moment() + p.probe_in_ms * interval '1 millisecond'
+  from spent_probe p
+  where c.workspace_id = any(array[p.workspace_id]) and c.lane_id = p.lane_id`;

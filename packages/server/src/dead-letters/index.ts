@@ -1,0 +1,5 @@
+import type { Module } from "#http";
+import { type DeadLetterRoutes, mountDeadLetters } from "./routes.ts";
+
+/** The dead-letter queue. */
+export const createDeadLetters = (routes: DeadLetterRoutes): Module => ({ routes: (api) => mountDeadLetters(api, routes) });

@@ -1,0 +1,133 @@
+import { DeadLetterFilter, Job, ListDeadLetters, Page, Purged, QueuePath, Retried, RetryAll } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
+import type { AuditLog } from "#audit";
+import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
+import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
+import { problem, type Tenants, type WorkspaceId } from "#kernel";
+import { findLane, type Waker } from "#lanes";
+import { showWorkspaceId } from "#workspaces";
+import { type Asked, purgeDeadLetters, retryDeadLetters } from "./retry.ts";
+import { listFailed } from "./store.ts";
+
+export interface DeadLetterRoutes {
+  readonly tenants: Tenants;
+  readonly audit: AuditLog;
+  readonly waker: Waker;
+}
+
+const security = [{ workspaceKey: [] }];
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** The dead-letter queue: failed jobs of one queue or of all. Source: contract §3. */
+export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetterRoutes): void {
+  api.post(
+    "/v1/queues/:name/retry-all",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: {
+        tags: ["Queues"],
+        security,
+        summary: "Retry the failed jobs of a queue",
+        operationId: "retryAll",
+        params: QueuePath,
+        body: RetryAll,
+        response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { name } = request.params;
+      const queue = await findLane(tenants.of(workspaceId), workspaceId, "queue", name);
+      if (!queue) throw problem("NOT_FOUND");
+      const asked = { audit, actorId: actorOf(request), resourceType: "queue", resourceId: name, input: request.body } as const;
+      return retryAndWake(asked, { workspaceId, laneId: queue.id, filter: request.body });
+    },
+  );
+
+  api.get(
+    "/v1/dlq",
+    {
+      config: { access: "read" },
+      schema: {
+        tags: ["Dead letters"],
+        security,
+        summary: "List failed jobs of all queues",
+        operationId: "listDeadLetters",
+        querystring: ListDeadLetters,
+        response: replies({ 200: Page(Job) }),
+      },
+    },
+    async (request, reply) => {
+      const { queue, tag, error } = request.query;
+      const page = readPage(request.query, readJobId);
+      const workspaceId = workspaceOf(request);
+      const found = await listFailed(tenants.of(workspaceId), workspaceId, {
+        queues: queue?.split(",") ?? null,
+        tags: tag?.split(",") ?? null,
+        errors: error?.split(",") ?? null,
+        before: page.after,
+        limit: page.limit + 1,
+      });
+      const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
+      const records = rows.map((job) => showJob(job, job.queue)).join(",");
+      return reply.type(JSON_TYPE).send(`{"data":[${records}],"next_cursor":${JSON.stringify(nextCursor)}}`);
+    },
+  );
+
+  api.post(
+    "/v1/dlq/retry",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: {
+        tags: ["Dead letters"],
+        security,
+        summary: "Retry failed jobs of all queues",
+        operationId: "retryDeadLetters",
+        body: DeadLetterFilter,
+        response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request) => retryAndWake(ofAll(request, request.body), await queryOf(workspaceOf(request), request.body)),
+  );
+
+  api.post(
+    "/v1/dlq/purge",
+    {
+      config: { access: "write", emptyBody: true },
+      schema: {
+        tags: ["Dead letters"],
+        security,
+        summary: "Remove failed jobs of all queues",
+        operationId: "purgeDeadLetters",
+        body: DeadLetterFilter,
+        response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const query = await queryOf(workspaceId, request.body);
+      return { purged: await purgeDeadLetters(tenants.of(workspaceId), ofAll(request, request.body), query) };
+    },
+  );
+
+  /** What is asked of the workspace's dead-letter queue. */
+  const ofAll = (request: FastifyRequest, filter: DeadLetterFilter): Asked => ({
+    audit,
+    actorId: actorOf(request),
+    resourceType: "dlq",
+    resourceId: showWorkspaceId(workspaceOf(request)),
+    input: filter,
+  });
+
+  async function retryAndWake(asked: Asked, query: DeadLetterQuery): Promise<{ retried: number }> {
+    const { retried, lanes } = await retryDeadLetters(tenants.of(query.workspaceId), asked, query);
+    waker.wake(lanes);
+    return { retried };
+  }
+
+  async function queryOf(workspaceId: WorkspaceId, { queue, ...filter }: DeadLetterFilter): Promise<DeadLetterQuery> {
+    const found = queue === undefined ? null : await findLane(tenants.of(workspaceId), workspaceId, "queue", queue);
+    if (queue !== undefined && !found) throw problem("NOT_FOUND");
+    return { workspaceId, laneId: found?.id ?? null, filter };
+  }
+}

@@ -1,0 +1,109 @@
+import { type Db, type EmitEvent, type JobId, row, sql, tolerate, type WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+
+export const WAKE_CHANNEL = "tidemill_wake";
+
+const COALESCE_MS = 15;
+/** PostgreSQL refuses longer messages at 8,000 bytes. */
+const MAX_BYTES = 7_500;
+
+/** What nodes send one another. */
+export type Message =
+  | { readonly kind: "lane"; readonly lane: LaneKey }
+  | { readonly kind: "cancel"; readonly leaseId: number; readonly id: JobId }
+  | { readonly kind: "deleted"; readonly laneId: LaneId }
+  /** A workspace's keys, plan or limits have changed. */
+  | { readonly kind: "workspace"; readonly workspaceId: WorkspaceId }
+  /** A workspace was deleted. */
+  | { readonly kind: "closed"; readonly workspaceId: WorkspaceId }
+  | { readonly kind: "node" }
+  /** The master key of the vault is being rotated. */
+  | { readonly kind: "vault" }
+  /** More than one message holds: look everywhere. */
+  | { readonly kind: "all" };
+
+/**
+ * Notifies other nodes of what they should look at, in one NOTIFY for all messages of 15 ms, outside of every transaction. A message may
+ * be lost: polling finds what it was about.
+ */
+export class Broadcaster {
+  readonly #db: Db;
+  readonly #emit: EmitEvent;
+  readonly #pending = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(db: Db, emit: EmitEvent) {
+    this.#db = db;
+    this.#emit = emit;
+  }
+
+  send(message: Message): void {
+    this.#pending.add(write(message));
+    this.#timer ??= setTimeout(() => void this.flush(), COALESCE_MS);
+  }
+
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#pending.size === 0) return;
+    const text = [...this.#pending].join("\n");
+    this.#pending.clear();
+    await tolerate(
+      () => notifyNodes(this.#db, WAKE_CHANNEL, text.length <= MAX_BYTES ? text : write({ kind: "all" })),
+      (error) => this.#emit("notify_failed", { error }),
+    );
+  }
+}
+
+function write(message: Message): string {
+  switch (message.kind) {
+    case "lane":
+      return `lane ${message.lane.workspaceId} ${message.lane.laneId}`;
+    case "cancel":
+      return `cancel ${message.leaseId} ${message.id}`;
+    case "deleted":
+      return `deleted ${message.laneId}`;
+    case "workspace":
+    case "closed":
+      return `${message.kind} ${message.workspaceId}`;
+    default:
+      return message.kind;
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const WHOLE = /^\d{1,15}$/;
+
+/** What to do about each kind of message. */
+export type MessageHandlers = { readonly [Kind in Message["kind"]]: (message: Extract<Message, { kind: Kind }>) => void };
+
+export function handleMessages(payload: string, handlers: MessageHandlers): void {
+  for (const message of readMessages(payload)) (handlers[message.kind] as (message: Message) => void)(message);
+}
+
+/** The messages of a notification; what is not understood (a newer node's) is left out. */
+function readMessages(payload: string): Message[] {
+  return payload.split("\n").flatMap((line): Message[] => {
+    const [kind, first = "", second = ""] = line.split(" ");
+    switch (kind) {
+      case "lane":
+        if (!UUID.test(first) || !WHOLE.test(second)) return [];
+        return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
+      case "cancel":
+        return [{ kind, leaseId: Number(first), id: second as JobId }];
+      case "deleted":
+        return [{ kind, laneId: Number(first) as LaneId }];
+      case "workspace":
+      case "closed":
+        return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];
+      case "node":
+      case "vault":
+      case "all":
+        return [{ kind }];
+      default:
+        return [];
+    }
+  });
+}
+
+const notifyNodes = (db: Db, channel: string, message: string): Promise<unknown> => row(db, sql`select pg_notify(${channel}, ${message})`);

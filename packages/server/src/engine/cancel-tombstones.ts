@@ -1,0 +1,35 @@
+import type { Claim } from "#jobs";
+import type { JobId, WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
+
+/** No statement that claims runs longer than this. Milliseconds. */
+const KEPT_MS = 60_000;
+
+/**
+ * What was cancelled while a claim that may bring it was under way. When a claim is answered, it asks what was cancelled after it was
+ * sent: those of its jobs must not start (I4).
+ */
+export class CancelTombstones {
+  readonly #at = new Map<JobId | LaneId | WorkspaceId, { number: number; ms: number }>();
+  #count = 0;
+
+  /** A claim that is sent now. */
+  get now(): number {
+    return this.#count;
+  }
+
+  add(cancelled: JobId | LaneId | WorkspaceId, nowMs: number): void {
+    for (const [old, { ms }] of this.#at) {
+      if (nowMs - ms < KEPT_MS) break;
+      this.#at.delete(old);
+    }
+    this.#at.delete(cancelled);
+    this.#at.set(cancelled, { number: ++this.#count, ms: nowMs });
+  }
+
+  /** Whether the job, its lane or its workspace was cancelled after `since`. */
+  holds({ id, laneId, workspaceId }: Claim, since: number): boolean {
+    const after = (cancelled: JobId | LaneId | WorkspaceId) => (this.#at.get(cancelled)?.number ?? 0) > since;
+    return after(id) || after(laneId) || after(workspaceId);
+  }
+}

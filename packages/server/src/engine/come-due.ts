@@ -1,0 +1,13 @@
+import { moveDueAcrossWorkspaces } from "#jobs";
+import type { Db } from "#kernel";
+import type { Waker } from "#lanes";
+
+const MAX_ROWS = 1_000;
+
+/** Moves delayed jobs that have come due into the claimable set. Answers the wait until the next one is due, if any is delayed. */
+export async function comeDueAcrossWorkspaces(db: Db, waker: Waker): Promise<number | undefined> {
+  const { moved, lanes, nextInMs } = await moveDueAcrossWorkspaces(db, MAX_ROWS);
+  if (lanes.length > 0) waker.wake(lanes);
+  if (moved === MAX_ROWS) return 0;
+  return nextInMs === null ? undefined : Math.max(1, nextInMs);
+}

@@ -1,0 +1,43 @@
+import type { Claim } from "#jobs";
+import type { EmitEvent } from "#kernel";
+import type { JobKinds } from "./kinds.ts";
+import type { AttemptResult } from "./retry.ts";
+
+/** An attempt under way. One that is aborted has the result `withdrawn`. */
+export interface Attempt {
+  readonly result: Promise<AttemptResult>;
+  abort(): void;
+}
+
+/** Starts attempts. The dispatcher knows when; a deliverer knows how. */
+export interface Deliverer {
+  start(claim: Claim): Attempt;
+  /** Ends attempts that take too long. Called every tenth of a second while there are any. */
+  sweep(): void;
+}
+
+/** A job of a kind that this node does not know is left to newer nodes for so long. */
+const UNKNOWN_KIND_MS = 30_000;
+
+/** Starts an attempt that always has a result: one job that cannot be delivered must not cost the others of its claim their start. */
+export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt {
+  const kind = kinds.of(claim);
+  if (!kind) {
+    emit("job_kind_unknown", { jobId: claim.id, kind: claim.kind });
+    return { result: Promise.resolve({ kind: "postponed", waitMs: UNKNOWN_KIND_MS }), abort: () => {} };
+  }
+  const attempt = startSafely(kind.deliverer, claim);
+  const result = attempt.result.catch((error: unknown): AttemptResult => {
+    emit("callback_broke", { jobId: claim.id, error });
+    return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };
+  });
+  return { result, abort: () => attempt.abort() };
+}
+
+function startSafely(deliverer: Deliverer, claim: Claim): Attempt {
+  try {
+    return deliverer.start(claim);
+  } catch (error) {
+    return { result: Promise.reject(error), abort: () => {} };
+  }
+}

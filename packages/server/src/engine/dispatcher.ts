@@ -1,0 +1,294 @@
+import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
+import type { JobId, WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+import { CancelTombstones } from "./cancel-tombstones.ts";
+import { ClaimReconciler } from "./claim-reconciler.ts";
+import { type Attempt, deliver } from "./deliver.ts";
+import { AttemptFinisher, type FinisherOptions } from "./finish.ts";
+import type { JobKinds } from "./kinds.ts";
+import { LaneShares, MAX_LANES_A_CLAIM, type Share } from "./lane-shares.ts";
+import { LaneTimers } from "./lane-timers.ts";
+import type { NodeLease } from "./leases/node-lease.ts";
+import type { AttemptResult } from "./retry.ts";
+
+export interface DispatcherOptions extends FinisherOptions {
+  readonly lease: Pick<NodeLease, "heldBy">;
+  readonly kinds: JobKinds;
+  readonly capacity: number;
+  /** Jobs wait in these lanes: other nodes should look. */
+  readonly onWaiting: (lanes: Iterable<LaneKey>) => void;
+}
+
+interface AttemptUnderWay {
+  readonly claim: Claim;
+  readonly attempt: Attempt;
+}
+
+const TICK_MS = 100;
+const PAUSE_AFTER_FAILURE_MS = 250;
+
+/**
+ * Claims jobs for this node and sees each through one attempt: claim, deliver, judge, settle. An attempt that is aborted gives
+ * its job back; if the job is gone or under another lease by then, that moves nothing.
+ */
+export class Dispatcher implements Outlet {
+  readonly #options: DispatcherOptions;
+  readonly #lanes: LaneShares;
+  readonly #finisher: AttemptFinisher;
+  readonly #attempts = new Map<JobId, AttemptUnderWay>();
+  readonly #cancelled = new CancelTombstones();
+  readonly #laneTimers = new LaneTimers((lane) => this.wake([lane], "node"));
+  #claiming = false;
+  /** Jobs that are being written straight through now, with what had been cancelled when their write was sent. */
+  readonly #expected = new Map<JobId, number>();
+  readonly #reconciler = new ClaimReconciler();
+  #again = false;
+  #draining = false;
+  #ticker: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#lanes = new LaneShares(options.capacity);
+    this.#finisher = new AttemptFinisher(
+      options,
+      (lanes) => this.wake(lanes),
+      (lane) => this.#wakeFreed(lane),
+    );
+  }
+
+  get inFlight(): number {
+    return this.#attempts.size;
+  }
+
+  get leaseId(): number | null {
+    return this.#draining ? null : this.#options.lease.heldBy;
+  }
+
+  room(): number {
+    // Of a node that is more than half full the rest is shared out by claims. Up to there nobody is overtaken: in the job's lane nothing waits.
+    return this.leaseId === null ? 0 : Math.floor(this.#options.capacity / 2) - this.#lanes.inFlight;
+  }
+
+  take(jobs: StartedJob[]): void {
+    for (const { workspaceId, leaseId, inserted, input } of jobs) {
+      this.#startIfStillHeld(this.#expected.get(input.id) ?? this.#cancelled.now, {
+        workspaceId,
+        laneId: inserted.laneId,
+        id: input.id,
+        kind: "queue",
+        leaseId,
+        attempt: 1,
+        attempts: inserted.attempts,
+        spared: 0,
+        backoffDelayMs: inserted.backoffDelayMs,
+        payload: input.payload,
+        tag: input.tag,
+        concurrencyKey: null,
+        createdAt: inserted.createdAt,
+        startedAt: inserted.createdAt,
+        schedule: null,
+        scheduledFor: null,
+        revision: inserted.revision,
+        probe: null,
+        limited: false,
+      });
+    }
+  }
+
+  async expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result> {
+    for (const id of ids) this.#expected.set(id, this.#cancelled.now);
+    try {
+      return await write();
+    } catch (error) {
+      if (ids.length > 0) this.#reconciler.raise(this.#options.clock.elapsedMs());
+      throw error;
+    } finally {
+      for (const id of ids) this.#expected.delete(id);
+    }
+  }
+
+  wake(lanes: Iterable<LaneKey>, within?: "node" | undefined): void {
+    const woken = [...lanes];
+    for (const lane of woken) this.#lanes.wake(lane);
+    this.#claimSoon();
+    if (within !== "node") this.#options.onWaiting(woken);
+  }
+
+  /** Another job of a lane with limits or keys may start: here, or elsewhere if there is no room. */
+  #wakeFreed(lane: LaneKey): void {
+    this.wake([lane], this.leaseId !== null && this.#lanes.hasRoom(lane) ? "node" : undefined);
+  }
+
+  wakeAt(ms: number): void {
+    this.#options.onDueAt(ms);
+  }
+
+  /** Ends the attempt of a job that was cancelled, if it is under way here. */
+  abort(id: JobId): void {
+    this.#cancelled.add(id, this.#options.clock.elapsedMs());
+    this.#attempts.get(id)?.attempt.abort();
+  }
+
+  /** Ends the attempts of a lane that is no more. */
+  abortLane(laneId: LaneId): void {
+    this.#cancelled.add(laneId, this.#options.clock.elapsedMs());
+    for (const { claim, attempt } of this.#attempts.values()) if (claim.laneId === laneId) attempt.abort();
+  }
+
+  /** Ends the attempts of a workspace that is no more. */
+  abortWorkspace(workspaceId: WorkspaceId): void {
+    this.#cancelled.add(workspaceId, this.#options.clock.elapsedMs());
+    for (const { claim, attempt } of this.#attempts.values()) if (claim.workspaceId === workspaceId) attempt.abort();
+  }
+
+  abortAll(): void {
+    for (const { attempt } of this.#attempts.values()) attempt.abort();
+  }
+
+  /** Claims nothing more. */
+  stopClaiming(): void {
+    this.#draining = true;
+    clearTimeout(this.#retryTimer);
+    this.#laneTimers.clear();
+  }
+
+  /** Waits until no attempt is under way, for at most `seconds`. */
+  async idle(seconds: number): Promise<void> {
+    if (this.#attempts.size === 0 && !this.#claiming) return;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#onIdle.push(resolve);
+      timer = setTimeout(resolve, seconds * 1000);
+    });
+    clearTimeout(timer);
+  }
+
+  #claimSoon(): void {
+    if (this.#claiming) {
+      this.#again = true;
+      return;
+    }
+    if (this.#draining) return;
+    this.#claiming = true;
+    void this.#claimUntilFull();
+  }
+
+  async #claimUntilFull(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        while (await this.#claimOnce());
+      } while (this.#again && !this.#draining);
+    } catch (error) {
+      this.#options.emit("claim_failed", { error });
+      this.#reconciler.raise(this.#options.clock.elapsedMs());
+      clearTimeout(this.#retryTimer);
+      this.#retryTimer = setTimeout(() => this.#claimSoon(), PAUSE_AFTER_FAILURE_MS);
+    } finally {
+      this.#claiming = false;
+      this.#reportIdle();
+    }
+  }
+
+  /** One claim over all lanes that have room and work. Answers whether another may bring more. */
+  async #claimOnce(): Promise<boolean> {
+    const { leaseId } = this;
+    if (leaseId === null) return false;
+    if (this.#reconciler.isDue(this.#options.clock.elapsedMs())) await this.#giveBackUnknown(leaseId);
+    const shares = this.#lanes.shares(this.#options.clock.elapsedMs());
+    if (shares.length === 0) return false;
+    let got = 0;
+    for (const limited of [false, true]) {
+      const group = shares.filter(({ lane }) => lane.limited === limited);
+      if (group.length > 0) got += await this.#claimFrom(leaseId, group, limited);
+    }
+    return got > 0 || shares.length === MAX_LANES_A_CLAIM;
+  }
+
+  /** Claims from lanes that all have limits, or that all have none. Answers how many jobs that brought, and lanes to be claimed from anew. */
+  async #claimFrom(leaseId: number, shares: readonly Share[], limited: boolean): Promise<number> {
+    const sent = this.#cancelled.now;
+    const lanes = shares.map(({ lane: { workspaceId, laneId }, take }) => ({ workspaceId, laneId, take }));
+    const { claims, found } = await claimAcrossWorkspaces(this.#options.db, { leaseId, served: "push" }, lanes, limited);
+    const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
+    const held = new Set<LaneId>();
+    for (const claim of claims) {
+      if (claim.limited || claim.concurrencyKey !== null) held.add(claim.laneId);
+      const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
+      brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
+      this.#startIfStillHeld(sent, claim);
+    }
+    const foundOf = new Map(found.map((one) => [one.laneId, one]));
+    let passedOver = 0;
+    for (const share of shares) {
+      const { lane } = share;
+      const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };
+      if (isLimited !== limited) {
+        this.#lanes.passedOver(lane);
+        passedOver += 1;
+      }
+      if (opensInMs !== null && !this.#draining) this.#laneTimers.expect(lane, opensInMs);
+      const { jobs, payloadLength } = brought.get(lane.laneId) ?? { jobs: 0, payloadLength: 0 };
+      this.#lanes.claimed(share, jobs, payloadLength);
+      // There may be more, of which nodes that found nothing before do not know.
+      if (jobs === share.take && held.has(lane.laneId) && !this.#lanes.hasRoom(lane)) this.#options.onWaiting([lane]);
+    }
+    return claims.length + passedOver;
+  }
+
+  /** No claim is under way meanwhile; what is known is asked after the answer, so that nothing known is given back. */
+  async #giveBackUnknown(leaseId: number): Promise<void> {
+    const { db, settler } = this.#options;
+    const held = await findHeldAcrossWorkspaces(db, leaseId);
+    const unknown = held.filter(({ id }) => !this.#attempts.has(id) && !settler.isSettling(id) && !this.#expected.has(id));
+    for (const claim of unknown) this.#finisher.giveBack(claim);
+  }
+
+  /** Much can happen while a claim is under way: a cancel (I4), a lost lease (I3). Then the job goes back unstarted. */
+  #startIfStillHeld(sent: number, claim: Claim): void {
+    const held = this.#options.lease.heldBy === claim.leaseId;
+    if (held && !this.#cancelled.holds(claim, sent)) this.#start(claim);
+    else this.#finisher.giveBack(claim);
+  }
+
+  #start(claim: Claim): void {
+    const { clock, kinds, emit } = this.#options;
+    const startedMs = clock.elapsedMs();
+    const attempt = deliver(kinds, claim, emit);
+    this.#attempts.set(claim.id, { claim, attempt });
+    this.#lanes.started(claim, startedMs, claim.payload.length);
+    this.#finisher.started(claim);
+    this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
+    void attempt.result.then((result) => this.#finish(claim, result, startedMs));
+  }
+
+  #finish(claim: Claim, result: AttemptResult, startedMs: number): void {
+    const { clock, emit } = this.#options;
+    const nowMs = clock.elapsedMs();
+    const tookMs = nowMs - startedMs;
+    this.#attempts.delete(claim.id);
+    // Its lane may have been given limits since it was claimed.
+    const frees = claim.limited || claim.concurrencyKey !== null || this.#lanes.get(claim).limited;
+    this.#lanes.ended(claim, nowMs, claim.payload.length);
+    const outcome = this.#finisher.finish(claim, result, tookMs, frees);
+    emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome, tookMs, inFlight: this.#attempts.size });
+    this.#claimSoon();
+    this.#reportIdle();
+  }
+
+  #tick(): void {
+    for (const { deliverer } of this.#options.kinds) deliverer.sweep();
+    this.#lanes.widen(this.#options.clock.elapsedMs());
+    this.#claimSoon();
+    if (this.#attempts.size > 0) return;
+    clearInterval(this.#ticker);
+    this.#ticker = undefined;
+  }
+
+  #reportIdle(): void {
+    if (this.#attempts.size > 0 || this.#claiming) return;
+    for (const tell of this.#onIdle.splice(0)) tell();
+  }
+}

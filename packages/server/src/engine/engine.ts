@@ -1,0 +1,212 @@
+import type { Module } from "#http";
+import { CLAIMABLE, findLanesWithWorkAcrossWorkspaces, type Outlet } from "#jobs";
+import {
+  type Config,
+  type Connection,
+  type Database,
+  type DatabaseClock,
+  DeadlineLoop,
+  type EmitEvent,
+  fragment,
+  Listener,
+  PeriodicLoop,
+  type Random,
+  type Service,
+  tolerate,
+} from "#kernel";
+import type { Aborter, LaneKey, Waker } from "#lanes";
+import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
+import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
+import { comeDueAcrossWorkspaces } from "./come-due.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { type JobKind, JobKinds } from "./kinds.ts";
+import { NodeLease } from "./leases/node-lease.ts";
+import { removeOldLeases } from "./leases/store.ts";
+import { giveBackAll, rescueAcrossWorkspaces } from "./rescue.ts";
+import { Settler } from "./settle.ts";
+
+const HOUR_MS = 3_600_000;
+/** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
+const GIVE_UP_SECONDS = 5;
+
+export interface EngineOptions {
+  readonly config: Config;
+  readonly clock: DatabaseClock;
+  readonly random: Random;
+  readonly emit: EmitEvent;
+  readonly databases: { readonly engine: Database; readonly lease: Database; readonly connection: Connection };
+  readonly kinds: readonly JobKind[];
+  /** The master keys that this node has, and what it does when it lacks the one that the vault is locked with. */
+  readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
+  /** What other modules do about messages of other nodes. */
+  readonly handlers: Pick<MessageHandlers, "workspace" | "closed" | "vault">;
+  /** Looks for all work now: something may have been missed. */
+  readonly look: () => void;
+}
+
+/** The engine as other modules use it. */
+export interface Engine extends Required<Pick<Module, "services" | "due">> {
+  readonly waker: Waker;
+  readonly aborter: Aborter;
+  readonly outlet: Outlet;
+  /** The node's lease. Its stop gives back what is still claimed under it. */
+  readonly lease: Pick<NodeLease, "id" | "refresh"> & Service;
+  /** Jobs that one more write may start here at once. */
+  room(): number;
+  /** Sends a message to the other nodes, if there are any. */
+  notify(message: Message): void;
+  /** Assigns the slots of keys again, after a change of a limit per key. */
+  reassignKeySlots(): void;
+  /** Claims no more jobs. From now on attempts under way have the time that a stop allows. */
+  drain(): void;
+}
+
+/** Claims jobs for this node, delivers and settles them, takes back what others lost, and keeps the node's lease. */
+export function createEngine(options: EngineOptions): Engine {
+  const { config, clock, random, emit, databases, masterKeys, handlers, look } = options;
+  const db = databases.engine;
+  const kinds = new JobKinds(options.kinds);
+  const settler = new Settler(db, kinds, emit);
+  const broadcaster = new Broadcaster(db, emit);
+
+  const lease: NodeLease = new NodeLease({
+    db: databases.lease,
+    clock,
+    random,
+    emit,
+    leaseSeconds: config.nodeLeaseSeconds,
+    masterKeyIds: masterKeys.ids,
+    onKeyMissing: masterKeys.onMissing,
+    onLost: () => dispatcher.abortAll(),
+    onHeld: look,
+  });
+  const notify = (message: Message) => {
+    if (lease.peers > 0) broadcaster.send(message);
+  };
+  const dispatcher: Dispatcher = new Dispatcher({
+    db,
+    clock,
+    random,
+    emit,
+    lease,
+    settler,
+    kinds,
+    capacity: config.callbacksInFlight,
+    onWaiting: (lanes: Iterable<LaneKey>) => {
+      for (const { workspaceId, laneId } of lanes) notify({ kind: "lane", lane: { workspaceId, laneId } });
+    },
+    onDueAt: (ms) => comeDue.expect(ms),
+  });
+  const rescue = { db, clock, random, emit, kinds, settler, waker: dispatcher };
+
+  const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
+    new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
+  const comeDue = deadlineLoop("come-due", () => comeDueAcrossWorkspaces(db, dispatcher));
+  const lookForWork = deadlineLoop("look-for-work", async () => dispatcher.wake(await findLanesWithWorkAcrossWorkspaces(db), "node"));
+  const reassign = deadlineLoop("reassign-key-slots", () => reassignKeySlotsAcrossWorkspaces(db, dispatcher));
+  const periodic = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
+
+  const listener = new Listener({
+    connection: databases.connection,
+    channel: WAKE_CHANNEL,
+    emit,
+    onGap: look,
+    onMessage: (payload) =>
+      handleMessages(payload, {
+        ...handlers,
+        lane: ({ lane }) => dispatcher.wake([lane], "node"),
+        cancel: ({ id }) => dispatcher.abort(id),
+        deleted: ({ laneId }) => dispatcher.abortLane(laneId),
+        closed: (message) => {
+          dispatcher.abortWorkspace(message.workspaceId);
+          handlers.closed(message);
+        },
+        node: () => lease.refresh(),
+        all: look,
+      }),
+  });
+
+  const nodeLease = {
+    get id() {
+      return lease.id;
+    },
+    refresh: () => lease.refresh(),
+    start: async () => {
+      await lease.start();
+      if (lease.peers > 0) broadcaster.send({ kind: "node" });
+    },
+    stop: async () => {
+      await lease.stop();
+      await tolerate(
+        async () => {
+          if (lease.id !== null) await giveBackAll(rescue, lease.id);
+          await lease.release();
+          // Last, for all that was given back until now waits for other nodes.
+          await broadcaster.flush();
+        },
+        (error) => emit("give_back_failed", { error }),
+      );
+    },
+  };
+
+  let drainUntilMs = 0;
+  const drain = () => {
+    emit("node_draining", { inFlight: dispatcher.inFlight });
+    dispatcher.stopClaiming();
+    drainUntilMs = clock.elapsedMs() + config.drainSeconds * 1000;
+  };
+  /** Attempts under way end by themselves or are aborted, and are settled. */
+  const attempts: Service = {
+    start: () => {},
+    stop: async () => {
+      dispatcher.stopClaiming();
+      await dispatcher.idle(Math.max(0, (drainUntilMs - clock.elapsedMs()) / 1000));
+      dispatcher.abortAll();
+      await dispatcher.idle(GIVE_UP_SECONDS);
+      await Promise.race([settler.settled(), after(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
+    },
+  };
+
+  return {
+    waker: dispatcher,
+    aborter: {
+      abortJob: (id, leaseId) => {
+        dispatcher.abort(id);
+        if (leaseId !== lease.id) notify({ kind: "cancel", leaseId, id });
+      },
+      abortLane: ({ laneId }) => {
+        dispatcher.abortLane(laneId);
+        notify({ kind: "deleted", laneId });
+      },
+      abortWorkspace: (workspaceId) => {
+        dispatcher.abortWorkspace(workspaceId);
+        notify({ kind: "closed", workspaceId });
+      },
+    },
+    outlet: dispatcher,
+    lease: nodeLease,
+    room: () => dispatcher.room(),
+    notify,
+    reassignKeySlots: () => reassign.wake(),
+    drain,
+    services: [
+      lookForWork,
+      comeDue,
+      reassign,
+      periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue)),
+      periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(db)),
+      listener,
+      attempts,
+    ],
+    due: [
+      { loop: lookForWork, nextDue: fragment`select moment() from job where ${CLAIMABLE} order by workspace_id, lane_id limit 1` },
+      { loop: comeDue, nextDue: fragment`select run_at from job where state = 'delayed' order by run_at limit 1` },
+      {
+        loop: reassign,
+        nextDue: fragment`select moment() from lane where reassign_after_key is not null and deleted_at is null order by id limit 1`,
+      },
+    ],
+  };
+}
+
+const after = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

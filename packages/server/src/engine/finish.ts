@@ -1,0 +1,76 @@
+import { type CircuitEffect, Circuits, closeCircuit } from "#circuits";
+import type { Claim } from "#jobs";
+import { type Clock, type Db, type EmitEvent, type Random, tolerate } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { type AttemptResult, judge, showsLife, type Verdict } from "./retry.ts";
+import type { Settler } from "./settle.ts";
+
+export interface FinisherOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly emit: EmitEvent;
+  readonly settler: Settler;
+  readonly onDueAt: (ms: number) => void;
+}
+
+/** What becomes of an attempt that has ended: its job and the circuit of its lane are judged, settled, and followed up. */
+export class AttemptFinisher {
+  readonly #options: FinisherOptions;
+  readonly #circuits = new Circuits();
+  /** Jobs of the lane may be free to go; or one may, for another has ended. */
+  readonly #onFree: (lanes: LaneKey[]) => void;
+  readonly #onFreed: (lane: LaneKey) => void;
+
+  constructor(options: FinisherOptions, onFree: (lanes: LaneKey[]) => void, onFreed: (lane: LaneKey) => void) {
+    this.#options = options;
+    this.#onFree = onFree;
+    this.#onFreed = onFreed;
+  }
+
+  started(claim: Claim): void {
+    this.#circuits.started(claim);
+  }
+
+  /** Returns what was made of the result. `frees` says that the attempt's end may let another job of its lane start. */
+  finish(claim: Claim, result: AttemptResult, tookMs: number, frees: boolean): Verdict["kind"] {
+    const fraction = this.#options.random.fraction();
+    const circuit = this.#circuits.ended(claim, showsLife(result), fraction);
+    const verdict = judge(result, claim, fraction, "heldForMs" in circuit ? circuit.heldForMs : null);
+    this.#settle(claim, verdict, tookMs, circuit, frees);
+    return verdict.kind;
+  }
+
+  /** An attempt that never began. */
+  giveBack(claim: Claim): void {
+    this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" }, false);
+  }
+
+  #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect, frees: boolean): void {
+    const { settler, clock, onDueAt } = this.#options;
+    void settler.add(claim, verdict, { tookMs, circuit }).then(() => {
+      const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
+      if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
+      else if (verdict.kind === "giveBack") this.#onFree([claim]);
+      if (frees) this.#onFreed(claim);
+      if (circuit.kind === "opens") this.#circuits.opened(claim);
+      // Not sooner: settles are written in their order, those with a key and those without, and one of those before may have to open it first.
+      if (circuit.kind === "closes") void this.#close(claim);
+    });
+  }
+
+  /** If it fails, the next probe closes it. */
+  #close(claim: Claim): Promise<void> {
+    const { db, emit } = this.#options;
+    return tolerate(
+      async () => {
+        const closed = await closeCircuit(db, claim);
+        if (!closed) return;
+        const { workspaceId, laneId } = claim;
+        emit("circuit_closed", { workspaceId, laneId, failedProbes: closed.probes, openMs: closed.open_ms });
+        this.#onFree([claim]);
+      },
+      (error) => emit("circuit_close_failed", { error }),
+    );
+  }
+}

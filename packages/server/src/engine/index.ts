@@ -1,0 +1,11 @@
+export * from "./assign-key-slots.ts";
+export * from "./broadcast.ts";
+export * from "./deliver.ts";
+export { Dispatcher } from "./dispatcher.ts";
+export * from "./engine.ts";
+export * from "./kinds.ts";
+export * from "./leases/node-lease.ts";
+export { countNodes, countNodesWithout, openWorkerLease } from "./leases/store.ts";
+export * from "./rescue.ts";
+export type { AttemptResult } from "./retry.ts";
+export * from "./settle.ts";

@@ -1,0 +1,187 @@
+import type { LaneId, LaneKey } from "#lanes";
+
+/** What a node knows of a lane that has, or had just now, something to do. */
+export interface BusyLane extends LaneKey {
+  inFlight: number;
+  /** Grows with every wake-up, so that one that comes during a claim is not lost with the claim's "nothing left". */
+  wakes: number;
+  /** Most attempts of this lane under way at once, on this node, while its endpoint answers quickly. */
+  window: number;
+  lastAnswerMs: number;
+  /** Answers since the window grew. */
+  answered: number;
+  /** Mean length of the payloads that the last claim brought. */
+  payloadLength: number;
+  /** Whether it had limits when it was last claimed from. */
+  limited: boolean;
+}
+
+/** A lane with what is to be claimed from it; `wakes` as they were when that was decided. */
+export interface Share {
+  readonly lane: BusyLane;
+  readonly take: number;
+  readonly wakes: number;
+}
+
+const FIRST_WINDOW = 64;
+/** To which the window of a lane grows that is answered, doubled for each window of answers: a dead endpoint never gets so many. */
+const QUICK_WINDOW = 512;
+/** A full lane from which no answer came for this long gets a wider window: its endpoint is slow, not busy. */
+const STALL_MS = 100;
+/** By how much: a thousand connections at once would hold up the others. */
+const STALL_STEP = 64;
+/** A lane whose last answer is no older than this is busy. */
+const BUSY_MS = 20;
+export const MAX_LANES_A_CLAIM = 128;
+const MAX_JOBS_A_CLAIM = 500;
+/** Of payloads, in characters: a claim of a thousand large jobs would fill the memory. */
+const MAX_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
+/** Of all payloads under way, in characters. Past it nothing is claimed until some have landed. */
+export const MAX_PAYLOAD_UNDER_WAY = 256 * 1024 * 1024;
+
+/**
+ * Shares a node's attempts out over lanes. Two rules keep one lane's flood or hanging endpoint from costing others anything:
+ * each claim gives all lanes with work an equal share, and a lane may have under way no more than what is still free
+ * (the dynamic threshold of shared buffers, Choudhury and Hahne 1998). So one hanging lane gets half of the node, two get a
+ * third each, and there is always room for the next.
+ */
+export class LaneShares {
+  readonly #capacity: number;
+  readonly #lanes = new Map<LaneId, BusyLane>();
+  /** Lanes in which unclaimed jobs may wait, in line for the next claim. */
+  readonly #ready = new Set<BusyLane>();
+  /** Those of them that had nothing to do until now: they come first, once, or a job in a quiet queue would wait for all the busy ones. */
+  readonly #fresh = new Set<BusyLane>();
+  #inFlight = 0;
+  #payload = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get(key: LaneKey): BusyLane {
+    let lane = this.#lanes.get(key.laneId);
+    if (!lane) {
+      lane = { ...key, inFlight: 0, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, answered: 0, payloadLength: 0, limited: false };
+      this.#lanes.set(key.laneId, lane);
+    }
+    return lane;
+  }
+
+  wake(key: LaneKey): void {
+    const lane = this.get(key);
+    if (lane.inFlight === 0 && !this.#ready.has(lane)) this.#fresh.add(lane);
+    this.#ready.add(lane);
+    lane.wakes += 1;
+  }
+
+  started(key: LaneKey, nowMs: number, payloadLength = 0): void {
+    const lane = this.get(key);
+    if (lane.inFlight === 0) lane.lastAnswerMs = nowMs;
+    lane.inFlight += 1;
+    this.#inFlight += 1;
+    this.#payload += payloadLength;
+  }
+
+  ended(key: LaneKey, nowMs: number, payloadLength = 0): void {
+    const lane = this.get(key);
+    lane.inFlight -= 1;
+    lane.lastAnswerMs = nowMs;
+    lane.answered += 1;
+    if (lane.answered >= lane.window && lane.window < QUICK_WINDOW) {
+      lane.window *= 2;
+      lane.answered = 0;
+    }
+    this.#inFlight -= 1;
+    this.#payload -= payloadLength;
+    this.#forgetIfIdle(lane);
+  }
+
+  /** Whether one more attempt of the lane may be under way. */
+  hasRoom(key: LaneKey): boolean {
+    const lane = this.get(key);
+    return this.#roomOf(lane, this.#level([lane])) > 0;
+  }
+
+  /** A busy lane waits until a quarter of it is free: few large claims cost the database far less than many small ones. */
+  #worthClaiming(lane: BusyLane, nowMs: number): boolean {
+    const room = this.#roomOf(lane, this.#level([lane]));
+    return room > 0 && (room * 3 >= lane.inFlight || nowMs - lane.lastAnswerMs > BUSY_MS);
+  }
+
+  /** A wider window for each lane that is full of attempts nobody answers. */
+  widen(nowMs: number): void {
+    for (const lane of this.#ready) {
+      const stalled = lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
+      if (stalled) lane.window = Math.min(lane.window + STALL_STEP, this.#capacity);
+    }
+  }
+
+  /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
+  shares(nowMs: number): Share[] {
+    if (this.#payload >= MAX_PAYLOAD_UNDER_WAY) return [];
+    const open = this.#next(nowMs);
+    const level = this.#level(open);
+    const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / open.length));
+    let free = this.#capacity - this.#inFlight;
+    return open.flatMap((lane) => {
+      // Those that there is nothing left for keep their place: the next claim begins with them.
+      if (free <= 0) return [];
+      this.#ready.delete(lane);
+      this.#ready.add(lane);
+      this.#fresh.delete(lane);
+      const fitting = Math.max(1, Math.floor(MAX_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength)));
+      const take = Math.min(share, this.#roomOf(lane, level), fitting, free);
+      if (take < 1) return [];
+      free -= take;
+      return [{ lane, take, wakes: lane.wakes }];
+    });
+  }
+
+  /** The lanes that a claim is for: fresh ones first, but for half of it if others are in line, and those in their turn. */
+  #next(nowMs: number): BusyLane[] {
+    const open: BusyLane[] = [];
+    const add = (lanes: Iterable<BusyLane>, most: number) => {
+      for (const lane of lanes) {
+        if (open.length >= most) break;
+        if (this.#worthClaiming(lane, nowMs) && !open.includes(lane)) open.push(lane);
+      }
+    };
+    add(this.#fresh, this.#fresh.size === this.#ready.size ? MAX_LANES_A_CLAIM : MAX_LANES_A_CLAIM / 2);
+    add(this.#ready, MAX_LANES_A_CLAIM);
+    return open;
+  }
+
+  /** A lane with nothing under way may start one job however many others there are, as long as anything is free. */
+  #roomOf(lane: BusyLane, level: number): number {
+    const least = lane.inFlight === 0 && this.#inFlight < this.#capacity ? 1 : 0;
+    return Math.max(least, Math.min(lane.window, level) - lane.inFlight);
+  }
+
+  /** How far lanes that are filled together may each be filled, so that as much as each has stays free. */
+  #level(open: readonly BusyLane[]): number {
+    const theirs = open.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    return Math.floor((this.#capacity - this.#inFlight + theirs) / (open.length + 1));
+  }
+
+  /** Takes note of what a claim brought: a lane that gave less than asked is empty, unless it was woken meanwhile. */
+  claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
+    if (got > 0) lane.payloadLength = payloadLength / got;
+    if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
+    this.#forgetIfIdle(lane);
+  }
+
+  /** A claim passed the lane over, for it has limits or has them no more: it is claimed from anew, the other way. */
+  passedOver(lane: BusyLane): void {
+    lane.limited = !lane.limited;
+    lane.wakes += 1;
+  }
+
+  #forgetIfIdle(lane: BusyLane): void {
+    if (lane.inFlight === 0 && !this.#ready.has(lane)) this.#lanes.delete(lane.laneId);
+  }
+}

@@ -1,0 +1,238 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { AttemptEntry } from "@tidemill/contract";
+import type { CircuitEffect, Opening, SpentProbe } from "#circuits";
+import {
+  type Claim,
+  completeAcrossWorkspaces,
+  discardAcrossWorkspaces,
+  logEntry,
+  MOST_WEIGHT,
+  type NotCompleted,
+  refuseAcrossWorkspaces,
+  weightOf,
+} from "#jobs";
+import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type Transactional } from "#kernel";
+import type { LaneKey } from "#lanes";
+import type { JobKinds } from "./kinds.ts";
+import type { Verdict } from "./retry.ts";
+
+/** What else is known of an attempt that ended. */
+export interface AttemptFacts {
+  readonly tookMs: number;
+  readonly circuit?: CircuitEffect;
+  /** The worker that held the claim; null or absent for a node. */
+  readonly worker?: string | null;
+}
+
+interface Settlement {
+  readonly claim: Claim;
+  readonly verdict: Verdict;
+  readonly circuit: CircuitEffect;
+  readonly entry: string;
+  /** It was refused before, on its own. */
+  readonly again?: boolean;
+}
+
+const WRITERS = 1;
+const FIRST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 2_000;
+
+const NO_EFFECT: CircuitEffect = { kind: "none" };
+
+/**
+ * Writes what became of claims, and so of circuits, many in one statement. It waits for a database that is away: no result is forgotten.
+ * Claims of jobs with a concurrency key, which another transaction may have locked, keep no others waiting. Nor do those of kinds whose
+ * outcomes change something else, which are written in a transaction together with that.
+ */
+export class Settler {
+  readonly #db: Transactional;
+  readonly #kinds: JobKinds;
+  readonly #emit: EmitEvent;
+  readonly #plain: Batcher<Settlement, undefined>;
+  readonly #keyed: Batcher<Settlement, undefined>;
+  readonly #withEffects: Batcher<Settlement, undefined>;
+  #givenUp = false;
+  readonly #pending = new Set<string>();
+
+  constructor(db: Transactional, kinds: JobKinds, emit: EmitEvent) {
+    this.#db = db;
+    this.#kinds = kinds;
+    this.#emit = emit;
+    const batcher = (write: (settlements: readonly Settlement[]) => Promise<Written>) =>
+      new Batcher<Settlement, undefined>({
+        most: MOST_WEIGHT,
+        writers: WRITERS,
+        weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
+        write: (settlements) => this.#write(settlements, write),
+      });
+    this.#plain = batcher((settlements) => this.#writeRecords(settlements));
+    this.#keyed = batcher((settlements) => this.#writeRecords(settlements));
+    this.#withEffects = batcher((settlements) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements)));
+  }
+
+  /** Resolves once it is written, or has become pointless because the claim is no longer true. */
+  add(claim: Claim, verdict: Verdict, { tookMs, circuit = NO_EFFECT, worker = null }: AttemptFacts): Promise<undefined> {
+    this.#pending.add(claim.id);
+    const entry = logEntry(entryOf(claim, verdict, tookMs, worker));
+    return this.#batcherOf(claim)
+      .add({ claim, verdict, circuit, entry })
+      .finally(() => this.#pending.delete(claim.id));
+  }
+
+  #batcherOf(claim: Claim): Batcher<Settlement, undefined> {
+    const kind = this.#kinds.of(claim);
+    if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
+    return claim.concurrencyKey === null ? this.#plain : this.#keyed;
+  }
+
+  /** Whether what became of a job is still to be written. */
+  isSettling(id: string): boolean {
+    return this.#pending.has(id);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([this.#plain.settled(), this.#keyed.settled(), this.#withEffects.settled()]);
+  }
+
+  /** Stops waiting for a database that is away: what is not written is left until the claims are taken back. */
+  giveUp(): void {
+    this.#givenUp = true;
+  }
+
+  async #write(settlements: Settlement[], write: Write): Promise<undefined[]> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      try {
+        const { moved, opened } = await write(settlements);
+        for (const lane of opened) this.#emit("circuit_opened", { ...lane });
+        const lost = settlements.length - moved;
+        if (lost > 0) this.#emit("settle_lost_race", { count: lost });
+        break;
+      } catch (error) {
+        if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, write, error);
+        this.#emit("settle_retried", { error });
+        await wait(pauseMs);
+      }
+    }
+    return settlements.map(() => undefined);
+  }
+
+  /**
+   * What the database refuses, or is too slow for, is written in halves, so that a bad one keeps none of its neighbours from
+   * being settled. The bad one itself goes to the dead-letter queue: left alone it would stay claimed as long as its lease holds.
+   */
+  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<undefined[]> {
+    const [first] = settlements;
+    if (settlements.length > 1) {
+      const half = settlements.length >> 1;
+      await this.#write(settlements.slice(0, half), write);
+      await this.#write(settlements.slice(half), write);
+    } else if (first && !first.again) {
+      // Once more: a row can be refused because its partition is being made.
+      await wait(FIRST_PAUSE_MS);
+      await this.#write([{ ...first, again: true }], write);
+    } else if (first && first.verdict !== UNSTORABLE) {
+      this.#emit("settle_failed", { jobId: first.claim.id, error });
+      const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
+      await this.#write([{ claim: first.claim, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
+    }
+    return settlements.map(() => undefined);
+  }
+
+  async #writeRecords(settlements: readonly Settlement[]): Promise<Written> {
+    const completed = settlements.flatMap(completionOf);
+    const refused = settlements.filter(({ verdict }) => verdict.kind !== "complete");
+    const [done, refusals] = await Promise.all([
+      completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed) : NOTHING_MOVED,
+      refused.length > 0 ? refuse(this.#db, refused) : NOTHING_MOVED,
+    ]);
+    return { moved: done.moved + refusals.moved, opened: refusals.opened };
+  }
+
+  async #writeWithEffects(tx: Db, settlements: readonly Settlement[]): Promise<Written> {
+    const ends = ({ verdict }: Settlement) => verdict.kind === "complete" || verdict.kind === "fail";
+    const isRecorded = ({ claim }: Settlement) => this.#kinds.of(claim)?.recorded ?? true;
+    const discarded = settlements.filter((one) => ends(one) && !isRecorded(one));
+    const completed = settlements.filter((one) => one.verdict.kind === "complete" && isRecorded(one));
+    const refused = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
+    const gone = discarded.length > 0 ? await discardAcrossWorkspaces(tx, discarded.map(keyOf)) : NOTHING_MOVED;
+    const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
+    const refusals = refused.length > 0 ? await refuse(tx, refused, true) : NOTHING_MOVED;
+    const moved = new Set<JobId>([gone, done, refusals].flatMap(({ ids }) => ids ?? []));
+    for (const kind of this.#kinds) {
+      const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name && moved.has(claim.id));
+      if (outcomes.length > 0) await kind.settled?.(tx, outcomes);
+    }
+    return { moved: moved.size, opened: refusals.opened };
+  }
+}
+
+/** What a write of settlements moved: claims that were still true, and circuits that have opened. */
+interface Written {
+  readonly moved: number;
+  readonly opened: readonly LaneKey[];
+}
+
+type Write = (settlements: readonly Settlement[]) => Promise<Written>;
+
+const NOTHING_MOVED: Written & { readonly ids: readonly JobId[] | null } = { moved: 0, ids: null, opened: [] };
+
+const refuse = (db: Db, settlements: readonly Settlement[], withIds = false): ReturnType<typeof refuseAcrossWorkspaces> =>
+  refuseAcrossWorkspaces(db, settlements.map(refusalOf), settlements.flatMap(openingOf), settlements.flatMap(spentProbeOf), withIds);
+
+const UNSTORABLE: Verdict = {
+  kind: "fail",
+  error: { code: "NODE_LOST", message: "The outcome of the attempt could not be stored.", status: null },
+};
+
+const keyOf = ({ claim: { workspaceId, laneId, id, leaseId, attempt } }: Settlement) => ({ workspaceId, laneId, id, leaseId, attempt });
+
+const completionOf = (settlement: Settlement) => {
+  const { verdict, entry } = settlement;
+  return verdict.kind === "complete" ? [{ ...keyOf(settlement), logEntry: entry, result: verdict.result }] : [];
+};
+
+function refusalOf(settlement: Settlement): NotCompleted {
+  const { verdict, circuit, entry } = settlement;
+  const common = { ...keyOf(settlement), logEntry: entry };
+  const error = "error" in verdict ? verdict.error : null;
+  // A job alone in its lane may be the next probe, too: no other would find out that the endpoint is back.
+  const aloneWaitMs = circuit.kind === "probeFails" ? circuit.probeInMs : null;
+  const refusal = { ...common, aloneWaitMs, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
+  if (verdict.kind === "hold" || verdict.kind === "giveBack") {
+    return { ...refusal, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
+  }
+  const spared = circuit.kind === "fails" || circuit.kind === "opens" ? null : false;
+  return verdict.kind === "retry"
+    ? { ...refusal, to: "delayed", waitMs: verdict.waitMs, spared }
+    : { ...refusal, to: "failed", waitMs: 0, spared };
+}
+
+function openingOf({ claim, verdict, circuit }: Settlement): Opening[] {
+  if (circuit.kind !== "opens" || !("error" in verdict)) return [];
+  const { workspaceId, laneId, revision } = claim;
+  return [{ workspaceId, laneId, revision, probeInMs: circuit.probeInMs, error: JSON.stringify(verdict.error) }];
+}
+
+/** A probe that showed nothing of its endpoint makes way for another at once. */
+function spentProbeOf({ claim, verdict, circuit }: Settlement): SpentProbe[] {
+  const { workspaceId, laneId } = claim;
+  const failed = circuit.kind === "probeFails";
+  if (!failed && circuit.kind !== "releasesProbe") return [];
+  const error = failed && "error" in verdict ? JSON.stringify(verdict.error) : null;
+  return [{ workspaceId, laneId, failed, probeInMs: failed ? circuit.probeInMs : 0, error }];
+}
+
+const OUTCOMES = { complete: "completed", retry: "failed", fail: "failed", hold: "failed", giveBack: "released" } as const;
+
+function entryOf(claim: Claim, verdict: Verdict, tookMs: number, worker: string | null): AttemptEntry {
+  const error = "error" in verdict ? verdict.error : null;
+  return {
+    attempt: claim.attempt,
+    started_at: claim.startedAt,
+    duration_ms: Math.round(tookMs * 100) / 100,
+    outcome: OUTCOMES[verdict.kind],
+    status: verdict.kind === "complete" ? verdict.status : (error?.status ?? null),
+    error,
+    worker,
+  };
+}

@@ -1,0 +1,8 @@
+import type { Module } from "#http";
+import type { Tenants } from "#kernel";
+import { mountExplain } from "./routes.ts";
+
+export { explainJob } from "./explain.ts";
+
+/** Why a job is not running. */
+export const createExplain = ({ tenants }: { readonly tenants: Tenants }): Module => ({ routes: (api) => mountExplain(api, tenants) });

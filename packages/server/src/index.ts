@@ -1,0 +1,50 @@
+/* What the command line and the benchmarks use of a node. */
+
+export { decideJob, listPending } from "#approvals";
+export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
+export { Broadcaster, countNodesWithout, type Message } from "#engine";
+export { explainJob } from "#explain";
+export { type JobRow, type Ruling, readJobId, showJob, showJobId } from "#jobs";
+export {
+  type Config,
+  ConfigError,
+  type Database,
+  DatabaseClock,
+  describeConfig,
+  Events,
+  type JobId,
+  logEvents,
+  migrate,
+  momentMs,
+  readConfig,
+  SETTINGS,
+  systemRandom,
+  toMoment,
+  type Uuid,
+  unknownSettings,
+  type WorkspaceId,
+} from "#kernel";
+export { findQueue } from "#queues";
+export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
+export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#vault";
+export {
+  createKey,
+  createRegistrar,
+  createWorkspace,
+  deleteWorkspace,
+  findWorkspace,
+  listAcrossWorkspaces,
+  listKeys,
+  OPERATOR,
+  patchWorkspace,
+  type Registrar,
+  readKeyId,
+  readWorkspaceId,
+  revokeKey,
+  showKey,
+  showWorkspace,
+} from "#workspaces";
+export { type OpenDatabases, openDatabases } from "./databases.ts";
+export { emptyWorkspace } from "./empty-workspace.ts";
+export { type Node, type NodeParts, startNode } from "./main.ts";
+export { VERSION } from "./version.ts";

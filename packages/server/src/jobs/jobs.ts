@@ -1,0 +1,32 @@
+import type { Module } from "#http";
+import { type Config, type Database, type EmitEvent, PeriodicLoop, type Random, type UuidSource } from "#kernel";
+import { Enqueuer, type Outlet } from "./enqueue.ts";
+import { type JobRoutes, mountJobs } from "./routes.ts";
+import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
+import { sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
+
+export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
+  readonly config: Config;
+  readonly api: Database;
+  readonly engine: Database;
+  readonly ids: UuidSource;
+  readonly random: Random;
+  readonly emit: EmitEvent;
+  readonly outlet: Outlet;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Jobs: enqueue, list, get, cancel, and what keeps their tables small. */
+export function createJobs({ config, api, engine, ids, random, emit, outlet, ...routes }: JobsOptions): Module {
+  const enqueuer = new Enqueuer({ db: api, ids, outlet, emit, maxWaiting: config.enqueueBacklog });
+  const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
+  return {
+    routes: (listener) => mountJobs(listener, { ...routes, enqueuer }),
+    services: [
+      loop("sweep-idempotency-keys", 60_000, () => sweepIdempotencyKeysAcrossWorkspaces(engine)),
+      loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(engine)),
+      loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(engine)),
+    ],
+  };
+}

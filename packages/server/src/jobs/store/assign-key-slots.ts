@@ -1,0 +1,47 @@
+import { type Db, plainArray, row, sql } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+
+/** Locks all concurrency keys of a lane until the transaction ends. */
+export const lockKeysOf = (tx: Db, laneId: LaneId): Promise<unknown> => row(tx, sql`select lock_keys_of(${laneId}::bigint)`);
+
+/**
+ * Assigns the slots of some keys again, of one lane whose limit per key changed: `only` that lane, or any but those of `except`, going on
+ * after the key where the last time ended. So many keys are taken that at most `limit` jobs get a slot. Answers null when no lane is left.
+ * After all keys of a lane, in byte order, comes its id with the character that follows the slash. Uses indexes lane_to_reassign and job_key.
+ */
+export const reassignSomeAcrossWorkspaces = (
+  db: Db,
+  limit: number,
+  { only = null, except = [] }: { only?: LaneId | null; except?: readonly LaneKey[] },
+): Promise<(LaneKey & { more: boolean }) | null> =>
+  row(
+    db,
+    sql`
+      with recursive next_lane as materialized (
+        select workspace_id, id, reassign_after_key, greatest(1, ${limit}::int / concurrency_per_key) as keys from lane
+        where reassign_after_key is not null and deleted_at is null and (${only}::bigint is null or id = ${only})
+          and not id = any(${plainArray(except.map(({ laneId }) => laneId))}::bigint[])
+        order by id limit 1 for no key update
+      ), key as (
+        select first.key, 1 as n from next_lane l cross join lateral (
+          select concurrency_key as key from job
+          where workspace_id is not distinct from l.workspace_id and state = 'waiting' and concurrency_key is not null
+            and lane_key(lane_id, concurrency_key) collate "C" > lane_key(l.id, l.reassign_after_key)
+            and lane_key(lane_id, concurrency_key) collate "C" < l.id || '0'
+          order by lane_key(lane_id, concurrency_key) collate "C" limit 1) first
+        union all
+        select next.key, n + 1 from key cross join next_lane l cross join lateral (
+          select concurrency_key as key from job
+          where workspace_id is not distinct from l.workspace_id and state = 'waiting' and concurrency_key is not null
+            and lane_key(lane_id, concurrency_key) collate "C" > lane_key(l.id, key.key)
+            and lane_key(lane_id, concurrency_key) collate "C" < l.id || '0'
+          order by lane_key(lane_id, concurrency_key) collate "C" limit 1) next
+        where n < l.keys
+      ), recorded as (
+        update lane set reassign_after_key = (select key from key where n = l.keys) from next_lane l
+        where lane.workspace_id = l.workspace_id and lane.id = l.id
+      )
+      select l.workspace_id as "workspaceId", l.id as "laneId", (select count(*) from key) = l.keys as more, (
+        select assign_key_slots(array_agg(l.workspace_id), array_agg(l.id), array_agg(key.key)) from next_lane l cross join key) as assigned
+      from next_lane l`,
+  );

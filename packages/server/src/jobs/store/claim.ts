@@ -1,0 +1,118 @@
+import { RECORD_PROBES } from "#circuits";
+import { type Db, plainArray, rows, sql } from "#kernel";
+import { DELIVERING_PLANS, type LaneId, type LaneKey, type LaneService, RECORD_STARTS } from "#lanes";
+import type { Claim } from "../claim.ts";
+import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
+
+/** When two claims want the same limited lane at once, the later one tries again after this. */
+const BUSY_RETRY_MS = 25;
+
+/** Who claims, under which lease, and lanes served in which way. */
+export interface Claimant {
+  readonly leaseId: number;
+  readonly served: Exclude<LaneService, "none">;
+}
+
+/** A lane that a claim passed over, or what it found of the limits of one that has some. */
+export interface LaneFound {
+  readonly laneId: LaneId;
+  readonly limited: boolean;
+  /** When more jobs of it may start, if only its rate keeps them or another claim. Milliseconds from now. */
+  readonly opensInMs: number | null;
+}
+
+type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneFound | null };
+
+/**
+ * Claims up to `take` due jobs of each lane under a lease that holds, highest priority first, oldest first, and no more than the lane's
+ * limits leave free. Rows that another claim has locked are passed over. A lane whose circuit is open gives one job when its next probe
+ * is due, to one claim; whether any circuit is open at all is looked up once, since mostly none is.
+ *
+ * Lanes with limits are claimed from on their own (`limited`), by one claim at a time: what is free of a limit is read once no other
+ * claim can take it (I6). `found` says what was found of them, and which lanes were passed over for being of the other kind. Uses index
+ * job_claimable.
+ */
+export async function claimAcrossWorkspaces(
+  db: Db,
+  { leaseId, served }: Claimant,
+  lanes: readonly (LaneKey & { readonly take: number })[],
+  limited = false,
+): Promise<{ claims: Claim[]; found: LaneFound[] }> {
+  const claimed = await rows<ClaimRow>(
+    db,
+    sql`
+      with gate as (
+        select g.take, (g.gate).*
+        from lock_lane_gates(${plainArray(lanes.map((lane) => lane.workspaceId))}, ${plainArray(lanes.map((lane) => lane.laneId))},
+          ${plainArray(lanes.map((lane) => lane.take))}) g
+        where ${limited}
+        union all
+        select l.take, g.*
+        from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[],
+          ${plainArray(lanes.map((lane) => lane.take))}::int[]) l (workspace_id, lane_id, take)
+        cross join lateral (
+          select * from lane_gate g where g.workspace_id = l.workspace_id and g.lane_id = l.lane_id offset 0
+        ) g
+        where not ${limited}
+      ), due as (
+        select c.workspace_id, c.lane_id,
+          json_build_object('failed', c.probes, 'openMs', round(extract(epoch from moment() - c.opened_at) * 1000)) as probe
+        from gate l join circuit c on c.workspace_id = l.workspace_id and c.lane_id = l.lane_id and c.probe_at <= moment()
+        where l.limited = ${limited} and exists (select from circuit)
+        for update of c skip locked
+      ), picked as (
+        select j.*, l.revision, l.attempt_timeout_seconds, l.read_at, l.probe
+        from (
+          select gate.*, due.probe
+          from gate left join due on due.workspace_id = gate.workspace_id and due.lane_id = gate.lane_id
+          where gate.limited = ${limited} and not gate.paused and gate.served = ${served}::lane_service
+            and (gate.served = 'pull' or gate.plan = any(${DELIVERING_PLANS}))
+            and (not exists (select from circuit) or due.lane_id is not null
+              or not exists (select from circuit c where c.workspace_id = gate.workspace_id and c.lane_id = gate.lane_id))
+        ) l
+        cross join lateral (
+          select workspace_id, lane_id, id from job
+          where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and ${CLAIMABLE}
+          order by priority desc, run_at, id
+          limit case when l.probe is null then least(l.take, l.slots_free, l.starts_free) else least(1, l.slots_free, l.starts_free) end
+          for update skip locked
+        ) j
+        where exists (select from lease where lease.id = ${leaseId} and expires_at > now())
+      ), probed as (
+        ${RECORD_PROBES}
+      ), claimed as (
+        update job set state = 'active', attempt = attempt + 1, lease_id = ${leaseId}, started_at = picked.read_at
+        from picked
+        where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
+        returning ${CLAIMED_COLUMNS}, payload, revision, probe, ${limited}::boolean as limited
+      ), started as (
+        ${RECORD_STARTS}
+      ), found as (
+        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'opensInMs',
+          case when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
+            then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
+        from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
+        where ${limited} or l.limited
+        union all
+        select json_build_object('laneId', l.id, 'limited', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
+        from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
+          asked (workspace_id, lane_id)
+        join lane l on l.workspace_id = asked.workspace_id and l.id = asked.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'
+        where ${limited} and not l.id in (select lane_id from gate)
+      )
+      select claimed.*, found.found from claimed full join found on false`,
+  );
+  return {
+    claims: claimed.filter((one) => one.found === null) as unknown as Claim[],
+    found: claimed.flatMap(({ found }) => found ?? []),
+  };
+}
+
+/** All that is held under a lease, without payloads. Uses index job_active. */
+export const findHeldAcrossWorkspaces = (db: Db, leaseId: number): Promise<Claim[]> =>
+  rows(
+    db,
+    sql`
+      select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited
+      from job where state = 'active' and lease_id = ${leaseId}`,
+  );

@@ -1,0 +1,38 @@
+import type { Decision } from "@tidemill/contract";
+import { type Db, row, sql } from "#kernel";
+import type { JobKey, JobRow } from "../job.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING, TALLY_GONE } from "./fragments.ts";
+
+/** A decision by a caller: what is decided, and what the caller says of themselves and of it. */
+export type Ruling = Pick<Decision, "decision" | "by" | "comment">;
+
+/** An approved job waits, from now on or until it is due: it overtakes no other by its age. Uses the primary key. */
+export const approveJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, comment }: Ruling): Promise<JobRow | null> =>
+  row(
+    db,
+    sql`
+      with moved as (
+        update job set state = case when run_at > moment() then 'delayed' else 'waiting' end::job_state, run_at = greatest(run_at, moment()),
+          decide_at = null, approval = show_decision('approved', ${by}, ${comment})
+        where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'pending_approval'
+        returning *
+      )
+      select moved.*, null as result, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
+  );
+
+/** A rejected job goes to history. Uses the primary key. */
+export const rejectJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, comment }: Ruling): Promise<JobRow | null> =>
+  row(
+    db,
+    sql`
+      with gone as (
+        delete from job
+        where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'pending_approval'
+        returning *, 'rejected'::job_state as final_state, attempts_log as final_log,
+          show_decision('rejected', ${by}, ${comment}) as final_approval, null::text as result
+      ), tallied as (
+        ${TALLY_GONE}
+      )
+      ${ARCHIVE_GONE}
+      returning *`,
+  );

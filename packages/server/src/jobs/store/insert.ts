@@ -1,0 +1,235 @@
+import type { JobState } from "@tidemill/contract";
+import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
+import { DELIVERING_PLANS, type LaneId } from "#lanes";
+import { RECORD_EXECUTIONS } from "#usage";
+import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
+import type { NewJob } from "../new-job.ts";
+import { ASSIGN_SLOTS_OF_WAITING, CLAIMABLE } from "./fragments.ts";
+
+/** What a schedule makes a job for. */
+interface Tick {
+  /** The schedule's name. */
+  readonly schedule: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+export interface JobToInsert extends NewJob {
+  readonly id: JobId;
+  /** Null for a job that no schedule made. */
+  readonly tick: Tick | null;
+  /** It may go straight through to the node if its lane has nothing before it. */
+  readonly straight: boolean;
+}
+
+/** Jobs of one queue that are stored together or not at all. */
+export interface InsertRequest extends LaneName {
+  readonly jobs: readonly JobToInsert[];
+}
+
+export interface InsertedJob {
+  readonly laneId: LaneId;
+  readonly state: Extract<JobState, "waiting" | "delayed" | "pending_approval" | "active">;
+  readonly attempts: number;
+  readonly backoffDelayMs: number;
+  readonly runAt: Timestamp;
+  readonly createdAt: Timestamp;
+  readonly revision: number;
+}
+
+interface InsertRow {
+  at: Timestamp;
+  lanes: string[];
+  attempts: number[];
+  backoffs: number[];
+  revisions: number[];
+  active: JobId[] | null;
+  held: JobId[] | null;
+  held_until: string[] | null;
+  delayed: JobId[] | null;
+  delayed_until: string[] | null;
+}
+
+/**
+ * Writes the jobs of many requests in one statement; of a request whose queue is not there, null. What the jobs of a lane share
+ * is looked up once per lane and handed to its rows by array subscript, and only what is not the rule is answered row by row:
+ * with a join and a returned row per job the same insert took 19 µs a job, so it takes 8. A job goes straight through, written
+ * as claimed, only when nothing of its lane waits before it, the lane's circuit is closed, the lane has no limits and the job no
+ * key. Uses indexes lane_name and job_claimable.
+ */
+export async function insertJobsAcrossWorkspaces(
+  db: Db,
+  leaseId: number | null,
+  requests: readonly InsertRequest[],
+): Promise<(InsertedJob[] | null)[]> {
+  const { firsts, places } = distinctLanes(requests);
+  const laneOf = requests.map((request) => places.get(laneName(request)) ?? 0);
+  const jobsOf = firsts.map(() => 0);
+  const ticksOf = firsts.map(() => 0);
+  for (const [index, request] of requests.entries()) {
+    const lane = laneOf[index] ?? 0;
+    const ticks = request.jobs.reduce((sum, { tick }) => sum + Number(tick !== null), 0);
+    jobsOf[lane] = (jobsOf[lane] ?? 0) + request.jobs.length - ticks;
+    ticksOf[lane] = (ticksOf[lane] ?? 0) + ticks;
+  }
+  const jobs = requests.flatMap((request) => request.jobs);
+  const column = <Value>(of: (job: JobToInsert) => Value) => jobs.map(of);
+
+  const inserted = await row<InsertRow>(
+    db,
+    sql`
+      with named as (
+        select array_agg(coalesce(l.id, 0) order by r.at) as id, array_agg(coalesce(l.attempts, 0) order by r.at) as attempts,
+          array_agg(coalesce(l.backoff_delay_ms, 0) order by r.at) as backoff_delay_ms,
+          array_agg(coalesce(l.revision, 0) order by r.at) as revision,
+          array_agg(coalesce(q.type = 'approval', false) order by r.at) as holds, array_agg(q.approval_timeout order by r.at) as decide_seconds,
+          array_agg(coalesce(${leaseId}::bigint is not null and l.served = 'push' and not l.paused
+            and l.concurrency is null and l.rate_max is null
+            and exists (select from workspace w where w.id = r.workspace_id and w.plan = any(${DELIVERING_PLANS}))
+            and exists (select from lease where lease.id = ${leaseId} and lease.expires_at > now())
+            and not exists (select from circuit c where c.workspace_id = r.workspace_id and c.lane_id = l.id)
+            and not exists (select from job where job.workspace_id = r.workspace_id and job.lane_id = l.id and ${CLAIMABLE}),
+            false) order by r.at) as open
+        from unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(firsts.map(({ queue }) => queue))}::text[])
+          with ordinality r (workspace_id, queue, at)
+        left join lane l on l.workspace_id = r.workspace_id and l.kind = 'queue' and l.name = r.queue and l.deleted_at is null
+        left join queue q on q.workspace_id = l.workspace_id and q.id = l.id
+      ), moved as (
+        insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, lease_id,
+          run_at, created_at, started_at, decide_at, tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for)
+        select workspace_id, lane_id, id, state, priority, (state = 'active')::int, attempts, backoff_delay_ms,
+          case when state = 'active' then ${leaseId}::bigint end, run_at, moment(), case when state = 'active' then moment() end,
+          case when state = 'pending_approval' then moment() + decide_seconds * interval '1 second' end,
+          tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for
+        from (
+          select (${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[])[n.lane] as workspace_id, named.id[n.lane] as lane_id, n.id,
+            (case
+              when named.holds[n.lane] then 'pending_approval'
+              when coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second') > moment() then 'delayed'
+              when n.straight and n.concurrency_key is null and named.open[n.lane] then 'active'
+              else 'waiting' end)::job_state as state,
+            coalesce(n.priority, 0) as priority, coalesce(n.attempts, named.attempts[n.lane]) as attempts,
+            coalesce(n.backoff_delay_ms, named.backoff_delay_ms[n.lane]) as backoff_delay_ms,
+            coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second', moment()) as run_at,
+            named.decide_seconds[n.lane] as decide_seconds,
+            n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for
+          from named cross join unnest(
+            ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
+            ${plainArray(column(({ id }) => id))}::uuid[], ${textArray(column(({ payload }) => payload))}::text[],
+            ${unlessAll(
+              null,
+              column(({ delaySeconds }) => delaySeconds || null),
+              plainArray,
+            )}::int[],
+            ${unlessAll(
+              null,
+              column(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))),
+              textArray,
+            )}::timestamptz[],
+            ${unlessAll(
+              null,
+              column(({ tag }) => tag),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              0,
+              column(({ priority }) => priority),
+              plainArray,
+            )}::smallint[],
+            ${unlessAll(
+              null,
+              column(({ concurrencyKey }) => concurrencyKey),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              null,
+              column(({ idempotency }) => idempotency?.key ?? null),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              null,
+              column(({ attempts }) => attempts),
+              plainArray,
+            )}::int[],
+            ${unlessAll(
+              null,
+              column(({ backoffDelayMs }) => backoffDelayMs),
+              plainArray,
+            )}::int[],
+            ${unlessAll(
+              false,
+              column(({ straight }) => straight),
+              plainArray,
+            )}::boolean[],
+            ${unlessAll(
+              null,
+              column(({ tick }) => tick?.schedule ?? null),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              null,
+              column(({ tick }) => tick && toMoment(tick.atMs)),
+              textArray,
+            )}::timestamptz[]
+          ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, idempotency_key, attempts, backoff_delay_ms,
+            straight, schedule, scheduled_for)
+          where named.id[n.lane] > 0
+          offset 0
+        ) ready
+        returning workspace_id, lane_id, id, state, run_at, concurrency_key
+      ), accepted as (
+        select workspace_id, named.id[at] as lane_id, jobs, ticks as schedules
+        from named cross join unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobsOf)}::int[],
+          ${plainArray(ticksOf)}::int[]) with ordinality n (workspace_id, jobs, ticks, at)
+        where named.id[at] > 0
+      ), used as (
+        ${RECORD_EXECUTIONS}
+      )
+      select moment() as at, named.id as lanes, named.attempts, named.backoff_delay_ms as backoffs, named.revision as revisions,
+        (select array_agg(id) from moved where state = 'active') as active,
+        (select array_agg(id) from moved where state = 'pending_approval') as held,
+        (select array_agg(run_at::text) from moved where state = 'pending_approval') as held_until,
+        (select array_agg(id) from moved where state = 'delayed') as delayed,
+        (select array_agg(run_at::text) from moved where state = 'delayed') as delayed_until,
+        ${ASSIGN_SLOTS_OF_WAITING} as assigned
+      from named`,
+  );
+  if (!inserted) throw new Error("An insert answered no row.");
+  const fates = fatesOf(inserted);
+  return requests.map(({ jobs: own }, index) => {
+    const lane = laneOf[index] ?? 0;
+    const laneId = Number(inserted.lanes[lane]) as LaneId;
+    if (laneId === 0) return null;
+    return own.map(({ id, attempts, backoffDelayMs, runAtMs }) => ({
+      laneId,
+      state: "waiting",
+      attempts: attempts ?? inserted.attempts[lane] ?? 0,
+      backoffDelayMs: backoffDelayMs ?? inserted.backoffs[lane] ?? 0,
+      runAt: runAtMs === null ? inserted.at : toMoment(runAtMs),
+      createdAt: inserted.at,
+      revision: inserted.revisions[lane] ?? 0,
+      ...fates.get(id),
+    }));
+  });
+}
+
+/** The jobs that do not simply wait. */
+function fatesOf({
+  active,
+  held,
+  held_until,
+  delayed,
+  delayed_until,
+}: InsertRow): Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }> {
+  const fates = new Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }>();
+  for (const id of active ?? []) fates.set(id, { state: "active" });
+  for (const [index, id] of (held ?? []).entries())
+    fates.set(id, { state: "pending_approval", runAt: toRfc3339(held_until?.[index] ?? "") });
+  for (const [index, id] of (delayed ?? []).entries()) fates.set(id, { state: "delayed", runAt: toRfc3339(delayed_until?.[index] ?? "") });
+  return fates;
+}
+
+/** Null for a column in which nobody said anything: neither side then spends time on it. */
+function unlessAll<Value>(usual: Value, values: readonly Value[], literal: (values: readonly Value[]) => string): string | null {
+  return values.every((value) => value === usual) ? null : literal(values);
+}

@@ -1,0 +1,152 @@
+import type { AttemptError, JobState } from "@tidemill/contract";
+import { OPEN_CIRCUITS, type Opening, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
+import { type Db, type JobId, plainArray, row, sql, textArray } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
+import type { JobKey } from "../job.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE, TALLY_FAILED } from "./fragments.ts";
+
+/**
+ * A claim's identity, with the log entry of the attempt that ended. Statements compare `lease_id` by `is not distinct from`, which
+ * no index serves: offered the equality, the planner walks all that the lease holds (job_active) for every row that it settles.
+ */
+interface Settled extends JobKey {
+  readonly leaseId: number;
+  readonly attempt: number;
+  readonly logEntry: string;
+}
+
+/** What a settle answers: how many claims were still true and, if `withIds`, of which jobs. */
+export interface Moved {
+  readonly moved: number;
+  readonly ids: readonly JobId[] | null;
+}
+
+/**
+ * Moves completed jobs to history. A claim that is no longer true moves nothing. Uses the primary key.
+ */
+export const completeAcrossWorkspaces = async (
+  db: Db,
+  settled: readonly (Settled & { result: string | null })[],
+  withIds = false,
+): Promise<Moved> =>
+  (await row<Moved>(
+    db,
+    sql`
+      with gone as (
+        delete from job j
+        using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
+          ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
+          ${plainArray(settled.map((one) => one.attempt))}::int[],
+          ${textArray(settled.map((one) => one.result))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
+          as s (workspace_id, lane_id, id, lease_id, attempt, result, log_entry)
+        where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+          and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
+        returning j.*, 'completed'::job_state as final_state, concat_ws(',', nullif(j.attempts_log, ''), s.log_entry) as final_log,
+          j.approval as final_approval, s.result
+      ), archived as (
+        ${ARCHIVE_GONE}
+      ), counted as (
+        select workspace_id, lane_id, count(*) as jobs from gone group by workspace_id, lane_id
+      ), tallied as (
+        insert into tally (workspace_id, lane_id, at, completed) select workspace_id, lane_id, moment(), jobs from counted
+      ), used as (
+        ${RECORD_SUCCEEDED_ATTEMPTS}
+      )
+      select count(*) as moved, case when ${withIds} then array_agg(id) end as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned
+      from gone`,
+  )) ?? { moved: 0, ids: null };
+
+/** Ends jobs of kinds that leave no record: they are neither kept nor counted. Answers which claims were still true. Uses the primary key. */
+export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Settled, "logEntry">[]): Promise<Moved> =>
+  (await row<Moved>(
+    db,
+    sql`
+      with gone as (
+        delete from job j
+        using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
+          ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
+          ${plainArray(settled.map((one) => one.attempt))}::int[]) as s (workspace_id, lane_id, id, lease_id, attempt)
+        where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+          and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
+        returning j.workspace_id, j.lane_id, j.id, j.concurrency_key
+      )
+      select count(*) as moved, array_agg(id) as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
+  )) ?? { moved: 0, ids: null };
+
+/** Where a job goes that did not complete. */
+export interface NotCompleted extends Settled {
+  readonly to: Extract<JobState, "waiting" | "delayed" | "failed">;
+  readonly waitMs: number;
+  /** The wait where no other job of the lane waits; null: the same. */
+  readonly aloneWaitMs: number | null;
+  /** `last_error` as JSON text; null leaves it as it was. */
+  readonly error: string | null;
+  readonly errorCode: AttemptError | null;
+  /** Whether the attempt does not count. Null: it does unless the lane's circuit is open; then the job just waits again. */
+  readonly spared: boolean | null;
+}
+
+/**
+ * Puts jobs back to wait, or into the dead-letter queue, and moves the circuits that this opens or leaves open. Answers how many
+ * claims were still true, and which circuits have opened. Uses the primary key.
+ */
+export const refuseAcrossWorkspaces = async (
+  db: Db,
+  settled: readonly NotCompleted[],
+  openings: readonly Opening[] = [],
+  probes: readonly SpentProbe[] = [],
+  withIds = false,
+): Promise<Moved & { readonly opened: readonly LaneKey[] }> =>
+  (await row(
+    db,
+    sql`
+      with moved as (
+        update job j set state = s.state, lease_id = null, key_slot = null, node_losses = 0, last_error = coalesce(s.error, last_error),
+          error_code = coalesce(s.error_code, j.error_code), spared = j.spared + s.spared::int,
+          run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
+          finished_at = case when s.state = 'failed' then moment() end,
+          attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
+        from (
+          select u.workspace_id, u.lane_id, u.id, u.lease_id, u.attempt, u.error, u.error_code, u.log_entry,
+            case when u.alone_wait_ms is not null and not exists (
+              select from job where job.workspace_id = u.workspace_id and job.lane_id = u.lane_id and ${CLAIMABLE})
+            then u.alone_wait_ms else u.wait_ms end as wait_ms,
+            coalesce(u.spared, held) as spared, case when held then 'waiting' else u.state end as state
+          from unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
+            ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
+            ${plainArray(settled.map((one) => one.attempt))}::int[],
+            ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
+            ${plainArray(settled.map((one) => one.aloneWaitMs))}::float8[],
+            ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
+            ${textArray(settled.map((one) => one.logEntry))}::text[], ${plainArray(settled.map((one) => one.spared))}::boolean[])
+            as u (workspace_id, lane_id, id, lease_id, attempt, state, wait_ms, alone_wait_ms, error, error_code, log_entry, spared)
+          cross join lateral (
+            select u.spared is null and exists (select from circuit)
+              and exists (select from circuit c where c.workspace_id = u.workspace_id and c.lane_id = u.lane_id) as held
+            offset 0
+          ) h
+        ) s
+        where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+          and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared
+      ), tallied as (
+        ${TALLY_FAILED}
+      ), used as (
+        ${RECORD_FAILED_ATTEMPTS}
+      ), opening as (
+        select * from unnest(${plainArray(openings.map((one) => one.workspaceId))}::uuid[], ${plainArray(openings.map((one) => one.laneId))}::bigint[],
+          ${plainArray(openings.map((one) => one.revision))}::int[], ${plainArray(openings.map((one) => one.probeInMs))}::float8[],
+          ${textArray(openings.map((one) => one.error))}::text[]) as o (workspace_id, lane_id, revision, probe_in_ms, error)
+      ), opened as (
+        ${OPEN_CIRCUITS}
+      ), spent_probe as (
+        select * from unnest(${plainArray(probes.map((one) => one.workspaceId))}::uuid[], ${plainArray(probes.map((one) => one.laneId))}::bigint[],
+          ${plainArray(probes.map((one) => one.failed))}::boolean[], ${plainArray(probes.map((one) => one.probeInMs))}::float8[],
+          ${textArray(probes.map((one) => one.error))}::text[]) as p (workspace_id, lane_id, failed, probe_in_ms, error)
+      ), probed as (
+        ${RECORD_SPENT_PROBES}
+      )
+      select (select count(*) from moved) as moved, case when ${withIds} then (select array_agg(id) from moved) end as ids,
+        (select coalesce(json_agg(opened), '[]') from opened) as opened, ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
+  )) ?? { moved: 0, ids: null, opened: [] };

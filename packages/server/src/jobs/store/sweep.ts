@@ -1,0 +1,51 @@
+import { type Db, row, rows, sql } from "#kernel";
+import type { LaneKey } from "#lanes";
+
+/** Deletes some live jobs of a deleted lane. Jobs that another statement moves are left: it may wait for a key whose holder waits for these. */
+export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
+  (
+    await row<{ jobs: number }>(
+      db,
+      sql`
+        with gone as (
+          delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
+            select id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit} for update skip locked))
+          returning id
+        )
+        select count(*) as jobs from gone`,
+    )
+  )?.jobs ?? 0;
+
+/** Deletes some finished jobs of a deleted lane. */
+export const deleteFinishedJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
+  (
+    await row<{ jobs: number }>(
+      db,
+      sql`
+        with gone as (
+          delete from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
+            select id from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit}))
+          returning id
+        )
+        select count(*) as jobs from gone`,
+    )
+  )?.jobs ?? 0;
+
+/** Deletes some idempotency keys of a deleted lane. */
+export const deleteIdempotencyKeys = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
+  (
+    await row<{ keys: number }>(
+      db,
+      sql`
+        with gone as (
+          delete from idempotency_key where workspace_id = ${workspaceId} and lane_id = ${laneId} and key = any(array(
+            select key from idempotency_key where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit} for update))
+          returning key
+        )
+        select count(*) as keys from gone`,
+    )
+  )?.keys ?? 0;
+
+/** Deletes the counts of a deleted lane. */
+export const deleteTally = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
+  rows(db, sql`delete from tally where workspace_id = ${workspaceId} and lane_id = ${laneId}`);

@@ -1,0 +1,81 @@
+import type { JobState } from "@tidemill/contract";
+import { type Db, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
+import type { Claim } from "../claim.ts";
+import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS, TALLY_FAILED } from "./fragments.ts";
+
+/** Which claims of nodes are taken back, and what becomes of their jobs. */
+export interface TakingBack {
+  /** The lease of a node that gives its claims back. Null: the leases of all nodes that have run out. */
+  readonly leaseId: number | null;
+  /** The attempts are logged as this. Only a lost node counts as a loss. */
+  readonly outcome: "lost" | "released";
+  /** `last_error` as JSON text; null leaves it as it was. */
+  readonly error: string | null;
+  /** A job that so many nodes in a row were lost with goes to the dead-letter queue. */
+  readonly maxLosses: number;
+  /** Kinds of job with no place in the dead-letter queue: theirs are left at `maxLosses` to be settled one by one. */
+  readonly settledKinds: readonly string[];
+  readonly limit: number;
+}
+
+/**
+ * Takes back claims of nodes. Attempts are logged and spared: the node was lost, not the job's handler. What workers hold stays, also
+ * when their lease has run out: that uses an attempt. Uses index job_active.
+ */
+export const takeBackAcrossWorkspaces = (
+  db: Db,
+  { leaseId, outcome, error, maxLosses, settledKinds, limit }: TakingBack,
+): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; state: JobState; jobs: number }[]> =>
+  rows(
+    db,
+    sql`
+      with held as (
+        select workspace_id, lane_id, id from job
+        where state = 'active' and lease_id = any(
+          select id from lease where holder = 'node' and (id = ${leaseId} or (${leaseId}::bigint is null and expires_at <= now())))
+          and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text = any(${textArray(settledKinds)}))
+        limit ${limit} for update skip locked
+      ), moved as (
+        update job j set
+          state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then 'failed' else 'waiting' end::job_state,
+          finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then moment() end,
+          lease_id = null, key_slot = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
+          last_error = coalesce(${error}, last_error), error_code = coalesce(${error}::json ->> 'code', error_code),
+          attempts_log = log_attempt(attempts_log, attempt, started_at, lease_id, ${outcome}, ${error})
+        from held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
+        returning j.workspace_id, j.lane_id, j.state, j.concurrency_key
+      ), tallied as (
+        ${TALLY_FAILED}
+      )
+      select workspace_id, lane_id, state, count(*) as jobs, ${ASSIGN_SLOTS_OF_MOVED} as assigned
+      from moved group by workspace_id, lane_id, state`,
+  );
+
+/** An active job whose lease has run out, and who held it. */
+export interface ExpiredClaim {
+  readonly claim: Claim;
+  readonly holder: "node" | "worker";
+  /** The worker's name; null for a node. */
+  readonly worker: string | null;
+}
+
+/**
+ * Claims to be settled because their lease has run out: those of workers, and those of nodes whose job is of one of `settledKinds` and
+ * was lost with `maxLosses` nodes in a row. Without payloads. Uses index job_active.
+ */
+export const findExpiredClaimsAcrossWorkspaces = async (
+  db: Db,
+  { maxLosses, settledKinds, limit }: Pick<TakingBack, "maxLosses" | "settledKinds" | "limit">,
+): Promise<ExpiredClaim[]> =>
+  (
+    await rows<Claim & Omit<ExpiredClaim, "claim">>(
+      db,
+      sql`
+        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
+        from lease join job on job.lease_id = lease.id and job.state = 'active'
+        where lease.expires_at <= now()
+          and (lease.holder = 'worker' or job.node_losses + 1 >= ${maxLosses} and job.kind::text = any(${textArray(settledKinds)}))
+        limit ${limit}`,
+    )
+  ).map(({ holder, worker, ...claim }) => ({ claim, holder, worker }));

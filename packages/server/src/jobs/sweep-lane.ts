@@ -1,0 +1,14 @@
+import type { Db } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { deleteFinishedJobs, deleteIdempotencyKeys, deleteLiveJobs, deleteTally } from "./store/sweep.ts";
+
+/** Rows of one statement. */
+const CHUNK = 5_000;
+
+/** Deletes all that a deleted lane has of jobs: live and finished ones, idempotency keys and counts. */
+export async function sweepLaneJobs(db: Db, lane: LaneKey): Promise<void> {
+  while ((await deleteLiveJobs(db, lane, CHUNK)) === CHUNK);
+  while ((await deleteFinishedJobs(db, lane, CHUNK)) === CHUNK);
+  while ((await deleteIdempotencyKeys(db, lane, CHUNK)) === CHUNK);
+  await deleteTally(db, lane);
+}

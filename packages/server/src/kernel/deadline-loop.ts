@@ -1,0 +1,62 @@
+import type { Clock } from "./clock.ts";
+import type { EmitEvent } from "./events.ts";
+import { type LoopOptions, PeriodicLoop } from "./periodic-loop.ts";
+import type { Random } from "./random.ts";
+import type { Service } from "./service.ts";
+
+/** The longest wait of a timer: 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export interface DeadlineLoopOptions extends Pick<LoopOptions, "name" | "pass"> {
+  /** What is due later than this from now is left to the poll. Milliseconds. */
+  readonly horizonMs: number;
+}
+
+/**
+ * A loop that passes when something is due: at moments that it is told to expect, and after the wait that a pass returns. It does not
+ * poll; one poll for all such loops finds what this node was not told of (`DuePoll`).
+ */
+export class DeadlineLoop implements Service {
+  readonly #horizonMs: number;
+  readonly #clock: Clock;
+  readonly #loop: PeriodicLoop;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+
+  constructor({ name, horizonMs, pass }: DeadlineLoopOptions, clock: Clock, emit: EmitEvent, random: Random) {
+    this.#horizonMs = horizonMs;
+    this.#clock = clock;
+    this.#loop = new PeriodicLoop({ name, everyMs: MAX_TIMER_MS, pass }, emit, random);
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** Something will be due then. Milliseconds since 1970. */
+  expect(ms: number): void {
+    this.expectIn(ms - this.#clock.nowMs());
+  }
+
+  /** Something will be due after so many milliseconds. */
+  expectIn(waitMs: number): void {
+    const inMs = Math.max(0, waitMs);
+    const atMs = this.#clock.elapsedMs() + inMs;
+    if (inMs > this.#horizonMs || atMs >= this.#timerAtMs) return;
+    clearTimeout(this.#timer);
+    this.#timerAtMs = atMs;
+    this.#timer = setTimeout(() => {
+      this.#timerAtMs = Number.POSITIVE_INFINITY;
+      this.#loop.wake();
+    }, inMs + 1);
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#loop.stop();
+  }
+}

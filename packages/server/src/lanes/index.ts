@@ -1,0 +1,3 @@
+export * from "./lane.ts";
+export * from "./signals.ts";
+export * from "./store.ts";

@@ -1,0 +1,99 @@
+import { type Db, fragment, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey, LaneKind, LaneSettings } from "./lane.ts";
+
+/** Creates a lane; null when the workspace has one of that kind and name. Uses index lane_name. */
+export const insertLane = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  kind: LaneKind,
+  name: string,
+  settings: LaneSettings,
+): Promise<{ id: LaneId } | null> =>
+  row(
+    db,
+    sql`
+      insert into lane (workspace_id, kind, name, served, paused, concurrency, concurrency_per_key, rate_max, rate_seconds, attempts,
+        backoff_delay_ms, attempt_timeout_seconds)
+      values (${workspaceId}, ${kind}, ${name}, coalesce(${settings.served}::lane_service, 'none'), coalesce(${settings.paused}::boolean, false),
+        ${settings.concurrency}, coalesce(${settings.concurrencyPerKey}::int, 1), ${settings.rateMax}, ${settings.rateSeconds},
+        coalesce(${settings.attempts}::int, 3), coalesce(${settings.backoffDelayMs}::int, 1000),
+        coalesce(${settings.attemptTimeoutSeconds}::int, 30))
+      on conflict (workspace_id, kind, name) where deleted_at is null do nothing
+      returning id`,
+  );
+
+/** Changes what is set, and raises the revision. Another limit per key has the slots of all keys assigned again. Uses the primary key. */
+export const updateLane = (db: Db, { workspaceId, laneId }: LaneKey, settings: LaneSettings): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      update lane set
+        served = coalesce(${settings.served}::lane_service, served),
+        paused = coalesce(${settings.paused}::boolean, paused),
+        concurrency = case when ${settings.concurrency !== undefined} then ${settings.concurrency} else concurrency end,
+        concurrency_per_key = coalesce(${settings.concurrencyPerKey}::int, concurrency_per_key),
+        reassign_after_key = case when ${settings.concurrencyPerKey} <> concurrency_per_key then '' else reassign_after_key end,
+        rate_max = case when ${settings.rateMax !== undefined} then ${settings.rateMax} else rate_max end,
+        rate_seconds = case when ${settings.rateMax !== undefined} then ${settings.rateSeconds} else rate_seconds end,
+        attempts = coalesce(${settings.attempts}::int, attempts),
+        backoff_delay_ms = coalesce(${settings.backoffDelayMs}::int, backoff_delay_ms),
+        attempt_timeout_seconds = coalesce(${settings.attemptTimeoutSeconds}::int, attempt_timeout_seconds),
+        revision = revision + 1
+      where workspace_id = ${workspaceId} and id = ${laneId}`,
+  );
+
+/** The lane of that kind and name. Uses index lane_name. */
+export const findLane = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, name: string): Promise<{ id: LaneId } | null> =>
+  row(
+    db,
+    sql`select id from lane where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name = ${name} and deleted_at is null`,
+  );
+
+/** Deletes a lane for callers; its jobs and its row are swept later. Uses index lane_name. */
+export const markLaneDeleted = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, name: string): Promise<{ id: LaneId } | null> =>
+  row(
+    db,
+    sql`
+      update lane set deleted_at = moment(), revision = revision + 1
+      where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name = ${name} and deleted_at is null returning id`,
+  );
+
+/** Deletes all lanes of a workspace for callers. Uses the primary key. */
+export const markLanesDeleted = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
+  rows(db, sql`update lane set deleted_at = moment(), revision = revision + 1 where workspace_id = ${workspaceId} and deleted_at is null`);
+
+/** Deletes the lanes that were made while their workspace was being deleted. Uses index workspace_deleted. */
+export const markLateLanesDeletedAcrossWorkspaces = (db: Db): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      update lane l set deleted_at = moment(), revision = l.revision + 1 from workspace w
+      where w.deleted_at is not null and l.workspace_id = w.id and l.deleted_at is null`,
+  );
+
+/** Some deleted lanes, oldest first. Uses index lane_deleted. */
+export const findDeletedLanesAcrossWorkspaces = (db: Db, limit: number): Promise<LaneKey[]> =>
+  rows(db, sql`select workspace_id as "workspaceId", id as "laneId" from lane where deleted_at is not null order by id limit ${limit}`);
+
+/**
+ * Removes the row of a deleted lane, and what refers to it. It stays for a minute, so that an enqueue under way at the deletion leaves
+ * nothing behind, and until its jobs are gone and its usage is folded, which keeps its name.
+ */
+export const removeEmptyLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      delete from lane l where workspace_id = ${workspaceId} and id = ${laneId} and deleted_at < moment() - interval '1 minute'
+        and not exists (select from job j where j.workspace_id = l.workspace_id and j.lane_id = l.id)
+        and not exists (select from usage_delta u where u.workspace_id = l.workspace_id and u.lane_id = l.id)`,
+  );
+
+/** Part of a claim: records the starts of lanes with a rate limit, from CTE `gate` (rows of lane_gate) and CTE `picked` (the jobs that start). */
+export const RECORD_STARTS = fragment`
+  insert into lane_starts as s (workspace_id, lane_id, at, jobs)
+  select l.workspace_id, l.lane_id, array[l.read_at], array[n.jobs]
+  from gate l cross join lateral (select count(*)::int as jobs from picked p where p.lane_id = l.lane_id) n
+  where l.limited and l.rate_max is not null and n.jobs > 0
+  on conflict (workspace_id, lane_id) do update set (at, jobs) = (
+    select a.at, a.jobs from gate l, add_starts(s.at, s.jobs, excluded.jobs[1], excluded.at[1], l.rate_seconds) a
+    where l.lane_id = s.lane_id)`;

@@ -1,0 +1,63 @@
+import type { Registry } from "prom-client";
+import { type Authenticator, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
+import type { Config, Database, EmitEvent, Random, Service } from "#kernel";
+import { mountInternal, mountPublic } from "./app.ts";
+
+export interface ListenersOptions {
+  readonly config: Config;
+  readonly api: Database;
+  readonly random: Random;
+  readonly emit: EmitEvent;
+  readonly modules: readonly Module[];
+  readonly metrics: Registry;
+  readonly authenticator: Authenticator;
+  readonly rateLimiter: RateLimiter;
+  /** Called when the node begins to stop, before requests under way are waited for. */
+  readonly drain: () => void;
+}
+
+export interface Listeners {
+  /** Takes the ports. */
+  readonly ports: Service;
+  /** Serves requests; at the stop, those under way are answered first. */
+  readonly requests: Service;
+  url(): string;
+  internalUrl(): string;
+}
+
+/** The public and the internal listener. */
+export async function createListeners(options: ListenersOptions): Promise<Listeners> {
+  const { config, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
+  let serving = false;
+  const isReady = () => serving;
+  const api = createApi({ authenticator, rateLimiter, emit, random, isServing: isReady });
+  await mountPublic(api, modules, { database, isReady });
+  const internal = createApi({ authenticator, emit, random });
+  mountInternal(internal, modules, metrics);
+  let url = "";
+  let internalUrl = "";
+  return {
+    ports: {
+      start: async () => {
+        url = await listen(api, config.host, config.port);
+        internalUrl = await listen(internal, config.internalHost, config.internalPort);
+      },
+      stop: () => Promise.all([closeAtOnce(api), closeAtOnce(internal)]),
+    },
+    requests: {
+      start: () => {
+        serving = true;
+      },
+      stop: async () => {
+        serving = false;
+        drain();
+        // Before attempts are waited for: what requests store may have gone straight through.
+        await Promise.race([closeGently(api), after(config.drainSeconds)]);
+      },
+    },
+    url: () => url,
+    internalUrl: () => internalUrl,
+  };
+}
+
+const after = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

@@ -1,0 +1,164 @@
+import { setImmediate } from "node:timers/promises";
+import { beforeEach, describe, expect, test } from "vitest";
+import { claimed, DispatchStage, jobId, laneKey, workspaceId } from "../harness/dispatch-stage.ts";
+import { PLAIN_JOB } from "../harness/jobs.ts";
+
+let stage: DispatchStage;
+
+beforeEach(() => {
+  stage = new DispatchStage();
+});
+
+describe("a claim whose answer comes late", () => {
+  test("starts what it brings", async () => {
+    await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
+    expect(stage.started).toEqual([jobId(1), jobId(2)]);
+  });
+
+  test("starts no job that was cancelled meanwhile (I4)", async () => {
+    const claim = stage.claimUnderWay();
+    stage.dispatcher.abort(jobId(1));
+    await claim.answer([claimed(1), claimed(2)]);
+    expect(stage.started).toEqual([jobId(2)]);
+  });
+
+  test("starts no job of a queue that was deleted meanwhile", async () => {
+    const claim = stage.claimUnderWay();
+    stage.dispatcher.abortLane(laneKey(1).laneId);
+    await claim.answer([claimed(1)]);
+    expect(stage.started).toEqual([]);
+  });
+
+  test("starts no job of a workspace that was deleted meanwhile", async () => {
+    const claim = stage.claimUnderWay();
+    stage.dispatcher.abortWorkspace(workspaceId);
+    await claim.answer([claimed(1)]);
+    expect(stage.started).toEqual([]);
+  });
+
+  test("starts nothing when the node's lease was lost meanwhile: others may have the jobs (I3)", async () => {
+    const claim = stage.claimUnderWay();
+    stage.heldBy = null;
+    stage.dispatcher.abortAll();
+    await claim.answer([claimed(1)]);
+    expect(stage.started).toEqual([]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+  });
+
+  test("starts nothing when the node goes on under a new lease", async () => {
+    const claim = stage.claimUnderWay();
+    stage.heldBy = 8;
+    stage.dispatcher.abortAll();
+    await claim.answer([claimed(1)]);
+    expect(stage.started).toEqual([]);
+  });
+
+  test("starts what it brings when the node drains by then: given back unsent, a job would lose its first attempt number", async () => {
+    const claim = stage.claimUnderWay();
+    stage.dispatcher.stopClaiming();
+    await claim.answer([claimed(1)]);
+    expect(stage.started).toEqual([jobId(1)]);
+    expect(stage.settled).toEqual([]);
+  });
+});
+
+describe("an attempt under way", () => {
+  test("is broken off and its job given back when the lease is lost, so that nobody has to miss the node", async () => {
+    await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
+    stage.heldBy = null;
+    stage.dispatcher.abortAll();
+    await setImmediate();
+    expect(stage.aborted).toEqual([jobId(1), jobId(2)]);
+    expect(stage.settled).toEqual([
+      { id: jobId(1), verdict: "giveBack" },
+      { id: jobId(2), verdict: "giveBack" },
+    ]);
+    expect(stage.dispatcher.inFlight).toBe(0);
+  });
+
+  test("is broken off when its job is cancelled, and no other", async () => {
+    await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
+    stage.dispatcher.abort(jobId(1));
+    await setImmediate();
+    expect(stage.aborted).toEqual([jobId(1)]);
+    expect(stage.dispatcher.inFlight).toBe(1);
+  });
+
+  test("is broken off when its queue is deleted, and no other", async () => {
+    await stage.claimUnderWay().answer([claimed(1, 1), claimed(2, 2)]);
+    stage.dispatcher.abortLane(laneKey(2).laneId);
+    await setImmediate();
+    expect(stage.aborted).toEqual([jobId(2)]);
+  });
+});
+
+describe("a job that went straight through", () => {
+  const inserted = {
+    laneId: laneKey(1).laneId,
+    state: "active",
+    attempts: 3,
+    backoffDelayMs: 1_000,
+    runAt: "",
+    createdAt: "",
+    revision: 1,
+  } as const;
+  const through = {
+    workspaceId,
+    leaseId: 7,
+    inserted,
+    input: { ...PLAIN_JOB, id: jobId(1), straight: true, tick: null },
+  };
+
+  test("is started", () => {
+    stage.dispatcher.take([through]);
+    expect(stage.started).toEqual([jobId(1)]);
+  });
+
+  test("is not started when the lease was lost while it was written (I3)", async () => {
+    stage.heldBy = null;
+    stage.dispatcher.take([through]);
+    await setImmediate();
+    expect(stage.started).toEqual([]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+  });
+});
+
+describe("a claim", () => {
+  test("is not asked for while the lease is not surely held", () => {
+    stage.heldBy = null;
+    stage.dispatcher.wake([laneKey(1)]);
+    expect(stage.claims).toEqual([]);
+  });
+
+  test("is not asked for once the node drains", () => {
+    stage.dispatcher.stopClaiming();
+    stage.dispatcher.wake([laneKey(1)]);
+    expect(stage.claims).toEqual([]);
+  });
+
+  test("is not asked for twice at once", () => {
+    stage.dispatcher.wake([laneKey(1)]);
+    stage.dispatcher.wake([laneKey(2)]);
+    expect(stage.claims).toHaveLength(1);
+  });
+
+  test("is asked for again when a lane was woken while it was under way", async () => {
+    const claim = stage.claimUnderWay();
+    stage.dispatcher.wake([laneKey(1)]);
+    await claim.answer([]);
+    expect(stage.claims.map(({ lanes }) => lanes)).toEqual([[1], [1]]);
+  });
+
+  test("of one job that cannot be carried does not cost the others their attempt", async () => {
+    stage.uncarried = jobId(1);
+    await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
+    expect(stage.started).toEqual([jobId(2)]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "retry" }]);
+  });
+
+  test("that finds its lanes empty is followed by one for the lanes that had no turn", async () => {
+    stage.dispatcher.wake(Array.from({ length: 200 }, (_, index) => laneKey(index + 1)));
+    await stage.claims[0]?.answer([]);
+    expect(new Set(stage.claims.flatMap(({ lanes }) => lanes)).size).toBe(200);
+  });
+});

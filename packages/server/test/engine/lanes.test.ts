@@ -1,0 +1,242 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+import { LaneShares, MAX_PAYLOAD_UNDER_WAY } from "../../src/engine/lane-shares.ts";
+
+const lane = (id: number): LaneKey => ({ workspaceId: "00000000-0000-0000-0000-000000000001" as WorkspaceId, laneId: id as LaneId });
+const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
+
+/** LaneShares as a dispatcher uses them, with the jobs that wait in each. Attempts end when a test ends them. */
+class Shop {
+  readonly lanes: LaneShares;
+  readonly waiting = new Map<LaneId, number>();
+  readonly flying = new Map<LaneId, number>();
+  nowMs = 0;
+
+  constructor(capacity: number) {
+    this.lanes = new LaneShares(capacity);
+  }
+
+  add(id: number, jobs: number): void {
+    const { laneId } = lane(id);
+    this.waiting.set(laneId, (this.waiting.get(laneId) ?? 0) + jobs);
+    this.lanes.wake(lane(id));
+  }
+
+  /** Answers what each lane got. */
+  claim(): Map<LaneId, number> {
+    // Long enough since the last answer for no lane to count as busy.
+    this.nowMs += 25;
+    const shares = this.lanes.shares(this.nowMs);
+    const got = new Map<LaneId, number>();
+    for (const { lane: key, take } of shares) {
+      const jobs = Math.min(take, this.waiting.get(key.laneId) ?? 0);
+      got.set(key.laneId, jobs);
+      this.waiting.set(key.laneId, (this.waiting.get(key.laneId) ?? 0) - jobs);
+      this.flying.set(key.laneId, (this.flying.get(key.laneId) ?? 0) + jobs);
+      for (let job = 0; job < jobs; job += 1) this.lanes.started(key, this.nowMs);
+    }
+    for (const share of shares) this.lanes.claimed(share, got.get(share.lane.laneId) ?? 0);
+    return got;
+  }
+
+  end(id: number, jobs = 1): void {
+    const { laneId } = lane(id);
+    for (let job = 0; job < jobs && (this.flying.get(laneId) ?? 0) > 0; job += 1) {
+      this.flying.set(laneId, (this.flying.get(laneId) ?? 0) - 1);
+      this.lanes.ended(lane(id), this.nowMs);
+    }
+  }
+
+  /** Claims, and lets time pass while nobody answers, until nothing moves any more. */
+  untilFull(): void {
+    for (let quiet = 0; quiet < 20; quiet += 1) {
+      while (sum([...this.claim().values()]) > 0) quiet = 0;
+      this.nowMs += 100;
+      this.lanes.widen(this.nowMs);
+    }
+  }
+
+  of = (id: number): number => this.flying.get(lane(id).laneId) ?? 0;
+}
+
+describe("one lane that hangs", () => {
+  test.each([2, 3, 10, 64, 100, 256, 300, 1_000, 4_096])("gets at most half of a node with room for %i", (capacity) => {
+    const shop = new Shop(capacity);
+    shop.add(1, 100_000);
+    shop.untilFull();
+    expect(shop.of(1)).toBeLessThanOrEqual(Math.ceil(capacity / 2));
+    expect(shop.of(1)).toBeGreaterThanOrEqual(Math.floor(capacity / 2));
+  });
+
+  test("leaves room for the next one, and that for the one after", () => {
+    const shop = new Shop(64);
+    for (const id of [1, 2, 3]) {
+      shop.add(id, 100_000);
+      shop.untilFull();
+      expect(shop.of(id)).toBeGreaterThanOrEqual(1);
+    }
+    expect(shop.lanes.inFlight).toBeLessThan(64);
+  });
+
+  test("never gets more than half, whatever ends meanwhile", () => {
+    const capacity = fc.integer({ min: 2, max: 1_000 });
+    fc.assert(
+      fc.property(capacity, fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 20 }), (most, ends) => {
+        const shop = new Shop(most);
+        shop.add(1, 100_000);
+        for (const count of [...ends, 0]) {
+          shop.untilFull();
+          expect(shop.of(1)).toBeLessThanOrEqual(Math.ceil(most / 2));
+          shop.end(1, count);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("several lanes that hang together", () => {
+  test.each([
+    [2, 400],
+    [3, 300],
+    [5, 200],
+  ])("%i of them get %i each of a node with room for 1,200, and leave as much", (count, each) => {
+    const shop = new Shop(1_200);
+    for (let id = 1; id <= count; id += 1) shop.add(id, 100_000);
+    shop.untilFull();
+    for (let id = 1; id <= count; id += 1) expect(Math.abs(shop.of(id) - each)).toBeLessThanOrEqual(count);
+    expect(1_200 - shop.lanes.inFlight).toBeGreaterThanOrEqual(each - count * count);
+  });
+});
+
+describe("a claim", () => {
+  test("gives lanes with work equal shares", () => {
+    const shop = new Shop(1_000);
+    for (const id of [1, 2, 3, 4]) shop.add(id, 1_000);
+    const shares = shop.lanes.shares(shop.nowMs).map(({ take }) => take);
+    expect(new Set(shares).size).toBe(1);
+  });
+
+  test("asks nothing of lanes that have no work", () => {
+    const shop = new Shop(100);
+    shop.add(1, 1);
+    shop.claim();
+    shop.claim();
+    expect(shop.lanes.shares(shop.nowMs)).toEqual([]);
+  });
+
+  test("asks for no more than there is room for, however many lanes there are", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 200 }),
+        fc.integer({ min: 1, max: 200 }),
+        fc.integer({ min: 0, max: 100 }),
+        (capacity, count, before) => {
+          const shop = new Shop(capacity);
+          shop.add(0, before);
+          shop.claim();
+          for (let id = 1; id <= count; id += 1) shop.add(id, 5);
+          expect(sum(shop.lanes.shares(shop.nowMs).map(({ take }) => take))).toBeLessThanOrEqual(capacity - shop.lanes.inFlight);
+        },
+      ),
+    );
+  });
+
+  test("comes to every lane in turn, more than fit one claim too", () => {
+    const shop = new Shop(2_000);
+    for (let id = 1; id <= 300; id += 1) shop.add(id, 1_000);
+    const served = new Set([1, 2, 3].flatMap(() => [...shop.claim().keys()]));
+    expect(served.size).toBe(300);
+  });
+
+  test("begins with a lane that had nothing to do until now, however many busy ones are in line", () => {
+    const shop = new Shop(100_000);
+    for (let id = 1; id <= 1_000; id += 1) shop.add(id, 1_000);
+    for (let round = 0; round < 8; round += 1) shop.claim();
+    shop.add(1_001, 1);
+    expect(shop.claim().get(lane(1_001).laneId)).toBe(1);
+  });
+
+  test("keeps half of its lanes for those in line, however many others wake", () => {
+    const shop = new Shop(100_000);
+    for (let id = 1; id <= 200; id += 1) shop.add(id, 10_000);
+    for (let round = 0; round < 2; round += 1) shop.claim();
+    for (let id = 1_001; id <= 2_000; id += 1) shop.add(id, 1);
+    const busy = [...shop.claim().keys()].filter((id) => id <= 200);
+    expect(busy).toHaveLength(64);
+  });
+
+  test("begins with the lanes that the last one had no room for", () => {
+    const shop = new Shop(2);
+    shop.add(1, 1);
+    shop.claim();
+    shop.add(2, 10);
+    shop.add(3, 10);
+    const turns = [1, 2, 3, 4].map(() => {
+      const [[id = 0] = []] = [...shop.claim()].filter(([, jobs]) => jobs > 0);
+      shop.end(id);
+      return id;
+    });
+    expect(new Set(turns)).toEqual(new Set([2, 3]));
+  });
+
+  test("does not forget a lane that was woken while it was under way", () => {
+    const shop = new Shop(100);
+    shop.add(1, 1);
+    const [share] = shop.lanes.shares(shop.nowMs);
+    if (!share) throw new Error("A lane with work got no share.");
+    shop.add(1, 1);
+    shop.lanes.claimed(share, 0);
+    expect(shop.lanes.shares(shop.nowMs).map(({ lane: { laneId } }) => laneId)).toEqual([1]);
+  });
+
+  test("does not ask again where it got less than it asked for", () => {
+    const shop = new Shop(100);
+    shop.add(1, 1);
+    shop.claim();
+    expect(shop.lanes.shares(shop.nowMs)).toEqual([]);
+    shop.add(1, 1);
+    expect(shop.claim().get(lane(1).laneId)).toBe(1);
+  });
+});
+
+describe("whatever comes and ends", () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant("add" as const), id: fc.integer({ min: 1, max: 6 }), jobs: fc.integer({ min: 1, max: 80 }) }),
+    fc.record({ do: fc.constant("end" as const), id: fc.integer({ min: 1, max: 6 }), jobs: fc.integer({ min: 1, max: 80 }) }),
+    fc.record({ do: fc.constant("claim" as const) }),
+  );
+
+  test("no more is under way than the node has room for, and no work is forgotten", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 100 }), fc.array(step, { maxLength: 60 }), (capacity, steps) => {
+        const shop = new Shop(capacity);
+        for (const one of steps) {
+          if (one.do === "add") shop.add(one.id, one.jobs);
+          else if (one.do === "end") shop.end(one.id, one.jobs);
+          else shop.claim();
+          expect(shop.lanes.inFlight).toBe(sum([...shop.flying.values()]));
+          expect(shop.lanes.inFlight).toBeLessThanOrEqual(capacity);
+        }
+        for (let round = 0; round < 1_000 && sum([...shop.waiting.values()]) > 0; round += 1) {
+          shop.claim();
+          for (const id of [1, 2, 3, 4, 5, 6]) shop.end(id, 1_000);
+        }
+        expect(sum([...shop.waiting.values()])).toBe(0);
+      }),
+    );
+  });
+});
+
+describe("payloads that fill the memory", () => {
+  test("keep further jobs from being claimed until some have landed", () => {
+    const lanes = new LaneShares(1_000);
+    lanes.started(lane(1), 0, MAX_PAYLOAD_UNDER_WAY);
+    lanes.wake(lane(2));
+    expect(lanes.shares(1_000)).toEqual([]);
+    lanes.ended(lane(1), 1_000, MAX_PAYLOAD_UNDER_WAY);
+    expect(lanes.shares(1_000).map(({ lane: { laneId } }) => laneId)).toEqual([2]);
+  });
+});

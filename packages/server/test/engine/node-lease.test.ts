@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { NodeLease } from "#engine";
+import { DatabaseClock, type Statement } from "#kernel";
+
+const LEASE_SECONDS = 15;
+
+/** The table of nodes, as the lease's statements see it; with a database that can be away, and slow to answer. */
+class FakeNodes {
+  away = false;
+  slowMs = 0;
+  vaultKey: string | null = null;
+  readonly leases = new Map<number, number>();
+
+  query = async ({ text, values }: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> => {
+    if (this.away) throw new Error("The database is away.");
+    const id = /insert into lease/.test(text)
+      ? this.leases.size + 1
+      : Number(values.find((value) => this.leases.has(Number(value)) && value !== LEASE_SECONDS) ?? this.leases.size);
+    const isNew = /insert into lease/.test(text);
+    if (/expires_at = now\(\) where/.test(text)) this.leases.set(id, Date.now());
+    else if (isNew || (this.leases.get(id) ?? 0) > Date.now()) this.leases.set(id, Date.now() + LEASE_SECONDS * 1000);
+    else return { rows: [], rowCount: 0 };
+    const answer = { rows: [{ id, peers: 0, now_ms: Date.now(), vault_key: this.vaultKey }], rowCount: 1 };
+    if (this.slowMs > 0) await new Promise((resolve) => setTimeout(resolve, this.slowMs));
+    return answer;
+  };
+}
+
+let nodes: FakeNodes;
+let lease: NodeLease;
+let told: string[];
+let keys: string[];
+
+beforeEach(async () => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 12) });
+  nodes = new FakeNodes();
+  told = [];
+  keys = [];
+  lease = new NodeLease({
+    db: nodes,
+    clock: new DatabaseClock(),
+    random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
+    emit: () => {},
+    leaseSeconds: LEASE_SECONDS,
+    masterKeyIds: () => keys,
+    onKeyMissing: (id) => told.push(`missing ${id}`),
+    onLost: () => told.push("lost"),
+    onHeld: () => told.push("held"),
+  });
+  await lease.start();
+});
+
+afterEach(async () => {
+  await lease.stop();
+  vi.useRealTimers();
+});
+
+const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1000);
+
+describe("a node's lease", () => {
+  test("is held from the start, and renewed for as long as the database answers", async () => {
+    expect(lease.heldBy).toBe(1);
+    await pass(600);
+    expect(lease.heldBy).toBe(1);
+    expect(told).toEqual(["held"]);
+    expect(nodes.leases.get(1)).toBeGreaterThan(Date.now() + 9_000);
+  });
+
+  test("is given up before it ends when no renewal gets through: others take the jobs then, not earlier", async () => {
+    nodes.away = true;
+    await pass(11.9);
+    expect(lease.heldBy).toBe(1);
+    await pass(0.2);
+    expect(lease.heldBy).toBeNull();
+    expect(told).toEqual(["held", "lost"]);
+    expect(nodes.leases.get(1)).toBeGreaterThan(Date.now());
+  });
+
+  test("that ran out while the database was away is never taken up again: the node goes on under a new one", async () => {
+    nodes.away = true;
+    await pass(60);
+    nodes.away = false;
+    await pass(20);
+    expect(lease.heldBy).toBe(2);
+    expect(told.at(-1)).toBe("held");
+  });
+
+  test("counts from when its renewal was sent, not from when the answer came", async () => {
+    nodes.slowMs = 4_000;
+    await pass(5);
+    nodes.away = true;
+    // Sent at 5 s, answered at 9 s: to be trusted until 17 s, not until 21 s.
+    await pass(12.1);
+    expect(lease.heldBy).toBeNull();
+  });
+
+  test("that was given up in time and is renewed in time after all is held again, and says so", async () => {
+    nodes.away = true;
+    await pass(12.5);
+    expect(told).toEqual(["held", "lost"]);
+    nodes.away = false;
+    for (let step = 0; step < 20 && lease.heldBy === null; step += 1) {
+      lease.refresh();
+      await pass(0.1);
+    }
+    expect(lease.heldBy).not.toBeNull();
+    expect(told).toEqual(["held", "lost", "held"]);
+  });
+
+  test("that the database has forgotten is lost", async () => {
+    nodes.leases.set(1, 0);
+    lease.refresh();
+    await pass(0);
+    expect(told).toEqual(["held", "lost", "held"]);
+    expect(lease.heldBy).toBe(2);
+  });
+
+  test("tells when the vault has come to be locked with a key that the node has not got, at each renewal and when it is new", async () => {
+    [nodes.vaultKey, keys] = ["old", ["old"]];
+    await pass(5);
+    nodes.vaultKey = "new";
+    await pass(5);
+    nodes.leases.set(1, 0);
+    await pass(5);
+    expect(told).toEqual(["held", "missing new", "lost", "held", "missing new"]);
+    keys = ["old", "new"];
+    await pass(600);
+    expect(told).toHaveLength(5);
+  });
+
+  test("ends at once when it is released", async () => {
+    await lease.stop();
+    await lease.release();
+    expect(lease.heldBy).toBeNull();
+    expect(nodes.leases.get(1)).toBeLessThanOrEqual(Date.now());
+  });
+});

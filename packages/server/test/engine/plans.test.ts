@@ -1,0 +1,120 @@
+import pg from "pg";
+import { describe, expect } from "vitest";
+import {
+  claimAcrossWorkspaces,
+  completeAcrossWorkspaces,
+  decideSharesAcrossWorkspaces,
+  findNextDecisionAcrossWorkspaces,
+  findOverdueAcrossWorkspaces,
+  moveDueAcrossWorkspaces,
+  purgeFailed,
+  refuseAcrossWorkspaces,
+  retryFailed,
+  takeBackAcrossWorkspaces,
+} from "#jobs";
+import { type Db, type JobId, type Statement, toMoment } from "#kernel";
+import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
+import { findExplained } from "../../src/explain/store.ts";
+import {
+  claimKeysAcrossWorkspaces,
+  findKnownAcrossWorkspaces,
+  freeKeysAcrossWorkspaces,
+  releaseKeysAcrossWorkspaces,
+} from "../../src/jobs/store/idempotency-keys.ts";
+import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
+import type { TestDatabase } from "../harness/database.ts";
+import { putLane, test } from "../harness/engine.ts";
+
+const LANE = { workspaceId: "00000000-0000-7000-8000-000000000001" as never, laneId: 1 as never };
+const SETTLED = { ...LANE, id: "00000000-0000-7000-8000-000000000002" as JobId, leaseId: 1, attempt: 1, logEntry: "{}" };
+const DEAD = { ...LANE, filter: { tag: undefined, error: undefined, failed_before: undefined, failed_after: undefined } } as never;
+const UNTIL = toMoment(0);
+const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint: "00" };
+
+/** Statements that change many jobs at once, or look at many. */
+const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
+  claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
+  complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
+  refuse: (db) =>
+    refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
+  "take back": (db) => takeBackAcrossWorkspaces(db, { leaseId: 1, outcome: "lost", error: null, maxLosses: 3, settledKinds: [], limit: 1 }),
+  "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { jobs: 1, weight: 1, weightBytes: 1 }),
+  "look for what timed out": (db) => findOverdueAcrossWorkspaces(db),
+  "look for what times out next": (db) => findNextDecisionAcrossWorkspaces(db),
+  "come due": (db) => moveDueAcrossWorkspaces(db, 1),
+  "retry dead letters": (db) => retryFailed(db, DEAD, UNTIL, 1),
+  "purge dead letters": (db) => purgeFailed(db, DEAD, UNTIL, 1),
+  "claim keys": (db) => claimKeysAcrossWorkspaces(db, [KEY], [KEY]),
+  "find the jobs of keys": (db) => findKnownAcrossWorkspaces(db, [KEY]),
+  "release keys": (db) => releaseKeysAcrossWorkspaces(db, [KEY]),
+  "free keys": (db) => freeKeysAcrossWorkspaces(db, [KEY]),
+  "sweep keys": (db) => sweepIdempotencyKeysAcrossWorkspaces(db),
+  explain: (db) => findExplained(db, SETTLED),
+  "sweep a queue": (db) => sweepDeletedLanesAcrossWorkspaces(db),
+};
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
+  readonly "Index Cond"?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** Where a plan reads all of a table that grows: by an index, but for nothing that it looks for there. */
+const wholesale = (plan: PlanNode): string[] =>
+  nodesOf(plan)
+    .filter(
+      (node) => /(?<!^Tid )Scan$/.test(node["Node Type"]) && /^(job|job_history.*|idempotency_key)$/.test(node["Relation Name"] ?? ""),
+    )
+    .filter(
+      (node) =>
+        !node["Index Cond"]?.includes("id") &&
+        !/^job_(due|failed|active|undecided|undecided_share)$|^idempotency_key_check$/.test(node["Index Name"] ?? ""),
+    )
+    .map((node) => `${node["Node Type"]} of ${node["Relation Name"]} by ${node["Index Name"]}`);
+
+/** The plans of what is asked, made by a node's connection while there is no job and one queue. */
+async function plansOf(database: TestDatabase, ask: (db: Db) => Promise<unknown>): Promise<PlanNode[]> {
+  await putLane(database);
+  const client = new pg.Client({
+    connectionString: database.url,
+    options:
+      "-c search_path=tidemill -c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan",
+  });
+  await client.connect();
+  const texts: string[] = [];
+  const record = async ({ text }: Statement) => {
+    texts.push(text);
+    return { rows: [{ moved: 0, jobs: 0, lanes: [], workspace_id: LANE.workspaceId, id: LANE.laneId }], rowCount: 1 };
+  };
+  await ask({ query: record });
+  try {
+    await client.query("vacuum analyze job");
+    const plans: PlanNode[] = [];
+    for (const text of texts) {
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(`explain (generic_plan, format json) ${text}`);
+      plans.push(rows[0]?.["QUERY PLAN"][0].Plan as PlanNode);
+    }
+    return plans;
+  } finally {
+    await client.end();
+  }
+}
+
+describe("a plan that is made and kept while there are no jobs does not read all of them once there are", () => {
+  test.for(Object.entries(STATEMENTS))("%s", async ([, ask], { database }) => {
+    const plans = await plansOf(database, ask);
+    expect(plans.flatMap(wholesale)).toEqual([]);
+    expect(plans.length).toBeGreaterThan(0);
+  });
+});
+
+test.for(["claim", "explain"])("%s looks its lane up by its id, and not among all those of the workspace", async (name, { database }) => {
+  const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);
+  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "lane");
+  expect(found.length).toBeGreaterThan(0);
+  for (const node of found) expect(node["Index Cond"]).toMatch(/\bid = /);
+});

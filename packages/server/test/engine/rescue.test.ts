@@ -1,0 +1,79 @@
+import { describe, expect } from "vitest";
+import { claimAcrossWorkspaces } from "#jobs";
+import { registerNode, removeOldLeases, renewNode } from "../../src/engine/leases/store.ts";
+import { putLane, putNode, test } from "../harness/engine.ts";
+import { putJobs } from "../harness/jobs.ts";
+import { rescue } from "../harness/rescue.ts";
+
+// No node runs on this file's database: what is rescued, these tests rescue.
+
+describe("a node whose lease has run out", () => {
+  test("claims nothing", async ({ database, engine }) => {
+    const lane = await putLane(database);
+    await putJobs(database, lane, { state: "waiting" });
+    const dead = await putNode(database, { alive: false });
+    expect(await claimAcrossWorkspaces(engine, { leaseId: dead, served: "push" }, [{ ...lane, take: 1 }])).toEqual({
+      claims: [],
+      found: [],
+    });
+    expect(await claimAcrossWorkspaces(engine, { leaseId: 999_999_999, served: "push" }, [{ ...lane, take: 1 }])).toEqual({
+      claims: [],
+      found: [],
+    });
+  });
+
+  test("never has it back", async ({ database, engine }) => {
+    expect(await renewNode(engine, await putNode(database, { alive: false }), 15, [])).toBeNull();
+    expect(await renewNode(engine, await putNode(database), 15, [])).not.toBeNull();
+    const [one, two] = [await registerNode(engine, 15, []), await registerNode(engine, 15, [])];
+    expect(two?.id).toBeGreaterThan(one?.id ?? Number.NaN);
+  });
+
+  test("is forgotten after an hour, unless jobs are still under its name", async ({ database, engine }) => {
+    const [gone, holding] = [await putNode(database, { alive: false }), await putNode(database, { alive: false })];
+    await database.query("update lease set expires_at = now() - interval '61 minutes' where id = any($1)", [[gone, holding]]);
+    await putJobs(database, await putLane(database), { state: "active", leaseId: holding });
+    await removeOldLeases(engine);
+    const left = await database.query<{ id: string }>("select id from lease where id = any($1)", [[gone, holding]]);
+    expect(left.map((node) => Number(node.id))).toEqual([holding]);
+  });
+});
+
+describe("a rescue", () => {
+  test("takes the jobs of all dead nodes, and of no live one", async ({ database, engine }) => {
+    const lane = await putLane(database);
+    for (const alive of [false, false, true])
+      await putJobs(database, lane, { state: "active", leaseId: await putNode(database, { alive }), count: 2 });
+    await rescue(engine);
+    const found = await database.query("select state, count(*)::int from job where lane_id = $1 group by 1 order by 1", [lane.laneId]);
+    expect(found).toEqual([
+      { state: "waiting", count: 4 },
+      { state: "active", count: 2 },
+    ]);
+  });
+
+  test("wakes the lanes of what it took, each once", async ({ database, engine }) => {
+    const leaseId = await putNode(database, { alive: false });
+    const lanes = [await putLane(database), await putLane(database)];
+    for (const lane of lanes) await putJobs(database, lane, { state: "active", leaseId, count: 3 });
+    const woken = await rescue(engine);
+    expect(woken).toHaveLength(2);
+    expect(woken).toEqual(expect.arrayContaining(lanes));
+  });
+
+  test("by several nodes at once takes each job once", async ({ database, engine }) => {
+    const lane = await putLane(database);
+    await putJobs(database, lane, { state: "active", leaseId: await putNode(database, { alive: false }), count: 50 });
+    await Promise.all([rescue(engine), rescue(engine), rescue(engine)]);
+    expect(await database.query("select distinct state, node_losses, spared, attempt from job where lane_id = $1", [lane.laneId])).toEqual([
+      { state: "waiting", node_losses: 1, spared: 1, attempt: 1 },
+    ]);
+  });
+
+  test("takes more jobs than one statement does", async ({ database, engine }) => {
+    const lane = await putLane(database);
+    await putJobs(database, lane, { state: "active", leaseId: await putNode(database, { alive: false }), count: 5_001 });
+    await rescue(engine);
+    expect(await database.query("select distinct state from job where lane_id = $1", [lane.laneId])).toEqual([{ state: "waiting" }]);
+  });
+});

@@ -1,0 +1,76 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { JobKinds, Settler } from "#engine";
+import type { Claim } from "#jobs";
+import { type Statement, unavailable } from "#kernel";
+import type { Verdict } from "../../src/engine/retry.ts";
+import { claimed, jobId } from "../harness/dispatch-stage.ts";
+import { until } from "../harness/service.ts";
+
+const COMPLETE: Verdict = { kind: "complete", status: 200, result: null };
+const RETRY: Verdict = { kind: "retry", waitMs: 1_000, error: { code: "TIMEOUT", message: "Too slow.", status: null } };
+
+let written: string[][];
+let told: string[];
+let fault: (ids: string[]) => Error | null;
+let settler: Settler;
+
+beforeEach(() => {
+  written = [];
+  told = [];
+  fault = () => null;
+  const query = async ({ values }: Statement) => {
+    // Workspaces, lanes, jobs: the columns that every settle begins with.
+    const jobs = String(values[2]).match(/[0-9a-f-]{36}/g) ?? [];
+    const error = fault(jobs);
+    if (error) throw error;
+    written.push(jobs);
+    return { rows: [{ moved: jobs.length, ids: null, opened: [] }], rowCount: 1 };
+  };
+  settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([]), (event) => told.push(event));
+});
+
+const add = (id: number, verdict: Verdict = COMPLETE, claim: Claim = claimed(id)) => settler.add(claim, verdict, { tookMs: 1 });
+
+describe("what became of attempts", () => {
+  test("is written together, what completed apart from what did not", async () => {
+    await Promise.all([add(1), add(2, RETRY), add(3)]);
+    expect(written.map((ids) => ids.length).sort()).toEqual([1, 2]);
+    expect(written.flat().sort()).toEqual([jobId(1), jobId(2), jobId(3)]);
+  });
+
+  test("is written apart when the results are large", async () => {
+    const large: Verdict = { ...COMPLETE, result: `"${"x".repeat(64_000)}"` };
+    await Promise.all(Array.from({ length: 101 }, (_, id) => add(id, large)));
+    expect(Math.max(...written.map((ids) => ids.length))).toBeLessThan(60);
+  });
+
+  test("is not forgotten while the database is away: it is written once that is back", async () => {
+    let refusals = 3;
+    fault = () => (refusals-- > 0 ? unavailable("The database is away.") : null);
+    await add(1);
+    expect(written).toEqual([[jobId(1)]]);
+    expect(told.filter((event) => event === "settle_retried")).toHaveLength(3);
+  });
+
+  test("is left to whoever takes the claims back, once the node gives up", async () => {
+    fault = () => unavailable("The database is away.");
+    const settling = add(1);
+    await until(() => told.includes("settle_retried"), "a first try");
+    settler.giveUp();
+    await settling;
+    await settler.settled();
+    expect(written).toEqual([]);
+  });
+
+  test("of one job that the database refuses does not keep the others from being written", async () => {
+    fault = (ids) => (ids.includes(jobId(1)) ? Object.assign(new TypeError("invalid input syntax"), { code: "22P02" }) : null);
+    void add(1);
+    let others = 0;
+    for (const id of [2, 3]) void add(id).then(() => (others += 1));
+    void add(4, RETRY).then(() => (others += 1));
+    await until(() => others === 3, "the others to be written");
+    void add(5).then(() => (others += 1));
+    await until(() => others === 4, "a later one to be written");
+    settler.giveUp();
+  });
+});

@@ -1,0 +1,242 @@
+import { type ExplainedGate, type Explanation, GATES, type GateName } from "@tidemill/contract";
+import { describe, expect } from "vitest";
+import { laneOf, putCircuit, test } from "../harness/engine.ts";
+import { limitedTo } from "../harness/limits.ts";
+import { type Service, until } from "../harness/service.ts";
+
+const NOON = "2026-11-21T12:00:00.000Z";
+
+const explain = (service: Service, job: { id: string; queue: string }): Promise<Explanation> =>
+  service.ok("GET", `/v1/queues/${job.queue}/jobs/${job.id}/explain`);
+
+function gateOf({ gates }: Explanation, name: GateName): ExplainedGate {
+  const found = gates.find(({ gate }) => gate === name);
+  if (!found) throw new Error(`There is no gate ${name}.`);
+  return found;
+}
+
+describe("an explanation", () => {
+  test("tells every gate with its figures, in their order", async ({ service }) => {
+    const queue = await service.queue();
+    const job = await service.enqueue({ queue });
+    expect(await explain(service, job)).toEqual({
+      id: job.id,
+      queue,
+      state: "waiting",
+      held_by: ["handler"],
+      summary: "The queue has no callback_url: its jobs wait for a worker to take them.",
+      ahead: 0,
+      ahead_is_more: false,
+      gates: [
+        {
+          gate: "state",
+          holds: false,
+          message: "It has not finished.",
+          figures: { state: "waiting", attempt: 0, attempts: 3, started_at: null, finished_at: null },
+        },
+        { gate: "due", holds: false, message: `It was due at ${NOON}.`, figures: { run_at: NOON } },
+        {
+          gate: "approval",
+          holds: false,
+          message: "It does not wait to be approved.",
+          figures: { decision: null, decide_at: null, on_timeout: null },
+        },
+        { gate: "queue_paused", holds: false, message: "The queue is not paused.", figures: { paused: false } },
+        { gate: "plan", holds: false, message: "The plan enterprise has callbacks.", figures: { plan: "enterprise", callbacks: true } },
+        {
+          gate: "handler",
+          holds: true,
+          message: "The queue has no callback_url: its jobs wait for a worker to take them.",
+          figures: { has_callback_url: false },
+        },
+        {
+          gate: "circuit",
+          holds: false,
+          message: "The endpoint is not taken for dead.",
+          figures: { state: "closed", opened_at: null, next_probe_at: null, may_probe: false, last_error: null },
+        },
+        {
+          gate: "key_concurrency",
+          holds: false,
+          message: "It has no concurrencyKey.",
+          figures: { key: null, limit: 1, active: null, ahead: null, ahead_is_more: false },
+        },
+        {
+          gate: "queue_concurrency",
+          holds: false,
+          message: "The queue has no limit on jobs in flight.",
+          figures: { limit: null, in_flight: null, free: null, ahead: 0 },
+        },
+        {
+          gate: "rate_limit",
+          holds: false,
+          message: "The queue has no rate limit.",
+          figures: { max: null, per_seconds: null, started: null, free: null, opens_at: null },
+        },
+        {
+          gate: "quota",
+          holds: false,
+          message: "The workspace has no quota.",
+          figures: { used: 1, limit: null, resets_at: "2026-12-01T00:00:00.000Z" },
+        },
+      ],
+      estimated_start: null,
+    });
+    expect((await explain(service, job)).gates.map(({ gate }) => gate)).toEqual(GATES);
+  });
+
+  test("of a job that is running says so, and that nothing holds it", async ({ service }) => {
+    const { queue } = await service.handler({ answers: "hang", concurrency: 1, rate_limit: { max: 1, per_seconds: 60 } });
+    const job = await service.enqueue({ queue });
+    await service.untilState(job, "active");
+    await service.ok("PATCH", `/v1/queues/${queue}`, { paused: true });
+    expect(await explain(service, job)).toMatchObject({
+      state: "active",
+      held_by: [],
+      summary: `It is running: attempt 1, since ${NOON}.`,
+      ahead: null,
+      estimated_start: null,
+    });
+  });
+
+  test("of a finished job says so, and that nothing else holds it", async ({ service }) => {
+    const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
+    const failed = await service.enqueue({ queue: handler.queue });
+    await service.untilState(failed, "failed");
+    handler.answers = 200;
+    const completed = await service.enqueue({ queue: handler.queue });
+    await service.untilState(completed, "completed");
+    await service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: true });
+    for (const [job, state] of [
+      [failed, "failed"],
+      [completed, "completed"],
+    ]) {
+      const explained = await explain(service, job);
+      expect(explained).toMatchObject({
+        state,
+        held_by: ["state"],
+        summary: `It is finished: ${state}.`,
+        ahead: null,
+        estimated_start: null,
+      });
+      expect(gateOf(explained, "state").figures).toMatchObject({ attempt: 1, started_at: NOON, finished_at: NOON });
+    }
+  });
+
+  test("of a job between two attempts says when the next is due", async ({ service }) => {
+    const { queue } = await service.handler({ answers: 500, defaultJobOptions: { backoff: { delay: 60_000 } } });
+    const job = await service.enqueue({ queue });
+    await service.untilState(job, "delayed");
+    const { run_at } = await service.job(job);
+    expect(await explain(service, job)).toMatchObject({
+      held_by: ["due"],
+      summary: `It is not due before ${run_at}.`,
+      ahead: 0,
+      estimated_start: run_at,
+    });
+  });
+});
+
+describe("the gate", () => {
+  test("approval says what becomes of a job that nobody decides", async ({ service }) => {
+    const queue = await service.queue({ type: "approval", approval: { timeout: 60, on_timeout: "approve" } });
+    const job = await service.enqueue({ queue });
+    expect(gateOf(await explain(service, job), "approval")).toMatchObject({
+      holds: true,
+      message: "It waits to be approved, and is approved at 2026-11-21T12:01:00.000Z if nobody decides.",
+      figures: { decision: null, decide_at: "2026-11-21T12:01:00.000Z", on_timeout: "approve" },
+    });
+  });
+
+  test("circuit says when the next probe goes, and whether it is this job", async ({ service, database }) => {
+    const { queue } = await service.handler({ paused: true });
+    const [first, second] = [await service.enqueue({ queue }), await service.enqueue({ queue })];
+    await putCircuit(database, await laneOf(service, queue));
+    const last_error = { code: "TIMEOUT", message: "Too slow.", status: null };
+    const open = { state: "open", opened_at: NOON, next_probe_at: NOON, last_error };
+    expect(gateOf(await explain(service, first), "circuit")).toEqual({
+      gate: "circuit",
+      holds: false,
+      message: "The endpoint is taken for dead (TIMEOUT): a probe is due, and this job is the one to go.",
+      figures: { ...open, may_probe: true },
+    });
+    expect(gateOf(await explain(service, second), "circuit")).toEqual({
+      gate: "circuit",
+      holds: true,
+      message: `The endpoint is taken for dead (TIMEOUT): one job at a time is tried, the next at ${NOON}.`,
+      figures: { ...open, may_probe: false },
+    });
+  });
+
+  test("plan says that callbacks are stopped, where there are any", async ({ service, database }) => {
+    const { queue } = await service.handler({ paused: true });
+    const [called, pulled] = [await service.enqueue({ queue }), await service.enqueue({ queue: await service.queue() })];
+    await database.query(
+      "update workspace set plan = 'free' where id = (select workspace_id from lane where name = $1 order by id desc limit 1)",
+      [queue],
+    );
+    expect(gateOf(await explain(service, called), "plan")).toMatchObject({
+      holds: true,
+      message: "Callbacks are stopped: the plan free does not have them.",
+      figures: { plan: "free", callbacks: false },
+    });
+    expect(gateOf(await explain(service, pulled), "plan")).toMatchObject({ holds: false, message: "The plan free has no callbacks." });
+  });
+
+  test("key_concurrency says how many of its key are active, and how many go before it", async ({ service }) => {
+    const handler = await service.handler({ answers: "hang" });
+    const jobs = [];
+    for (let count = 0; count < 3; count += 1) jobs.push(await service.enqueue({ queue: handler.queue, concurrencyKey: "customer-7" }));
+    await service.untilState(jobs[0], "active");
+    expect(gateOf(await explain(service, jobs[0]), "key_concurrency")).toMatchObject({
+      holds: false,
+      figures: { key: "customer-7", limit: 1, active: 1, ahead: null },
+    });
+    expect(gateOf(await explain(service, jobs[2]), "key_concurrency")).toEqual({
+      gate: "key_concurrency",
+      holds: true,
+      message: "Of its concurrencyKey 1 of at most 1 jobs is active, and 1 goes before it.",
+      figures: { key: "customer-7", limit: 1, active: 1, ahead: 1, ahead_is_more: false },
+    });
+  });
+
+  test("queue_concurrency says how many are in flight, and how many go before it", async ({ service }) => {
+    const handler = await service.handler({ answers: "hang", concurrency: 2 });
+    const jobs = [];
+    for (let count = 0; count < 4; count += 1) jobs.push(await service.enqueue({ queue: handler.queue }));
+    await until(() => handler.received.length === 2, "two jobs to be in flight");
+    expect(gateOf(await explain(service, jobs[2]), "queue_concurrency")).toEqual({
+      gate: "queue_concurrency",
+      holds: true,
+      message: "The queue has 2 of at most 2 jobs in flight, and it is the next.",
+      figures: { limit: 2, in_flight: 2, free: 0, ahead: 0 },
+    });
+    expect(gateOf(await explain(service, jobs[3]), "queue_concurrency").figures).toMatchObject({ ahead: 1 });
+  });
+
+  test("rate_limit says how many have started, and when more may", async ({ service }) => {
+    const handler = await service.handler({ rate_limit: { max: 2, per_seconds: 60 } });
+    const jobs = [];
+    for (let count = 0; count < 4; count += 1) jobs.push(await service.enqueue({ queue: handler.queue }));
+    await service.untilState(jobs[1], "completed");
+    const explained = await explain(service, jobs[3]);
+    expect(explained).toMatchObject({ held_by: ["rate_limit"], ahead: 1, estimated_start: "2026-11-21T12:01:00.000Z" });
+    expect(gateOf(explained, "rate_limit")).toEqual({
+      gate: "rate_limit",
+      holds: true,
+      message: "The queue has started 2 of at most 2 jobs in 60 seconds, and 1 goes before it.",
+      figures: { max: 2, per_seconds: 60, started: 2, free: 0, opens_at: "2026-11-21T12:01:00.000Z" },
+    });
+  });
+
+  test("quota tells what is used of the month, and holds nothing", async ({ service }) => {
+    const limited = await limitedTo(service, { executions_per_month: 1 });
+    const job = await limited.enqueue({ queue: await limited.queue() });
+    expect(gateOf(await explain(limited, job), "quota")).toEqual({
+      gate: "quota",
+      holds: false,
+      message: "1 of the month's 1 executions are used; no quota holds a job that was accepted.",
+      figures: { used: 1, limit: 1, resets_at: "2026-12-01T00:00:00.000Z" },
+    });
+  });
+});

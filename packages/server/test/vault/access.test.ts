@@ -1,0 +1,108 @@
+import { describe, expect } from "vitest";
+import type { Database, WorkspaceId } from "#kernel";
+import { Keyring, type SecretUse } from "#vault";
+import { SecretAccess } from "../../src/vault/access.ts";
+import { auditLog, ids } from "../harness/audit.ts";
+import { test } from "../harness/engine.ts";
+import { MASTER_KEY, newWorkspace, Service } from "../harness/service.ts";
+
+interface Told {
+  readonly event: string;
+  readonly fields: Record<string, unknown>;
+}
+
+async function access(db: Database, masterKey = MASTER_KEY): Promise<{ secrets: SecretAccess; told: Told[] }> {
+  const told: Told[] = [];
+  const keyring = await Keyring.open({ masterKeys: [masterKey], masterKeyFile: null, dataDir: "/nowhere" });
+  const emit = (event: string, fields: Record<string, unknown> = {}) => void told.push({ event, fields });
+  return { secrets: new SecretAccess({ db, keyring, audit: auditLog, ids, emit }), told };
+}
+
+async function workspaceIdOf(service: Service): Promise<WorkspaceId> {
+  const [found] = await service.database.query<{ id: WorkspaceId }>(
+    "select workspace_id as id from api_key where hash = sha256($1::text::bytea)",
+    [service.key],
+  );
+  return found?.id as WorkspaceId;
+}
+
+async function useOf(service: Service, ...names: string[]): Promise<SecretUse> {
+  return { workspaceId: await workspaceIdOf(service), queue: "emails", host: "example.com", jobId: "job_1", attempt: 1, names };
+}
+
+const eventsOf = async (service: Service) =>
+  (await service.ok("GET", "/v1/audit-events?resource_type=secret")).data.map(
+    ({ event_type, resource_id }: { event_type: string; resource_id: string }) => `${event_type} ${resource_id}`,
+  );
+
+describe("secrets are handed out", () => {
+  test("together to all who ask at the time, each workspace its own", async ({ service, engine, node, database, clock }) => {
+    const other = new Service(node, database, clock, await newWorkspace(database));
+    await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
+    await other.ok("POST", "/v1/secrets", { name: "A", value: "theirs" });
+    const { secrets } = await access(engine);
+    const uses = [await useOf(service, "A"), await useOf(other, "A"), await useOf(other, "A", "B")];
+    const got = await Promise.allSettled(uses.map((use) => secrets.resolve(use)));
+    expect(got).toMatchObject([
+      { value: { values: new Map([["A", "mine"]]) } },
+      { value: { values: new Map([["A", "theirs"]]) } },
+      { reason: { code: "SECRET_NOT_FOUND", message: "There is no secret B." } },
+    ]);
+    expect(await eventsOf(service)).toEqual(["secret.accessed A", "secret.created A"]);
+  });
+
+  test("by a node that does not have the master key: not now, which is no fault of the secret", async ({ service, engine }) => {
+    await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
+    const { secrets, told } = await access(engine, "f".repeat(64));
+    await expect(secrets.resolve(await useOf(service, "A"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(told).toEqual([{ event: "vault_key_missing", fields: { masterKeyId: expect.stringMatching(/^[\da-f]{16}$/) } }]);
+    expect(await eventsOf(service)).not.toContain("secret.unreadable A");
+  });
+
+  test("not at all when the audit log cannot have it, and to others all the same", async ({ service, engine, node, database, clock }) => {
+    const other = new Service(node, database, clock, await newWorkspace(database));
+    await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
+    await other.ok("POST", "/v1/secrets", { name: "A", value: "theirs" });
+    const mine = await useOf(service, "A");
+    await database.query(`create function unlucky() returns trigger language plpgsql as
+      $$ begin if new.workspace_id = '${mine.workspaceId}' then raise exception 'unlucky' using errcode = '40P01'; end if; return new; end $$`);
+    await database.query("create trigger unlucky before insert on audit_event for each row execute function unlucky()");
+    const { secrets, told } = await access(engine);
+    const got = await Promise.allSettled([mine, await useOf(other, "A"), mine].map((use) => secrets.resolve(use)));
+    await database.query("drop function unlucky cascade");
+    expect(got).toMatchObject([
+      { reason: { code: "UNAVAILABLE" } },
+      { value: { values: new Map([["A", "theirs"]]) } },
+      { reason: { code: "UNAVAILABLE" } },
+    ]);
+    expect(told.map(({ event }) => event)).toContain("secret_access_failed");
+    expect(await eventsOf(service)).toEqual(["secret.created A"]);
+    expect(await eventsOf(other)).toEqual(["secret.accessed A", "secret.created A"]);
+  });
+
+  test.for(["ciphertext", "wrapped_key", "ciphertext, wrapped_key"])(
+    "but not when the %s of two were swapped: both are refused and audited",
+    async (columns, { service, engine }) => {
+      for (const name of ["A", "B"]) await service.ok("POST", "/v1/secrets", { name, value: name });
+      const row =
+        columns.split(", ").length > 1 ? `(${columns}) = (select ${columns.replace(/\w+/g, "o.$&")}` : `${columns} = (select o.${columns}`;
+      const uses = await useOf(service, "A");
+      await service.database.query(
+        `update secret s set ${row} from secret o where o.workspace_id = s.workspace_id and o.name <> s.name) where workspace_id = $1`,
+        [uses.workspaceId],
+      );
+      const { secrets } = await access(engine);
+      for (const name of ["A", "B"]) {
+        await expect(secrets.resolve({ ...uses, names: [name] })).rejects.toMatchObject({ code: "SECRET_UNREADABLE" });
+      }
+      expect(await eventsOf(service)).toEqual([
+        "secret.unreadable B",
+        "secret.accessed B",
+        "secret.unreadable A",
+        "secret.accessed A",
+        "secret.created B",
+        "secret.created A",
+      ]);
+    },
+  );
+});
