@@ -109,13 +109,13 @@ create table queue (
   check (approval_timeout is null or type = 'approval')
 );
 
--- Queues that are not deleted, with what their lane has.
+-- Queues with what their lane has. A statement names which it wants: those that are not deleted, or one of an id.
 create view queue_record as
   select l.workspace_id, l.id, l.name, q.type, q.callback_url, q.callback_headers, l.attempt_timeout_seconds as callback_timeout,
     q.callback_secret, l.attempts, l.backoff_delay_ms, l.concurrency, l.concurrency_per_key, l.reassign_after_key, l.rate_max,
-    l.rate_seconds, l.paused, q.approval_timeout, q.on_timeout, l.revision, q.created_at, q.updated_at
+    l.rate_seconds, l.paused, q.approval_timeout, q.on_timeout, l.revision, q.created_at, q.updated_at, l.deleted_at
   from lane l join queue q on q.workspace_id = l.workspace_id and q.id = l.id
-  where l.deleted_at is null;
+  where l.kind = 'queue';
 
 -- Under which claims are held. A node has one lease for all its claims; a worker has leases of its own. A lease that ran out never
 -- becomes valid again.

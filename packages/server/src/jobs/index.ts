@@ -15,6 +15,7 @@ export * from "./store/decide-overdue.ts";
 export { findLanesWithWorkAcrossWorkspaces } from "./store/find-work.ts";
 export { CLAIMABLE } from "./store/fragments.ts";
 export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
+export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";

@@ -53,15 +53,15 @@ export async function updateQueue(tx: Db, { workspace_id, id }: Queue, settings:
 
 /** Locks the queue and its lane until the transaction ends. Uses index lane_name. */
 export const lockQueue = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Queue | null> =>
-  row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and name = ${name} for update`);
+  row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null for update`);
 
 /** Uses index lane_name. */
 export const findQueue = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Queue | null> =>
-  row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and name = ${name}`);
+  row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null`);
 
 /** Uses the primary keys. */
 export const findQueueOfLane = (db: Db, workspaceId: WorkspaceId, id: LaneId): Promise<Queue | null> =>
-  row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and id = ${id}`);
+  row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and id = ${id} and deleted_at is null`);
 
 /** Newest first, from below `before`. Uses the primary keys. */
 export const listQueues = (db: Db, workspaceId: WorkspaceId, before: number | null, limit: number): Promise<Queue[]> =>
@@ -69,6 +69,6 @@ export const listQueues = (db: Db, workspaceId: WorkspaceId, before: number | nu
     db,
     sql`
       select * from queue_record
-      where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before})
+      where workspace_id = ${workspaceId} and deleted_at is null and (${before}::bigint is null or id < ${before})
       order by id desc limit ${limit}`,
   );

@@ -31,7 +31,7 @@ export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<St
           join lane l on l.workspace_id = t.workspace_id and l.id = t.lane_id and l.deleted_at is null
         where w.id = ${workspaceId}
       ), held as (
-        select count(*) as queues, count(callback_url) as with_callback from queue_record where workspace_id = ${workspaceId}
+        select count(*) as queues, count(callback_url) as with_callback from queue_record where workspace_id = ${workspaceId} and deleted_at is null
       )
       select w.name, w.plan,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and (concurrency_key is null or key_slot is not null))

@@ -98,7 +98,7 @@ export async function claimAcrossWorkspaces(
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
           asked (workspace_id, lane_id)
         join lane l on l.workspace_id = asked.workspace_id and l.id = asked.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'
-        where ${limited} and not l.id in (select lane_id from gate)
+        where ${limited} and not asked.lane_id in (select lane_id from gate)
       )
       select claimed.*, found.found from claimed full join found on false`,
   );

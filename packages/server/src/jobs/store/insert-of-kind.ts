@@ -1,0 +1,37 @@
+import { type Db, plainArray, row, sql, textArray, toMoment } from "#kernel";
+import type { JobKey } from "../job.ts";
+import { ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
+
+/** A job that a module enqueues into a lane of its own. */
+export interface JobOfKind extends JobKey {
+  readonly kind: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly attempts: number;
+  readonly backoffDelayMs: number;
+  /** Milliseconds since 1970; null: due now. */
+  readonly runAtMs: number | null;
+  readonly concurrencyKey: string | null;
+}
+
+/** Writes jobs of kinds that are not enqueued by callers, in the transaction that needs them. Answers how many are due now. */
+export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<number> =>
+  (
+    await row<{ waiting: number }>(
+      tx,
+      sql`
+        with moved as (
+          insert into job (workspace_id, lane_id, id, kind, state, priority, attempts, backoff_delay_ms, run_at, created_at, concurrency_key, payload)
+          select workspace_id, lane_id, id, kind, case when run_at > moment() then 'delayed' else 'waiting' end::job_state, 0, attempts,
+            backoff_delay_ms, coalesce(run_at, moment()), moment(), concurrency_key, payload
+          from unnest(${plainArray(jobs.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobs.map(({ laneId }) => laneId))}::bigint[],
+            ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${textArray(jobs.map(({ kind }) => kind))}::job_kind[],
+            ${plainArray(jobs.map(({ attempts }) => attempts))}::int[], ${plainArray(jobs.map(({ backoffDelayMs }) => backoffDelayMs))}::int[],
+            ${textArray(jobs.map(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))))}::timestamptz[],
+            ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${textArray(jobs.map(({ payload }) => payload))}::text[])
+            as j (workspace_id, lane_id, id, kind, attempts, backoff_delay_ms, run_at, concurrency_key, payload)
+          returning workspace_id, lane_id, state, concurrency_key
+        )
+        select count(*) filter (where state = 'waiting') as waiting, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
+    )
+  )?.waiting ?? 0;

@@ -1,0 +1,175 @@
+import { describe, expect } from "vitest";
+import { giveBackAll, JobKinds, openWorkerLease, Settler } from "#engine";
+import { explainJob } from "#explain";
+import { type Claim, claimAcrossWorkspaces } from "#jobs";
+import type { Database } from "#kernel";
+import type { LaneKey } from "#lanes";
+import type { TestDatabase } from "../harness/database.ts";
+import { test as base, putLane, putNode } from "../harness/engine.ts";
+import { putJobs, stateOf } from "../harness/jobs.ts";
+import { rescue } from "../harness/rescue.ts";
+
+/** Workers have no endpoints yet: these tests hold claims as workers will, under leases that outlive a call. */
+const test = base.extend("lane", async ({ database }): Promise<LaneKey> => {
+  const lane = await putLane(database);
+  await serve(database, lane, "pull");
+  return lane;
+});
+
+const serve = (database: TestDatabase, { laneId }: LaneKey, served: "push" | "pull"): Promise<unknown> =>
+  database.query("update lane set served = $2::lane_service where id = $1", [laneId, served]);
+
+const openLease = async (engine: Database, { workspaceId }: LaneKey): Promise<number> =>
+  (await openWorkerLease(engine, workspaceId, "mailer-1", 30))?.id as number;
+
+const expire = (database: TestDatabase, leaseId: number): Promise<unknown> =>
+  database.query("update lease set expires_at = now() - interval '1 second' where id = $1", [leaseId]);
+
+async function claim(
+  engine: Database,
+  lane: LaneKey,
+  leaseId: number,
+  { take = 10, served = "pull" as "push" | "pull", limited = false } = {},
+): Promise<Claim[]> {
+  return (await claimAcrossWorkspaces(engine, { leaseId, served }, [{ ...lane, take }], limited)).claims;
+}
+
+const logOf = async (database: TestDatabase, id: string): Promise<Record<string, unknown>[]> => {
+  const [row] = await database.query<{ log: string }>("select attempts_log as log from job_record where id = $1", [id]);
+  return JSON.parse(`[${row?.log}]`);
+};
+
+describe("a worker's lease", () => {
+  test("claims from lanes that workers serve, and a node's from those that nodes serve", async ({ database, engine, lane }) => {
+    await putJobs(database, lane, { state: "waiting", count: 2 });
+    const [worker, node] = [await openLease(engine, lane), await putNode(database)];
+    expect(await claim(engine, lane, node, { served: "push" })).toEqual([]);
+    expect(await claim(engine, lane, worker, { take: 1 })).toMatchObject([{ leaseId: worker, attempt: 1 }]);
+    await serve(database, lane, "push");
+    expect(await claim(engine, lane, worker)).toEqual([]);
+    expect(await claim(engine, lane, node, { served: "push" })).toMatchObject([{ leaseId: node }]);
+  });
+
+  test("claims nothing once it has run out", async ({ database, engine, lane }) => {
+    await putJobs(database, lane, { state: "waiting" });
+    const worker = await openLease(engine, lane);
+    await expire(database, worker);
+    expect(await claim(engine, lane, worker)).toEqual([]);
+  });
+
+  test("counts against the lane's concurrency together with the nodes' leases", async ({ database, engine, lane }) => {
+    await database.query("update lane set concurrency = 3 where id = $1", [lane.laneId]);
+    const ids = await putJobs(database, lane, { state: "waiting", count: 6 });
+    const [one, two] = [await openLease(engine, lane), await openLease(engine, lane)];
+    expect(await claim(engine, lane, one, { take: 1, limited: true })).toHaveLength(1);
+    expect(await claim(engine, lane, two, { take: 1, limited: true })).toHaveLength(1);
+    await serve(database, lane, "push");
+    expect(await claim(engine, lane, await putNode(database), { served: "push", limited: true })).toHaveLength(1);
+    expect(await claim(engine, lane, await putNode(database), { served: "push", limited: true })).toEqual([]);
+    const explained = await explainJob(engine, { ...lane, id: ids[5] as never }, "emails");
+    expect(explained.held_by).toEqual(["queue_concurrency"]);
+    expect(explained.gates.find(({ gate }) => gate === "queue_concurrency")?.figures).toMatchObject({ limit: 3, in_flight: 3, free: 0 });
+  });
+
+  test("holds the slot of a concurrency key until it settles", async ({ database, engine, lane }) => {
+    const ids = await putJobs(database, lane, { state: "waiting", count: 2 });
+    await database.query("update job set concurrency_key = 'ada', key_slot = case when id = $2 then 1 end where lane_id = $1", [
+      lane.laneId,
+      ids[0],
+    ]);
+    const worker = await openLease(engine, lane);
+    const [held] = await claim(engine, lane, worker);
+    expect(held?.id).toBe(ids[0]);
+    expect(await claim(engine, lane, worker)).toEqual([]);
+    await new Settler(engine, new JobKinds([]), () => {}).add(
+      held as Claim,
+      { kind: "complete", status: 200, result: null },
+      { tookMs: 1, worker: "mailer-1" },
+    );
+    expect(await logOf(database, held?.id as string)).toMatchObject([{ outcome: "completed", worker: "mailer-1" }]);
+    expect((await claim(engine, lane, worker)).map(({ id }) => id)).toEqual([ids[1]]);
+  });
+
+  test("is not counted for another workspace's lanes", async ({ database, engine, lane }) => {
+    const other = await putLane(database);
+    await serve(database, other, "pull");
+    await database.query("update lane set concurrency = 1 where id = $1", [other.laneId]);
+    for (const one of [lane, other]) await putJobs(database, one, { state: "waiting" });
+    expect(await claim(engine, lane, await openLease(engine, lane))).toHaveLength(1);
+    expect(await claim(engine, other, await openLease(engine, other), { limited: true })).toHaveLength(1);
+  });
+});
+
+describe("a worker's lease that runs out", () => {
+  test("uses an attempt of its jobs, which wait for their backoff", async ({ database, engine, lane }) => {
+    const [id] = await putJobs(database, lane, { state: "waiting" });
+    const worker = await openLease(engine, lane);
+    await claim(engine, lane, worker);
+    await expire(database, worker);
+    expect(await rescue(engine)).toContainEqual(expect.objectContaining(lane));
+    const [job] = await database.query(
+      "select state, attempt, spared, node_losses, error_code, run_at > moment() as later from job where id = $1",
+      [id],
+    );
+    expect(job).toEqual({ state: "delayed", attempt: 1, spared: 0, node_losses: 0, error_code: "LEASE_EXPIRED", later: true });
+    expect(await logOf(database, id as string)).toMatchObject([
+      { attempt: 1, outcome: "failed", worker: "mailer-1", error: { code: "LEASE_EXPIRED" } },
+    ]);
+  });
+
+  test("sends a job to the dead-letter queue with its last attempt; a lost node's job waits again instead", async ({
+    database,
+    engine,
+    lane,
+  }) => {
+    const [pulled] = await putJobs(database, lane, { state: "waiting" });
+    await database.query("update job set attempts = 1 where id = $1", [pulled]);
+    const worker = await openLease(engine, lane);
+    await claim(engine, lane, worker);
+    await expire(database, worker);
+    const pushed = await putLane(database);
+    const node = await putNode(database, { alive: false });
+    const [held] = await putJobs(database, pushed, { state: "active", leaseId: node });
+    await database.query("update job set attempts = 1 where id = $1", [held]);
+    await rescue(engine);
+    expect([await stateOf(database, pulled as never), await stateOf(database, held as never)]).toEqual(["failed", "waiting"]);
+    const [spared] = await database.query("select attempt, spared from job where id = $1", [held]);
+    expect(spared).toEqual({ attempt: 1, spared: 1 });
+  });
+
+  test("loses what it settles after its jobs were taken back", async ({ database, engine, lane }) => {
+    const [id] = await putJobs(database, lane, { state: "waiting" });
+    const worker = await openLease(engine, lane);
+    const [held] = await claim(engine, lane, worker);
+    await expire(database, worker);
+    await rescue(engine);
+    const lost: unknown[] = [];
+    const settler = new Settler(engine, new JobKinds([]), (event, fields) => void lost.push([event, fields]));
+    await settler.add(held as Claim, { kind: "complete", status: 200, result: null }, { tookMs: 1, worker: "mailer-1" });
+    expect(lost).toEqual([["settle_lost_race", { count: 1 }]]);
+    expect(await stateOf(database, id as never)).toBe("delayed");
+  });
+
+  test("is settled once, whichever of many nodes finds it", async ({ database, engine, lane }) => {
+    const ids = await putJobs(database, lane, { state: "waiting", count: 20 });
+    const worker = await openLease(engine, lane);
+    await claim(engine, lane, worker, { take: 20 });
+    await expire(database, worker);
+    await Promise.all([1, 2, 3, 4].map(() => rescue(engine)));
+    const found = await database.query("select attempt, spared, state from job where id = any($1::uuid[])", [ids]);
+    expect(found).toEqual(ids.map(() => ({ attempt: 1, spared: 0, state: "delayed" })));
+    for (const id of ids) expect(await logOf(database, id)).toHaveLength(1);
+  });
+});
+
+test("a node that stops gives back what it holds, and leaves what workers hold", async ({ database, engine, lane }) => {
+  const [pulled] = await putJobs(database, lane, { state: "waiting" });
+  await claim(engine, lane, await openLease(engine, lane));
+  const pushed = await putLane(database);
+  const node = await putNode(database);
+  const [held] = await putJobs(database, pushed, { state: "active", leaseId: node });
+  const woken: LaneKey[] = [];
+  await giveBackAll({ db: engine, emit: () => {}, waker: { wake: (lanes) => void woken.push(...lanes), wakeAt: () => {} } }, node);
+  expect([await stateOf(database, pulled as never), await stateOf(database, held as never)]).toEqual(["active", "waiting"]);
+  expect(woken).toEqual([pushed]);
+});

@@ -1,0 +1,93 @@
+import { readConfig } from "@tidemill/server";
+import { type AttemptResult, createEngine, type Engine, type JobKind, type Outcome } from "#engine";
+import { insertOfKind } from "#jobs";
+import { Database, type Db, type JobId, Services, sql, systemRandom, UuidSource } from "#kernel";
+import type { LaneKey } from "#lanes";
+import type { FrozenClock } from "./clock.ts";
+import type { TestDatabase } from "./database.ts";
+
+/** A kind of job that exists in tests only: its jobs leave no record, and each outcome writes a row in the transaction of its settle. */
+export class EchoKind implements JobKind {
+  readonly name = "echo";
+  readonly recorded = false;
+  /** Attempts that have started, in order. */
+  readonly started: JobId[] = [];
+  /** What each attempt comes to; by default it is accepted. */
+  answer: (attempt: number) => AttemptResult = () => ({ kind: "accepted", status: 200, result: null });
+  /** Called before the row is written: what it throws fails the settle. */
+  beforeRow: (outcome: Outcome) => void = () => {};
+
+  readonly deliverer: JobKind["deliverer"] = {
+    start: ({ id, attempt }) => {
+      this.started.push(id);
+      return { result: Promise.resolve(this.answer(attempt)), abort: () => {} };
+    },
+    sweep: () => {},
+  };
+
+  async settled(tx: Db, outcomes: readonly Outcome[]): Promise<void> {
+    for (const outcome of outcomes) {
+      const { claim, verdict } = outcome;
+      this.beforeRow(outcome);
+      await tx.query(sql`insert into echo (job_id, attempt, verdict) values (${claim.id}, ${claim.attempt}, ${verdict.kind})`);
+    }
+  }
+
+  /** Has the database know the kind and its table. */
+  static async prepare(database: TestDatabase): Promise<void> {
+    await database.query("alter type job_kind add value if not exists 'echo'");
+    await database.query("create table if not exists echo (job_id uuid not null, attempt integer not null, verdict text not null)");
+  }
+}
+
+const quiet = () => {};
+const ids = (clock: FrozenClock) => new UuidSource(clock, systemRandom);
+
+/** Enqueues jobs of that kind, and answers their ids. */
+export async function enqueueEchoes(db: Db, clock: FrozenClock, lane: LaneKey, count: number, attempts = 3): Promise<JobId[]> {
+  const source = ids(clock);
+  const jobs = Array.from({ length: count }, () => ({
+    ...lane,
+    id: source.next() as JobId,
+    kind: "echo",
+    payload: "{}",
+    attempts,
+    backoffDelayMs: 1_000,
+    runAtMs: null,
+    concurrencyKey: null,
+  }));
+  await insertOfKind(db, jobs);
+  return jobs.map(({ id }) => id);
+}
+
+/** An engine alone, that knows only these kinds, on the file's database. */
+export async function startEngine(
+  database: TestDatabase,
+  clock: FrozenClock,
+  kinds: readonly JobKind[],
+): Promise<Engine & { stop(): Promise<void> }> {
+  const connection = { connectionString: database.url };
+  const pool = (size: number) => new Database({ connection, size, statementTimeoutMs: 10_000 });
+  const databases = { engine: pool(4), lease: pool(1), connection };
+  const engine = createEngine({
+    config: readConfig({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" }),
+    clock,
+    random: systemRandom,
+    emit: quiet,
+    databases,
+    kinds,
+    masterKeys: { ids: () => [], onMissing: quiet },
+    handlers: { workspace: quiet, closed: quiet, vault: quiet },
+    look: quiet,
+  });
+  const services = new Services([engine.lease, ...engine.services], quiet);
+  await services.start();
+  return {
+    ...engine,
+    stop: async () => {
+      engine.drain();
+      await services.stop();
+      await Promise.all([databases.engine.close(), databases.lease.close()]);
+    },
+  };
+}
