@@ -8,7 +8,7 @@ export default defineConfig({
   // The packages' own sources, as `node --conditions=source` finds them.
   resolve: {
     alias: [
-      { find: /^#([a-z]+)$/, replacement: `${packages}/server/src/$1/index.ts` },
+      { find: /^#([a-z-]+)$/, replacement: `${packages}/server/src/$1/index.ts` },
       { find: /^@tidemill\/server$/, replacement: `${packages}/server/src/main.ts` },
       { find: /^@tidemill\/contract$/, replacement: `${packages}/contract/src/index.ts` },
     ],

@@ -3,29 +3,16 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { FOLDERS, IMPORT_ORDER, importableFrom } from "./import-order.ts";
 
 /**
- * Proves that biome.json refuses what it is there to refuse: writes code that breaks each rule, and code that keeps it, to a
- * temporary tree with the same folders, and compares what Biome says line by line with what it should say.
+ * Proves that biome.json, and the rules generated from the order of imports, refuse what they are there to refuse: writes code that
+ * breaks each rule, and code that keeps it, to a temporary tree with the same folders, and compares what Biome says line by line
+ * with what it should say.
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SERVER = "packages/server/src";
-
-/** The rooms of the server: each imports only those of the rows before its own. */
-const ROOMS = [
-  ["kernel"],
-  ["http", "outbound"],
-  ["audit"],
-  ["workspaces"],
-  ["usage"],
-  ["secrets"],
-  ["queues"],
-  ["jobs"],
-  ["dispatch"],
-  ["callbacks", "workers", "approvals", "schedules", "workflows"],
-  ["retention", "status"],
-];
 
 const IMPORTS = "lint/style/noRestrictedImports";
 const GLOBALS = "lint/style/noRestrictedGlobals";
@@ -44,14 +31,13 @@ interface Case {
 const refused = (refusedBy: string, file: string, ...lines: string[]): Case[] => lines.map((code) => ({ file, code, refusedBy }));
 const accepted = (file: string, ...lines: string[]): Case[] => lines.map((code) => ({ file, code, refusedBy: null }));
 
-const every = ROOMS.flat();
-const order = ROOMS.flatMap((row, at) =>
-  row.flatMap((room) => {
-    const left = ROOMS.slice(0, at).flat();
-    const file = `${SERVER}/${room}/verb.ts`;
+const order = IMPORT_ORDER.flatMap((row, at) =>
+  row.flatMap((folder) => {
+    const importable = importableFrom(at);
+    const file = `${SERVER}/${folder}/verb.ts`;
     return [
-      ...accepted(file, ...left.map((other) => `export * from "#${other}";`)),
-      ...refused(IMPORTS, file, ...every.filter((other) => !left.includes(other)).map((other) => `export * from "#${other}";`)),
+      ...accepted(file, ...importable.map((other) => `export * from "#${other}";`)),
+      ...refused(IMPORTS, file, ...FOLDERS.filter((other) => !importable.includes(other)).map((other) => `export * from "#${other}";`)),
     ];
   }),
 );
@@ -69,18 +55,21 @@ const CASES: Case[] = [
     'export const jobs = await import("#jobs");',
   ),
   ...refused("plugin", `${SERVER}/queues/types.ts`, 'export type Row = import("#jobs").JobRow;'),
-  // By the front door only.
-  ...every
-    .filter((room) => room !== "kernel")
-    .flatMap((room) =>
-      refused(IMPORTS, `${SERVER}/${room}/door.ts`, 'export * from "../kernel/ids.ts";', 'export * from "./../kernel/ids.ts";'),
-    ),
-  ...refused(IMPORTS, `${SERVER}/dispatch/door.ts`, 'export * from "#jobs/enqueue.ts";', 'export * from "../main.ts";'),
-  ...accepted(`${SERVER}/dispatch/own.ts`, 'export * from "./retry.ts";', 'export { Pool } from "pg";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/door.ts`, 'export * from "../jobs/enqueue.ts";', 'export * from "../app.ts";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/database/door.ts`, 'export * from "#jobs";', 'export * from "../../jobs/enqueue.ts";'),
+  // By the index only.
+  ...FOLDERS.filter((folder) => folder !== "kernel").flatMap((folder) =>
+    refused(IMPORTS, `${SERVER}/${folder}/inside.ts`, 'export * from "../kernel/ids.ts";', 'export * from "./../kernel/ids.ts";'),
+  ),
+  ...refused(IMPORTS, `${SERVER}/jobs/inside.ts`, 'export * from "#queues/create.ts";', 'export * from "../main.ts";'),
+  ...accepted(`${SERVER}/jobs/own.ts`, 'export * from "./cancel.ts";', 'export { Pool } from "pg";'),
+  ...refused(IMPORTS, `${SERVER}/kernel/inside.ts`, 'export * from "../jobs/enqueue.ts";', 'export * from "../app.ts";'),
+  ...refused(IMPORTS, `${SERVER}/kernel/database/inside.ts`, 'export * from "#jobs";', 'export * from "../../jobs/enqueue.ts";'),
   ...accepted(`${SERVER}/kernel/database/own.ts`, 'export * from "../ids.ts";', 'export * from "./sql.ts";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/database/embedded/door.ts`, 'export * from "#jobs";', 'export * from "../../../jobs/enqueue.ts";'),
+  ...refused(
+    IMPORTS,
+    `${SERVER}/kernel/database/embedded/inside.ts`,
+    'export * from "#jobs";',
+    'export * from "../../../jobs/enqueue.ts";',
+  ),
   ...accepted(`${SERVER}/kernel/database/embedded/own.ts`, 'export * from "../sql.ts";', 'export * from "../../ids.ts";'),
   // The composition root.
   ...accepted(`${SERVER}/main.ts`, 'export * from "#jobs";', 'export * from "./app.ts";', 'export * from "./background.ts";'),
@@ -136,7 +125,7 @@ const CASES: Case[] = [
     refused(ENV, `${folder}/env.ts`, "export const home = process.env.HOME;"),
   ),
   ...accepted("packages/cli/src/env.ts", "export const home = process.env.HOME;"),
-  // Types are seen across rooms: a promise of another room floats too.
+  // Types are seen across folders: a promise of another folder floats too.
   ...accepted(`${SERVER}/kernel/index.ts`, "export const work = async () => {};"),
   ...refused(FLOATING, `${SERVER}/jobs/start.ts`, 'import { work } from "#kernel"; export const start = () => { work(); };'),
   // What holds everywhere.
@@ -198,8 +187,7 @@ for (const [file, cases] of Map.groupBy(CASES, ({ file }) => file)) {
 
 const folders = (await readdir(path.join(ROOT, SERVER), { withFileTypes: true })).filter((entry) => entry.isDirectory());
 for (const { name } of folders) {
-  if (!every.includes(name))
-    wrong.push(`${SERVER}/${name} has no place in the order of rooms (biome.json, scripts/check-import-rules.ts).`);
+  if (!FOLDERS.includes(name)) wrong.push(`${SERVER}/${name} has no place in the order of imports (scripts/import-order.ts).`);
 }
 
 for (const line of wrong) process.stderr.write(`${line}\n`);

@@ -1,13 +1,14 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
+import { importOrder, importRules } from "./import-rules.ts";
 
 /**
- * Writes the parts of the docs that the code knows best, between `<!-- written: NAME -->` and `<!-- end -->`. With `--check`
- * it writes nothing and fails where a part is not what the code says.
+ * Writes what is generated from the code: whole files, and parts of the docs between `<!-- written: NAME -->` and `<!-- end -->`.
+ * With `--check` it writes nothing, and fails where a file is not what the code says.
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -52,27 +53,40 @@ function jobStates(): string {
   return ["```mermaid", "stateDiagram-v2", ...moves, "```"].join("\n");
 }
 
+const folders = (await readdir(path.join(ROOT, "packages/server/src"), { withFileTypes: true }))
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
 const PARTS = [
   { file: "README.md", name: "settings", write: settings },
   { file: "docs/api.md", name: "errors", write: errors },
   { file: "docs/customers.md", name: "plans", write: plans },
+  { file: "docs/architecture.md", name: "import order", write: () => importOrder(folders) },
   { file: "docs/architecture.md", name: "job states", write: jobStates },
 ];
 
+const FILES = [{ file: "lint/import-rules.jsonc", write: importRules }];
+
 const checks = process.argv.includes("--check");
 let stale = 0;
+
+async function update(file: string, what: string, text: string, fresh: string): Promise<void> {
+  if (fresh === text) return;
+  stale += 1;
+  if (checks) process.stderr.write(`${what} is not what the code says. Run: npm run docs\n`);
+  else {
+    await writeFile(path.join(ROOT, file), fresh);
+    process.stdout.write(`Wrote ${what}.\n`);
+  }
+}
+
 for (const { file, name, write } of PARTS) {
   const text = await readFile(path.join(ROOT, file), "utf8");
   const [before, rest] = text.split(`<!-- written: ${name} -->\n`);
   const end = rest?.indexOf("<!-- end -->") ?? -1;
   if (before === undefined || rest === undefined || end < 0) throw new Error(`${file} has no place for "${name}".`);
   const fresh = `${before}<!-- written: ${name} -->\n\n${write()}\n\n${rest.slice(end)}`;
-  if (fresh === text) continue;
-  stale += 1;
-  if (checks) process.stderr.write(`${file}: the part "${name}" is not what the code says. Run: npm run docs\n`);
-  else {
-    await writeFile(path.join(ROOT, file), fresh);
-    process.stdout.write(`${file}: wrote "${name}".\n`);
-  }
+  await update(file, `${file}: the part "${name}"`, text, fresh);
 }
+for (const { file, write } of FILES) await update(file, file, await readFile(path.join(ROOT, file), "utf8"), write());
 if (checks && stale > 0) process.exit(1);
