@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
+import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
 import { importOrder, importRules } from "./import-rules.ts";
 
 /**
@@ -53,6 +54,34 @@ function jobStates(): string {
   return ["```mermaid", "stateDiagram-v2", ...moves, "```"].join("\n");
 }
 
+/** A field with what it holds, unless that is plain: a string or a number. */
+function showField([name, kind]: [string, FieldKind]): string {
+  if (Array.isArray(kind)) return `${code(name)} (${kind.map(code).join(", ")})`;
+  return String(kind).endsWith("?") ? `${code(name)} (optional)` : code(name);
+}
+
+function events(): string {
+  const rows = Object.entries(EVENTS).map(([name, { severity, meaning, fields }]) => [
+    code(name),
+    severity,
+    meaning,
+    Object.entries<FieldKind>(fields).map(showField).join(", "),
+  ]);
+  return table(["event", "severity", "meaning", "fields"], rows);
+}
+
+function metrics(): string {
+  const rows = Object.entries(EVENTS).flatMap(([event, { metrics, fields }]) =>
+    metrics.map((metric: EventMetric) => {
+      const labels = metric.type === "counter" ? (metric.labels ?? []) : [];
+      const kinds: Record<string, FieldKind> = fields;
+      const values = labels.map((label) => showField([label, kinds[label] as FieldKind]));
+      return [code(metric.name), metric.type, metric.help, values.join(", "), code(event)];
+    }),
+  );
+  return table(["metric", "type", "meaning", "labels", "event"], rows);
+}
+
 const folders = (await readdir(path.join(ROOT, "packages/server/src"), { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
@@ -63,6 +92,8 @@ const PARTS = [
   { file: "docs/customers.md", name: "plans", write: plans },
   { file: "docs/architecture.md", name: "import order", write: () => importOrder(folders) },
   { file: "docs/architecture.md", name: "job states", write: jobStates },
+  { file: "docs/operations.md", name: "metrics", write: metrics },
+  { file: "docs/operations.md", name: "events", write: events },
 ];
 
 const FILES = [{ file: "lint/import-rules.jsonc", write: importRules }];

@@ -322,7 +322,7 @@ export async function startNode(
 
     // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
     const first = await createFirstWorkspace(apiDatabase, registrar, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
-    if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused");
+    if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused", {});
     await lease.start();
     await vault.leave();
     if (lease.peers > 0) broadcaster.tell({ kind: "node" });
@@ -337,7 +337,7 @@ export async function startNode(
 
     const stop = async () => {
       serving = false;
-      emit("node_draining", { inFlight: dispatcher.inFlight });
+      emit("node_drain_started", { inFlight: dispatcher.inFlight });
       dispatcher.stopClaiming();
       const deadlineMs = clock.elapsedMs() + config.drainSeconds * 1000;
       // Requests first: what they store may have gone straight through.
@@ -369,7 +369,7 @@ export async function startNode(
         (error) => emit("give_back_failed", { error }),
       );
       await closeAll();
-      emit("node_stopped");
+      emit("node_stopped", {});
     };
     let stopped: Promise<void> | undefined;
     return { url, internalUrl, firstKey: first?.key ?? null, stop: () => (stopped ??= stop()), wake: look };

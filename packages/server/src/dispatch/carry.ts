@@ -19,7 +19,7 @@ export interface Carrier {
 export function carry(carrier: Carrier, claim: Claim, emit: EmitEvent): Attempt {
   const attempt = startSafely(carrier, claim);
   const answer = attempt.answer.catch((error: unknown): Answer => {
-    emit("callback_broke", { jobId: claim.id, error });
+    emit("callback_crashed", { jobId: claim.id, error });
     return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };
   });
   return { answer, abort: () => attempt.abort() };

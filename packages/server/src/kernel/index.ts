@@ -17,6 +17,7 @@ export {
 } from "./database/pool.ts";
 export * from "./database/sql.ts";
 export * from "./database/tenants.ts";
+export * from "./event-catalogue.ts";
 export * from "./events.ts";
 export * from "./files.ts";
 export * from "./ids.ts";
