@@ -6,6 +6,12 @@ import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
 import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
 import { importOrder, importRules } from "./import-rules.ts";
+import { code, table } from "./markdown.ts";
+import { withMigratedDatabase } from "./migrated-database.ts";
+import { readComments } from "./migration-comments.ts";
+import { readMigrations } from "./read-migrations.ts";
+import { schemaPage } from "./schema-page.ts";
+import { EXCEPTIONS, TABLES } from "./table-owners.ts";
 
 /**
  * Writes what is generated from the code: whole files, and parts of the docs between `<!-- written: NAME -->` and `<!-- end -->`.
@@ -13,11 +19,6 @@ import { importOrder, importRules } from "./import-rules.ts";
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-
-const code = (text: string): string => `\`${text}\``;
 
 /** A default as people read it: a directory as it is from where the command is run. */
 function showDefault(fallback: unknown): string {
@@ -82,6 +83,20 @@ function metrics(): string {
   return table(["metric", "type", "meaning", "labels", "event"], rows);
 }
 
+function tables(): string {
+  const rows = Object.entries(TABLES).map(([name, { owner, holds }]) => [code(name), holds, code(owner)]);
+  return table(["table", "holds", "owner"], rows);
+}
+
+function exceptions(): string {
+  const rows = EXCEPTIONS.map(({ file, writes, reason }) => [
+    code(file),
+    writes.map((name) => `${code(name)} (${TABLES[name]?.owner})`).join(", "),
+    reason,
+  ]);
+  return table(["statements in", "write besides", "because"], rows);
+}
+
 const folders = (await readdir(path.join(ROOT, "packages/server/src"), { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
@@ -92,6 +107,8 @@ const PARTS = [
   { file: "docs/customers.md", name: "plans", write: plans },
   { file: "docs/architecture.md", name: "import order", write: () => importOrder(folders) },
   { file: "docs/architecture.md", name: "job states", write: jobStates },
+  { file: "docs/architecture.md", name: "tables", write: tables },
+  { file: "docs/sql.md", name: "exceptions", write: exceptions },
   { file: "docs/operations.md", name: "metrics", write: metrics },
   { file: "docs/operations.md", name: "events", write: events },
 ];
@@ -120,4 +137,15 @@ for (const { file, name, write } of PARTS) {
   await update(file, `${file}: the part "${name}"`, text, fresh);
 }
 for (const { file, write } of FILES) await update(file, file, await readFile(path.join(ROOT, file), "utf8"), write());
+// It takes a database. With `--check` a test compares the page with its own: packages/server/test/kernel/schema-page.test.ts.
+if (!checks) {
+  const file = "docs/schema.md";
+  const comments = readComments(await readMigrations());
+  await update(
+    file,
+    file,
+    await readFile(path.join(ROOT, file), "utf8"),
+    await withMigratedDatabase((query) => schemaPage(query, comments)),
+  );
+}
 if (checks && stale > 0) process.exit(1);
