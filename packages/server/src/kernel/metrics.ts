@@ -2,7 +2,8 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { EVENTS, type EventMetric } from "./event-catalogue.ts";
 import type { Events } from "./events.ts";
 
-type Move = (fields: Readonly<Record<string, unknown>>) => void;
+type Fields = Readonly<Record<string, unknown>>;
+type Move = (fields: Fields) => void;
 
 /** Prometheus metrics of a node, moved by its events as the catalogue says. */
 export function createMetrics(events: Events): Registry {
@@ -34,8 +35,11 @@ function register(metric: EventMetric, registry: Registry): Move {
   }
   const { increment, labels = [] } = metric;
   const counter = new Counter({ name, help, labelNames: [...labels], registers });
+  const amount: (fields: Fields) => number = increment === undefined ? () => 1 : (fields) => Number(fields[increment]);
+  if (labels.length === 0) return (fields) => counter.inc(amount(fields));
   return (fields) => {
-    const values = Object.fromEntries(labels.map((label) => [label, String(fields[label])]));
-    counter.inc(values, increment === undefined ? 1 : Number(fields[increment]));
+    const values: Record<string, string> = {};
+    for (const label of labels) values[label] = String(fields[label]);
+    counter.inc(values, amount(fields));
   };
 }
