@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { FOLDERS, IMPORT_ORDER, importableFrom } from "./import-order.ts";
+import { DEPTH } from "./import-rules.ts";
 
 /**
  * Proves that biome.json, and the rules generated from the order of imports, refuse what they are there to refuse: writes code that
@@ -47,36 +48,35 @@ const CASES: Case[] = [
   // However it is imported.
   ...refused(
     IMPORTS,
-    `${SERVER}/queues/forms.ts`,
+    `${SERVER}/http/forms.ts`,
     'import "#jobs";',
     'import { enqueue } from "#jobs";',
     'import type { JobRow } from "#jobs";',
     'export { retryJob } from "#jobs";',
     'export const jobs = await import("#jobs");',
   ),
-  ...refused("plugin", `${SERVER}/queues/types.ts`, 'export type Row = import("#jobs").JobRow;'),
+  ...refused("plugin", `${SERVER}/http/types.ts`, 'export type Row = import("#jobs").JobRow;'),
+  // From folders within a folder too.
+  ...order.map(({ file, ...rest }) => ({ file: file.replace("/verb.ts", "/store/verb.ts"), ...rest })),
   // By the index only.
-  ...FOLDERS.filter((folder) => folder !== "kernel").flatMap((folder) =>
-    refused(IMPORTS, `${SERVER}/${folder}/inside.ts`, 'export * from "../kernel/ids.ts";', 'export * from "./../kernel/ids.ts";'),
-  ),
-  ...refused(IMPORTS, `${SERVER}/jobs/inside.ts`, 'export * from "#queues/create.ts";', 'export * from "../main.ts";'),
-  ...accepted(`${SERVER}/jobs/own.ts`, 'export * from "./cancel.ts";', 'export { Pool } from "pg";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/inside.ts`, 'export * from "../jobs/enqueue.ts";', 'export * from "../app.ts";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/database/inside.ts`, 'export * from "#jobs";', 'export * from "../../jobs/enqueue.ts";'),
-  ...accepted(`${SERVER}/kernel/database/own.ts`, 'export * from "../ids.ts";', 'export * from "./sql.ts";'),
-  ...refused(
-    IMPORTS,
-    `${SERVER}/kernel/database/embedded/inside.ts`,
-    'export * from "#jobs";',
-    'export * from "../../../jobs/enqueue.ts";',
-  ),
-  ...accepted(`${SERVER}/kernel/database/embedded/own.ts`, 'export * from "../sql.ts";', 'export * from "../../ids.ts";'),
+  ...FOLDERS.flatMap((folder) => [
+    ...refused(IMPORTS, `${SERVER}/${folder}/inside.ts`, 'export * from "../status/read.ts";', 'export * from "./../main.ts";'),
+    ...refused(IMPORTS, `${SERVER}/${folder}/store/inside.ts`, 'export * from "../../status/read.ts";', 'export * from "./../../main.ts";'),
+    ...refused(IMPORTS, `${SERVER}/${folder}/a/b/inside.ts`, 'export * from "../../../status/read.ts";', 'export * from "#main";'),
+    ...accepted(
+      `${SERVER}/${folder}/own.ts`,
+      'export * from "./cancel.ts";',
+      'export * from "./store/insert.ts";',
+      'export { Pool } from "pg";',
+    ),
+    ...accepted(`${SERVER}/${folder}/store/own.ts`, 'export * from "./insert.ts";', 'export * from "../cancel.ts";'),
+    ...accepted(`${SERVER}/${folder}/a/b/own.ts`, 'export * from "../insert.ts";', 'export * from "../../cancel.ts";'),
+  ]),
+  ...refused(IMPORTS, `${SERVER}/jobs/inside.ts`, 'export * from "#queues/create.ts";', 'export * from "#kernel/ids.ts";'),
   // The composition root.
-  ...accepted(`${SERVER}/main.ts`, 'export * from "#jobs";', 'export * from "./app.ts";', 'export * from "./background.ts";'),
-  ...refused(IMPORTS, `${SERVER}/main.ts`, 'export * from "./jobs/index.ts";', 'export * from "../test/harness/service.ts";'),
-  ...["app", "background", "databases"].flatMap((name) => [
-    ...accepted(`${SERVER}/${name}.ts`, 'export * from "#jobs";'),
-    ...refused(IMPORTS, `${SERVER}/${name}.ts`, 'export * from "./main.ts";', 'export * from "./jobs/index.ts";'),
+  ...["main", "app", "databases"].flatMap((name) => [
+    ...accepted(`${SERVER}/${name}.ts`, 'export * from "#jobs";', 'export * from "./background.ts";'),
+    ...refused(IMPORTS, `${SERVER}/${name}.ts`, 'export * from "./jobs/index.ts";', 'export * from "../test/harness/service.ts";'),
   ]),
   ...accepted(`${SERVER}/databases.ts`, 'export const embedded = await import("./kernel/database/embedded/index.ts");'),
   // Packages.
@@ -185,9 +185,11 @@ for (const [file, cases] of Map.groupBy(CASES, ({ file }) => file)) {
   }
 }
 
-const folders = (await readdir(path.join(ROOT, SERVER), { withFileTypes: true })).filter((entry) => entry.isDirectory());
-for (const { name } of folders) {
-  if (!FOLDERS.includes(name)) wrong.push(`${SERVER}/${name} has no place in the order of imports (scripts/import-order.ts).`);
+const sources = await readdir(path.join(ROOT, SERVER), { withFileTypes: true, recursive: true });
+for (const { name, parentPath } of sources.filter((entry) => entry.isDirectory())) {
+  const [folder = "", ...inner] = path.relative(path.join(ROOT, SERVER), path.join(parentPath, name)).split(path.sep);
+  if (!FOLDERS.includes(folder)) wrong.push(`${SERVER}/${folder} has no place in the order of imports (scripts/import-order.ts).`);
+  if (inner.length >= DEPTH) wrong.push(`${parentPath}/${name} is deeper than the import rules go (scripts/import-rules.ts).`);
 }
 
 for (const line of wrong) process.stderr.write(`${line}\n`);
