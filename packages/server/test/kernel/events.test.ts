@@ -105,7 +105,7 @@ describe("emit", () => {
     ];
     const accepted: ((emit: EmitEvent) => void)[] = [
       (emit) => emit("request_refused", { requestId: "r", error: new Error("x") }),
-      (emit) => emit("node_lease_lost", { nodeId: null }),
+      (emit) => emit("request_refused", { requestId: "r", method: null, error: new Error("x") }),
       (emit) => emit("jobs_decided", { decision: "approved", by: "timeout", count: 2 }),
     ];
     const names: string[] = [];
