@@ -92,7 +92,10 @@ export async function startNode(
       handlers: {
         workspace: ({ workspaceId }) => workspaces.forget(workspaceId),
         closed: ({ workspaceId }) => workspaces.forget(workspaceId),
-        vault: () => void opened.learn().then(() => (engine.lease.refresh(), opened.settle())),
+        vault: () => void opened.learn().then(() => {
+            engine.lease.refresh();
+            return opened.settle();
+          }),
       },
       look,
     });
@@ -150,7 +153,7 @@ export async function startNode(
     const stop = async () => {
       await services.stop();
       await closed.stop();
-      emit("node_stopped");
+      emit("node_stopped", {});
     };
     let stopped: Promise<void> | undefined;
     return {

@@ -28,7 +28,7 @@ export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt
   }
   const attempt = startSafely(kind.deliverer, claim);
   const result = attempt.result.catch((error: unknown): AttemptResult => {
-    emit("callback_broke", { jobId: claim.id, error });
+    emit("callback_crashed", { jobId: claim.id, error });
     return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };
   });
   return { result, abort: () => attempt.abort() };
