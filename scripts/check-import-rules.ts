@@ -136,6 +136,8 @@ const CASES: Case[] = [
     ...refused(FLOATING, `${folder}/floating.ts`, "const work = async () => {}; export const start = () => { work(); };"),
     ...refused(CYCLES, `${folder}/cycle.ts`, 'import { b } from "./elcyc.ts"; export const a = () => b;'),
     ...refused(CYCLES, `${folder}/elcyc.ts`, 'import { a } from "./cycle.ts"; export const b = () => a;'),
+    ...refused(CYCLES, `${folder}/type-cycle.ts`, 'import type { B } from "./elcyc-epyt.ts"; export type A = B[];'),
+    ...refused(CYCLES, `${folder}/elcyc-epyt.ts`, 'import type { A } from "./type-cycle.ts"; export type B = A | null;'),
   ]),
 ];
 

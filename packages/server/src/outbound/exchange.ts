@@ -1,8 +1,6 @@
 import type { Dispatcher } from "undici";
 import { AnswerError, type Meter } from "./meter.ts";
-import type { Response } from "./send.ts";
-
-type Headers = Extract<Response, { kind: "answered" }>["headers"];
+import type { Headers, Response } from "./request.ts";
 
 /** Of an answer longer than what is kept, this much is read to save the connection; then it is closed. */
 const MOST_DRAINED_BYTES = 256 * 1024;

@@ -1,3 +1,4 @@
 export * from "./address-guard.ts";
+export * from "./request.ts";
 export * from "./send.ts";
 export * from "./sign.ts";

@@ -2,26 +2,7 @@ import { Agent, buildConnector } from "undici";
 import { type AddressGuard, BlockedAddressError } from "./address-guard.ts";
 import { Exchange } from "./exchange.ts";
 import { type Meter, metered } from "./meter.ts";
-
-/** What came back of one request. */
-export type Response =
-  | { readonly kind: "answered"; readonly status: number; readonly headers: Headers; readonly body: Buffer | null }
-  | { readonly kind: "failed"; readonly error: unknown };
-
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
-
-export interface Request {
-  readonly origin: string;
-  /** Path and query. */
-  readonly path: string;
-  readonly headers: Record<string, string>;
-  readonly body: Buffer;
-  /** Most bytes of the answer's body that are kept; of a longer one nothing is. */
-  readonly mostBodyBytes: number;
-}
-
-/** Ends a request whose answer is no longer wanted; it then answers `failed` with the reason given. */
-export type Abort = (reason: Error) => void;
+import type { Abort, Request, Response } from "./request.ts";
 
 const KEEP_ALIVE_MS = 4_000;
 const CONNECT_TIMEOUT_MS = 10_000;

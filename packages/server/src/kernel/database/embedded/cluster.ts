@@ -8,9 +8,7 @@ import { ensureDirectory } from "./directory.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import type { Place } from "./place.ts";
 import { runProgram } from "./run.ts";
-
-/** Name of the database superuser and of the database. */
-export const NAME = "tidemill";
+import { NAME } from "./session.ts";
 
 const INITDB = [
   `--username=${NAME}`,

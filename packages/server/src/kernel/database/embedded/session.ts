@@ -3,9 +3,10 @@ import { connect } from "node:net";
 import { endianness } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { NAME } from "./cluster.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 
+/** Name of the database superuser and of the database. */
+export const NAME = "tidemill";
 /** PostgreSQL names its socket by a port even where it opens none. */
 const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
