@@ -34,7 +34,7 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
       keyring,
       random: systemRandom,
       countNodesWithout,
-      tellNodes: () => tellNodes(databases, { kind: "vault" }),
+      notifyNodes: () => tellNodes(databases, { kind: "vault" }),
       sleep,
     });
     if (json) printJson(rotation);

@@ -88,13 +88,13 @@ export async function startNode(
       ...shared,
       databases,
       kinds: [callbacks.kind],
-      masterKeys: { ids: () => keyring.ids, onMissing: (id) => void opened.seek(id) },
+      masterKeys: { ids: () => keyring.ids, onMissing: (id) => void opened.findKey(id) },
       handlers: {
         workspace: ({ workspaceId }) => workspaces.forget(workspaceId),
         closed: ({ workspaceId }) => workspaces.forget(workspaceId),
-        vault: () => void opened.learn().then(() => {
+        vault: () => void opened.reloadKeys().then(() => {
             engine.lease.refresh();
-            return opened.settle();
+            return opened.finishRotation();
           }),
       },
       look,
@@ -134,14 +134,14 @@ export async function startNode(
     });
     const services: Services = new Services(
       [
-        { start: () => {}, stop: () => opened.leave() },
+        { start: () => {}, stop: () => opened.releaseLock() },
         listeners.ports,
         // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
         workspaces.first,
         engine.lease,
         ...modules.flatMap((module) => module.services ?? []),
         ...engine.services,
-        { start: () => opened.leave(), stop: async () => {} },
+        { start: () => opened.releaseLock(), stop: async () => {} },
         new DuePoll(engineDb, due, config.pollEveryMs, emit, random),
         listeners.requests,
       ],

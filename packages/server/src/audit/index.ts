@@ -1,3 +1,4 @@
+export * from "./actor.ts";
 export * from "./audit.ts";
 export * from "./record.ts";
 export { removeChains } from "./store.ts";

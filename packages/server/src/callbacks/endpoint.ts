@@ -5,7 +5,7 @@ import type { Db } from "#kernel";
 import type { LaneId } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
 import { findQueueOfLane, type Queue, readCallbackUrl } from "#queues";
-import { secretsIn } from "#vault";
+import { secretNamesIn } from "#vault";
 import { inPlace } from "./letter-error.ts";
 
 /** Where and how a queue's callbacks are sent. */
@@ -73,7 +73,7 @@ export class Endpoints {
     const { origin, hostname, path } = inPlace("callback_url", () => readCallbackUrl(callbackUrl));
     const values = JSON.parse(queue.callback_headers) as Record<string, string>;
     const headers = mapValues(values, (value, name) => inPlace(`header ${name}`, () => parseTemplates(value)));
-    const secrets = secretsIn([path, ...Object.values(headers)]);
+    const secrets = secretNamesIn([path, ...Object.values(headers)]);
     return {
       revision: queue.revision,
       queue: queue.name,

@@ -1,6 +1,6 @@
 import { LIMITS, TemplateError } from "@tidemill/contract";
 import { isHeaderValue } from "#http";
-import { asItIs, type Encode, Filler, fillPayload, type PayloadTemplate, parsePayload, secretsIn } from "#vault";
+import { type Encode, fillPayload, type PayloadTemplate, parsePayload, secretNamesIn, TemplateFiller, unencoded } from "#vault";
 import { type Endpoint, mapValues } from "./endpoint.ts";
 import { inPlace, LetterError } from "./letter-error.ts";
 
@@ -27,24 +27,24 @@ export interface Draft {
  */
 export function draftLetter(endpoint: Endpoint, payload: string): Draft {
   const template = inPlace("payload", () => parsePayload(payload));
-  const secrets = [...new Set([...endpoint.secrets, ...secretsIn(template.strings)])];
+  const secrets = [...new Set([...endpoint.secrets, ...secretNamesIn(template.strings)])];
   if (secrets.length > LIMITS.callbackSecrets) throw new LetterError(`The callback names more than ${LIMITS.callbackSecrets} secrets.`);
   return {
     secrets,
-    fill: (values) => fillLetter(endpoint, template, new Filler(values)),
+    fill: (values) => fillLetter(endpoint, template, new TemplateFiller(values)),
   };
 }
 
 /** @throws {LetterError} when what is filled in would be no path, no header, or too much */
-const fillLetter = (endpoint: Endpoint, template: PayloadTemplate, filler: Filler): Letter => ({
+const fillLetter = (endpoint: Endpoint, template: PayloadTemplate, filler: TemplateFiller): Letter => ({
   ...(endpoint.plain ?? {
     path: inPlace("callback_url", () => pathOf(endpoint, filler)),
-    headers: mapValues(endpoint.headers, (parts, name) => inPlace(`header ${name}`, () => headerOf(filler.fill(parts, asItIs)))),
+    headers: mapValues(endpoint.headers, (parts, name) => inPlace(`header ${name}`, () => headerOf(filler.fill(parts, unencoded)))),
   }),
   payload: inPlace("payload", () => fillPayload(template, filler)),
 });
 
-function pathOf({ origin, path }: Endpoint, filler: Filler): string {
+function pathOf({ origin, path }: Endpoint, filler: TemplateFiller): string {
   const filled = filler.fill(path, asComponent);
   if (path.every((part) => typeof part === "string")) return filled;
   const read = URL.parse(origin + filled);

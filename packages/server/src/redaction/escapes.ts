@@ -1,7 +1,7 @@
 /** A notation that escapes characters. */
 export interface EscapeSyntax {
   readonly pattern: RegExp;
-  /** Decodes one escaped. The result is never longer than the escaped. */
+  /** Decodes one escape sequence. The result is never longer than the sequence. */
   readonly decode: (escaped: string) => string;
 }
 

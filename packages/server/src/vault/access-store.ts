@@ -1,47 +1,50 @@
 import { type Db, plainArray, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { SealedSecret } from "./envelope.ts";
 
-/** A secret that attempts of one queue ask for together, with those of the same group. */
-export interface AskedSecret {
+/** A secret that a group of attempts names. */
+export interface SecretRequest {
+  /** Index of the group. */
   readonly group: number;
   readonly workspaceId: WorkspaceId;
   readonly queue: string;
   readonly host: string;
   readonly name: string;
-  /** Of the audit event that tells it, with what is asked as JSON text. */
+  /** Of its audit event. */
   readonly eventId: Uuid;
+  /** Of its audit event, as JSON text. */
   readonly input: string;
 }
 
-/** What is found of it: null where there is no such secret. */
-export interface AnsweredSecret {
+/** What the store found for a request. */
+export interface FoundSecret {
   readonly group: number;
   readonly name: string;
+  /** Null when there is no such secret. */
   readonly sealed: SealedSecret | null;
-  /** What it is not allowed for. */
+  /** Which of its limits refuses the request. */
   readonly refused: "queue" | "host" | null;
 }
 
 /**
- * Reads the secrets that are asked for, and tells the audit log in the same statement: `secret.accessed` for each of a group that
- * gets all of its secrets, `secret.refused` for those that are not allowed. Chains are locked in the order of their workspaces.
- * Leans on secret_name.
+ * Reads the requested secrets, and records the access in the audit log by the same statement: `secret.accessed` for each secret of a
+ * group that gets all of its secrets, `secret.refused` for each that is not allowed. It locks audit chains in the order of workspaces.
+ * Uses index secret_name.
  */
-export async function handOutAcrossWorkspaces(db: Db, asked: readonly AskedSecret[]): Promise<AnsweredSecret[]> {
-  const found = await rows<SealedSecret & Pick<AnsweredSecret, "group" | "refused"> & { id: Uuid | null }>(
+export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly SecretRequest[]): Promise<FoundSecret[]> {
+  const found = await rows<SealedSecret & Pick<FoundSecret, "group" | "refused"> & { id: Uuid | null }>(
     db,
     sql`
-      with asked as (
-        select * from unnest(${plainArray(asked.map(({ group }) => group))}::int[], ${plainArray(asked.map(({ workspaceId }) => workspaceId))}::uuid[],
-          ${textArray(asked.map(({ queue }) => queue))}::text[], ${textArray(asked.map(({ host }) => host))}::text[],
-          ${textArray(asked.map(({ name }) => name))}::text[], ${plainArray(asked.map(({ eventId }) => eventId))}::uuid[],
-          ${textArray(asked.map(({ input }) => input))}::text[])
+      with requested as (
+        select * from unnest(${plainArray(requests.map(({ group }) => group))}::int[], ${plainArray(requests.map(({ workspaceId }) => workspaceId))}::uuid[],
+          ${textArray(requests.map(({ queue }) => queue))}::text[], ${textArray(requests.map(({ host }) => host))}::text[],
+          ${textArray(requests.map(({ name }) => name))}::text[], ${plainArray(requests.map(({ eventId }) => eventId))}::uuid[],
+          ${textArray(requests.map(({ input }) => input))}::text[])
           with ordinality a ("group", workspace_id, queue, host, name, event_id, input, at)
       ), found as materialized (
-        select a.*, s.id, s.ciphertext, s.wrapped_key, s.master_key_id,
-          case when a.queue <> all(s.allowed_queues) then 'queue' when a.host <> all(s.allowed_hosts) then 'host' end as refused
-        from asked a left join secret s on s.workspace_id = a.workspace_id and s.name = a.name
-      ), told as materialized (
+        select r.*, s.id, s.ciphertext, s.wrapped_key, s.master_key_id,
+          case when r.queue <> all(s.allowed_queues) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused
+        from requested r left join secret s on s.workspace_id = r.workspace_id and s.name = r.name
+      ), audited as materialized (
         select append_audit_event(workspace_id, event_id, case when refused is null then 'secret.accessed' else 'secret.refused' end,
           'system', 'secret', name, input, null)
         from (
@@ -50,9 +53,9 @@ export async function handOutAcrossWorkspaces(db: Db, asked: readonly AskedSecre
               or not exists (select from found other where other."group" = f."group" and (other.id is null or other.refused is not null)))
             and exists (select from workspace w where w.id = f.workspace_id)
           order by workspace_id, at offset 0
-        ) fact
+        ) event
       )
-      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, refused, (select count(*) from told) as told
+      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, refused, (select count(*) from audited) as audited
       from found order by at`,
   );
   return found.map(({ group, name, refused, id, workspace_id, ciphertext, wrapped_key, master_key_id }) => ({

@@ -1,10 +1,11 @@
 import type { AuditLog, NewAuditEvent } from "#audit";
 import { Batcher, type Db, type EmitEvent, ProblemError, tolerate, type UuidSource, unavailable } from "#kernel";
 import { SYSTEM } from "#workspaces";
-import { type AnsweredSecret, handOutAcrossWorkspaces } from "./access-store.ts";
+import { accessSecretsAcrossWorkspaces, type FoundSecret } from "./access-store.ts";
 import { openSecret, type SealedSecret, UnreadableSecretError } from "./envelope.ts";
-import { decide, type Group, groupUses, type HandedOut, type HandedSecrets, type SecretUse } from "./hand-out.ts";
+import { groupUses, resolveGroup, type UseGroup } from "./group-uses.ts";
 import type { Keyring } from "./keyring.ts";
+import type { ResolvedSecrets, SecretResolution, SecretUse } from "./secret-use.ts";
 
 export interface SecretAccessOptions {
   readonly db: Db;
@@ -14,88 +15,88 @@ export interface SecretAccessOptions {
   readonly emit: EmitEvent;
 }
 
-/** Secrets that are read and decrypted together, each of at most 64 KiB. */
-const MOST_SECRETS = 500;
-/** One after the other, so that each is large while there is much to do. */
+/** How many secrets one statement reads, each of at most 64 KiB. */
+const MAX_SECRETS = 500;
+/** One batch at a time: under load the batches grow. */
 const WRITERS = 1;
 
 /**
- * Hands secrets out to attempts. What is asked for while a look-up is under way is looked up together after it, so an attempt
- * has the values that stand when it begins. Nothing is handed out before the audit log has it. Source: specification, Secret
- * (every access is recorded).
+ * Gives attempts the secrets that they name. Uses that arrive while a batch is read are resolved by the next one, so every attempt
+ * gets the values that are current when it starts. An attempt gets values only after the audit log has recorded it. Source:
+ * specification, Secret (every access is recorded).
  */
 export class SecretAccess {
   readonly #options: SecretAccessOptions;
-  readonly #batcher: Batcher<SecretUse, HandedOut>;
+  readonly #batcher: Batcher<SecretUse, SecretResolution>;
 
   constructor(options: SecretAccessOptions) {
     this.#options = options;
     this.#batcher = new Batcher({
-      most: MOST_SECRETS,
+      most: MAX_SECRETS,
       writers: WRITERS,
       weigh: ({ names }) => names.length,
-      write: (uses) => this.#handOutApart(uses),
+      write: (uses) => this.#resolveOrSplit(uses),
     });
   }
 
   /**
    * The secrets that an attempt names.
    *
-   * @throws {SecretError}; UNAVAILABLE when the database, or the master key of a secret, is away
+   * @throws {SecretError}; UNAVAILABLE when the database, or the master key of a secret, is not available
    */
-  async resolve(use: SecretUse): Promise<HandedSecrets> {
-    const outcome = await this.#batcher.add(use);
-    if (outcome instanceof Error) throw outcome;
-    return outcome;
+  async resolve(use: SecretUse): Promise<ResolvedSecrets> {
+    const resolution = await this.#batcher.add(use);
+    if (resolution instanceof Error) throw resolution;
+    return resolution;
   }
 
-  /** What the database refuses is tried in halves, so that one attempt's bad luck is no other's. */
-  async #handOutApart(uses: SecretUse[]): Promise<HandedOut[]> {
+  /** A batch that the database refuses is tried again in halves, so that one attempt does not fail the others. */
+  async #resolveOrSplit(uses: SecretUse[]): Promise<SecretResolution[]> {
     try {
-      return await this.#handOut(uses);
+      return await this.#resolveAll(uses);
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       this.#options.emit("secret_access_failed", { uses: uses.length, error });
-      if (uses.length === 1) return [unavailable("The secrets cannot be handed out.")];
+      if (uses.length === 1) return [unavailable("The secrets cannot be read now.")];
       const half = uses.length >> 1;
-      return [...(await this.#handOutApart(uses.slice(0, half))), ...(await this.#handOutApart(uses.slice(half)))];
+      return [...(await this.#resolveOrSplit(uses.slice(0, half))), ...(await this.#resolveOrSplit(uses.slice(half)))];
     }
   }
 
-  async #handOut(uses: SecretUse[]): Promise<HandedOut[]> {
+  async #resolveAll(uses: SecretUse[]): Promise<SecretResolution[]> {
     const { db, ids } = this.#options;
     const { groups, groupOf } = groupUses(uses);
-    const asked = groups.flatMap(({ use: { workspaceId, queue, host, names }, attempts }, group) => {
+    const requests = groups.flatMap(({ use: { workspaceId, queue, host, names }, attempts }, group) => {
       const input = JSON.stringify({ queue, host, attempts });
       return names.map((name) => ({ group, workspaceId, queue, host, name, eventId: ids.next(), input }));
     });
-    const answers = await handOutAcrossWorkspaces(db, asked);
-    await this.#learnKeysOf(answers);
-    const byGroup = Map.groupBy(answers, ({ group }) => group);
-    const handed = await Promise.all(groups.map((group, at) => this.#decide(group, byGroup.get(at) ?? [])));
-    return groupOf.map((at) => handed[at] as HandedOut);
+    const found = await accessSecretsAcrossWorkspaces(db, requests);
+    await this.#loadKeysOf(found);
+    const byGroup = Map.groupBy(found, ({ group }) => group);
+    const resolved = await Promise.all(groups.map((group, at) => this.#resolveGroup(group, byGroup.get(at) ?? [])));
+    return groupOf.map((at) => resolved[at] as SecretResolution);
   }
 
-  /** The master key may have been rotated without word of it having come here. */
-  async #learnKeysOf(answers: readonly AnsweredSecret[]): Promise<void> {
+  /** A master key may have been rotated without this node having been notified. */
+  async #loadKeysOf(found: readonly FoundSecret[]): Promise<void> {
     const { keyring, emit } = this.#options;
-    if (answers.every(({ sealed }) => !sealed || keyring.has(sealed.master_key_id))) return;
+    if (found.every(({ sealed }) => !sealed || keyring.has(sealed.master_key_id))) return;
     await tolerate(
       () => keyring.reload(),
       (error) => emit("keyring_read_failed", { error }),
     );
   }
 
-  /** That a secret does not decrypt is told besides: that it was asked for has been told. */
-  async #decide(group: Group, answers: readonly AnsweredSecret[]): Promise<HandedOut> {
+  /** The access is recorded already; that a secret does not decrypt becomes an event of its own. */
+  async #resolveGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
     const unreadable: NewAuditEvent[] = [];
-    const handed = decide(group, answers, (sealed) => {
+    const resolved = resolveGroup(group, found, (sealed) => {
       const value = this.#open(sealed);
       if (value instanceof UnreadableSecretError) unreadable.push(unreadableEvent(group, sealed.name));
       return value;
     });
     await this.#options.audit.recordAll(this.#options.db, unreadable);
-    return handed;
+    return resolved;
   }
 
   #open(sealed: SealedSecret): string | UnreadableSecretError | ProblemError {
@@ -115,7 +116,7 @@ export class SecretAccess {
   }
 }
 
-const unreadableEvent = ({ use: { workspaceId, queue, host }, attempts }: Group, name: string): NewAuditEvent => ({
+const unreadableEvent = ({ use: { workspaceId, queue, host }, attempts }: UseGroup, name: string): NewAuditEvent => ({
   workspaceId,
   eventType: "secret.unreadable",
   actorId: SYSTEM,

@@ -1,28 +1,29 @@
 import type { CreateSecret } from "@tidemill/contract";
+import type { Actor } from "#audit";
 import { problem, type Transactional } from "#kernel";
+import { auditCreated } from "./audit.ts";
 import { currentKey } from "./current-key.ts";
 import { sealSecret } from "./envelope.ts";
-import { readHosts } from "./hosts.ts";
-import { type Caller, checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
+import { normalizeHosts } from "./normalize-hosts.ts";
+import { checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
 import { insertSecret } from "./store.ts";
-import { tellCreated } from "./tell.ts";
 
 /**
- * Keeps a secret. Source: specification, Secrets.
+ * Stores a secret. Source: specification, Secrets.
  *
  * @throws CONFLICT when the workspace has a secret of that name; PAYLOAD_TOO_LARGE; UNAVAILABLE on a node without the vault's key
  */
-export async function createSecret(database: Transactional, vault: Vault, caller: Caller, request: CreateSecret): Promise<Secret> {
+export async function createSecret(database: Transactional, vault: Vault, actor: Actor, request: CreateSecret): Promise<Secret> {
   const { name, value, allowed_queues = null, allowed_hosts = null } = request;
   checkSize(value);
   return database.transaction(async (tx) => {
-    const master = await currentKey(tx, vault.keyring, caller.workspaceId);
-    const identity = { workspace_id: caller.workspaceId, id: vault.ids.next(), name };
+    const master = await currentKey(tx, vault.keyring, actor.workspaceId);
+    const identity = { workspace_id: actor.workspaceId, id: vault.ids.next(), name };
     const sealed = { ...sealSecret(vault.random, master, identity, value), hint: hintOf(value) };
-    const settings = { sealed, allowedQueues: allowed_queues, allowedHosts: allowed_hosts && readHosts(allowed_hosts) };
+    const settings = { sealed, allowedQueues: allowed_queues, allowedHosts: allowed_hosts && normalizeHosts(allowed_hosts) };
     const secret = await insertSecret(tx, identity, settings);
     if (!secret) throw problem("CONFLICT", { name }, { message: "There is a secret of that name already." });
-    await tellCreated(tx, vault.audit, caller, secret);
+    await auditCreated(tx, vault.audit, actor, secret);
     return secret;
   });
 }

@@ -1,16 +1,15 @@
-import type { AuditLog } from "#audit";
+import type { Actor, AuditLog } from "#audit";
 import { problem, type Transactional } from "#kernel";
-import type { Caller } from "./secret.ts";
+import { auditDeleted } from "./audit.ts";
 import { removeSecret } from "./store.ts";
-import { tellDeleted } from "./tell.ts";
 
 /**
- * Removes a secret for good: its data key goes with it.
+ * Deletes a secret and its data key for good.
  *
  * @throws NOT_FOUND
  */
-export const deleteSecret = (database: Transactional, audit: AuditLog, caller: Caller, name: string): Promise<void> =>
+export const deleteSecret = (database: Transactional, audit: AuditLog, actor: Actor, name: string): Promise<void> =>
   database.transaction(async (tx) => {
-    if (!(await removeSecret(tx, caller.workspaceId, name))) throw problem("NOT_FOUND");
-    await tellDeleted(tx, audit, caller, name);
+    if (!(await removeSecret(tx, actor.workspaceId, name))) throw problem("NOT_FOUND");
+    await auditDeleted(tx, audit, actor, name);
   });

@@ -3,14 +3,14 @@ import type { Random, Uuid, WorkspaceId } from "#kernel";
 import type { Keyring } from "./keyring.ts";
 import { KEY_BYTES, type MasterKey } from "./master-key.ts";
 
-/** Which secret it is. Its ciphertexts are bound to it: under another workspace, id or name they do not open. */
+/** Identifies a secret. Its ciphertexts are bound to it: with another workspace, id or name they do not decrypt. */
 export interface SecretIdentity {
   readonly workspace_id: WorkspaceId;
   readonly id: Uuid;
   readonly name: string;
 }
 
-/** A value encrypted under a data key of its own, and that key wrapped by a master key. */
+/** A value encrypted with its own data key, and that data key wrapped by a master key. */
 export interface Envelope {
   readonly ciphertext: Buffer;
   readonly wrapped_key: Buffer;
@@ -19,7 +19,7 @@ export interface Envelope {
 
 export interface SealedSecret extends SecretIdentity, Envelope {}
 
-/** A stored secret does not open: it was altered, or its master key is not there. */
+/** A stored secret does not decrypt: it was altered, or its master key is missing. */
 export class UnreadableSecretError extends Error {
   override readonly name = "UnreadableSecretError";
 
@@ -28,7 +28,7 @@ export class UnreadableSecretError extends Error {
   }
 }
 
-/** Each ciphertext: a byte for this layout, the nonce, what is encrypted, the tag. */
+/** Layout of a ciphertext: a version byte, the nonce, the encrypted bytes, the tag. */
 const VERSION = 1;
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
@@ -36,7 +36,7 @@ const TAG_BYTES = 16;
 
 type Purpose = "value" | "key";
 
-/** Encrypts a value under a new data key. Source: design §7. */
+/** Encrypts a value with a new data key. Source: design §7. */
 export function sealSecret(random: Random, master: MasterKey, secret: SecretIdentity, value: string): Envelope {
   const dataKey = random.bytes(KEY_BYTES);
   const ciphertext = seal(random, dataKey, Buffer.from(value), bindingOf("value", secret));
@@ -50,7 +50,7 @@ export const openSecret = (keyring: Keyring, stored: SealedSecret): string =>
   withDataKey(keyring, stored, (dataKey) => open(dataKey, stored.ciphertext, bindingOf("value", stored)).toString("utf8"));
 
 /**
- * Wraps the data key of a secret by another master key; the value is not touched.
+ * Wraps the data key of a secret by another master key. The value stays encrypted as it is.
  *
  * @throws {UnreadableSecretError}
  */
@@ -85,7 +85,7 @@ function seal(random: Random, key: KeyObject | Buffer, plain: Buffer, binding: B
 }
 
 function open(key: KeyObject | Buffer, sealed: Buffer, binding: Buffer): Buffer {
-  if (sealed[0] !== VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES) throw new Error("The layout is not known.");
+  if (sealed[0] !== VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES) throw new Error("The ciphertext has an unknown layout.");
   const end = sealed.length - TAG_BYTES;
   const decipher = createDecipheriv(CIPHER, key, sealed.subarray(1, 1 + NONCE_BYTES), { authTagLength: TAG_BYTES })
     .setAAD(binding)
@@ -93,7 +93,7 @@ function open(key: KeyObject | Buffer, sealed: Buffer, binding: Buffer): Buffer 
   return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES, end)), decipher.final()]);
 }
 
-/** What a ciphertext is bound to: each field after its length, so that no two lists of fields read the same. */
+/** The additional data of a ciphertext. Each field follows its length, so that no two lists of fields give the same bytes. */
 const bindingOf = (purpose: Purpose, { workspace_id, id, name }: SecretIdentity): Buffer =>
   Buffer.concat(
     ["tidemill secret", String(VERSION), purpose, workspace_id, id, name].flatMap((field) => {

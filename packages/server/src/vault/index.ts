@@ -1,11 +1,11 @@
 export type { SecretAccess } from "./access.ts";
-export * from "./filler.ts";
-export { type HandedSecrets, SecretError, type SecretUse } from "./hand-out.ts";
 export * from "./keyring.ts";
 export * from "./open-vault.ts";
-export * from "./payload.ts";
+export * from "./payload-templates.ts";
 export * from "./rotate-master-key.ts";
+export { type ResolvedSecrets, SecretError, type SecretUse } from "./secret-use.ts";
 export { removeSecrets } from "./store.ts";
+export * from "./template-filler.ts";
 export * from "./vault.ts";
 export * from "./vault-key-error.ts";
 export { countByKeyAcrossWorkspaces, findVaultKey } from "./vault-store.ts";

@@ -1,13 +1,13 @@
 import path from "node:path";
 import type { Config, Random } from "#kernel";
-import { makeKeyFile, readKeyFiles, refuseAmongData } from "./key-file.ts";
+import { checkOutsideCluster, makeKeyFile, readKeyFiles } from "./key-file.ts";
 import { type MasterKey, makeMasterKey, readMasterKey } from "./master-key.ts";
 
 type KeySettings = Pick<Config, "masterKeys" | "masterKeyFile" | "dataDir">;
 
-/** The master keys that this process has: those of TIDEMILL_MASTER_KEY, or else those of the key file. */
+/** The master keys that this process has: those of TIDEMILL_MASTER_KEY, otherwise those of the key file. */
 export class Keyring {
-  /** Where the key is kept; null when it is given in the environment. */
+  /** The key file; null when the environment gives the keys. */
   readonly file: string | null;
   readonly #keys = new Map<string, MasterKey>();
 
@@ -24,13 +24,13 @@ export class Keyring {
         masterKeys.flatMap((text) => readMasterKey(text) ?? []),
       );
     const file = masterKeyFile ?? path.join(dataDir, "master.key");
-    await refuseAmongData(file, path.join(dataDir, "postgres"));
+    await checkOutsideCluster(file, path.join(dataDir, "postgres"));
     const keyring = new Keyring(file, []);
     await keyring.reload();
     return keyring;
   }
 
-  /** Of the keys, in the order in which they are given: of a rotation's two, the old one first. */
+  /** In the order in which the keys are given: during a rotation the old one first. */
   get ids(): readonly string[] {
     return [...this.#keys.keys()];
   }
@@ -39,7 +39,7 @@ export class Keyring {
     return this.#keys.has(id);
   }
 
-  /** @throws {Error} for a key that the ring has not */
+  /** @throws {Error} for a key that is not in the keyring */
   get(id: string): MasterKey {
     const found = this.#keys.get(id);
     if (!found) throw new Error(`There is no master key ${id}.`);
@@ -47,7 +47,7 @@ export class Keyring {
   }
 
   /**
-   * Reads the files again. A key that was there stays: what was read before the end of a rotation may be opened after it.
+   * Reads the files again. Keys that were there stay: a secret may be read before the end of a rotation and decrypted after it.
    *
    * @throws {VaultKeyError}
    */
@@ -57,13 +57,13 @@ export class Keyring {
     this.#add([present, next].filter((key) => key !== null));
   }
 
-  /** Makes the key file, for a ring that has no key. */
+  /** Creates the key file, for a keyring without keys. */
   async makeKey(random: Random): Promise<void> {
     if (this.file !== null) await makeKeyFile(this.file, makeMasterKey(random));
     await this.reload();
   }
 
   #add(keys: readonly MasterKey[]): void {
-    for (const one of keys) this.#keys.set(one.id, this.#keys.get(one.id) ?? one);
+    for (const key of keys) this.#keys.set(key.id, this.#keys.get(key.id) ?? key);
   }
 }

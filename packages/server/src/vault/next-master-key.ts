@@ -1,13 +1,13 @@
 import type { Random } from "#kernel";
-import { makeKeyFile, nextOf, readKeyFiles } from "./key-file.ts";
+import { makeKeyFile, nextKeyFile, readKeyFiles } from "./key-file.ts";
 import type { Keyring } from "./keyring.ts";
 import { type MasterKey, makeMasterKey } from "./master-key.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
 
 /**
- * The id of the key that a rotation leads to: the last of TIDEMILL_MASTER_KEY, or the one of the key file's `.next`, which is made
- * when it is missing. The ring has it then. It is the vault's current key where a rotation was broken off late. Under the vault's
- * lock only.
+ * The id of the key that a rotation makes current: the last of TIDEMILL_MASTER_KEY, or the one of the key file's `.next`, which is
+ * created when it is missing. Afterwards the keyring has it. After a rotation that was interrupted late, it is current already. Call
+ * this under the vault's lock only.
  *
  * @throws {VaultKeyError} when there is none
  */
@@ -17,10 +17,10 @@ export async function nextMasterKey(keyring: Keyring, current: string, random: R
   return id;
 }
 
-/** @throws {VaultKeyError} when neither the ring has that key, with which the vault is locked, nor its files */
+/** @throws {VaultKeyError} when neither the keyring nor its files have the vault's current key */
 export async function requireKey(keyring: Keyring, id: string): Promise<void> {
   await keyring.reload();
-  if (!keyring.has(id)) throw keyring.file !== null && keyring.ids.length === 0 ? noFile(keyring.file) : misfit(id, keyring.ids);
+  if (!keyring.has(id)) throw keyring.file !== null && keyring.ids.length === 0 ? fileMissing(keyring.file) : keyMissing(id, keyring.ids);
 }
 
 function lastGiven({ ids: [old, last, ...more] }: Keyring): string {
@@ -30,22 +30,23 @@ function lastGiven({ ids: [old, last, ...more] }: Keyring): string {
 
 async function nextInFile(file: string, current: string, random: Random): Promise<string> {
   const { present, next } = await readKeyFiles(file);
-  if (!present) throw noFile(file);
-  if (present.id === next?.id) throw new VaultKeyError(`${nextOf(file)} holds the same key as ${file}. Remove it, and run this again.`);
+  if (!present) throw fileMissing(file);
+  if (present.id === next?.id)
+    throw new VaultKeyError(`${nextKeyFile(file)} holds the same key as ${file}. Remove it, and run this again.`);
   const ids = next ? [present.id, next.id] : [present.id];
-  // What the ring remembers does not count: the files must open the vault when no process does.
-  if (!ids.includes(current)) throw misfit(current, ids);
+  // Keys that only this process remembers do not count: after a restart the files alone must be enough.
+  if (!ids.includes(current)) throw keyMissing(current, ids);
   return (next ?? (await makeNext(file, random))).id;
 }
 
 async function makeNext(file: string, random: Random): Promise<MasterKey> {
   const made = makeMasterKey(random);
-  if (await makeKeyFile(nextOf(file), made)) return made;
-  throw new VaultKeyError(`Another has just made ${nextOf(file)}. Run this again.`);
+  if (await makeKeyFile(nextKeyFile(file), made)) return made;
+  throw new VaultKeyError(`Another process has just created ${nextKeyFile(file)}. Run this again.`);
 }
 
-const noFile = (file: string): VaultKeyError =>
+const fileMissing = (file: string): VaultKeyError =>
   new VaultKeyError(`There is no key file ${file}. Run this where a node's is, or name it in TIDEMILL_MASTER_KEY_FILE.`);
 
-const misfit = (current: string, ids: readonly string[]): VaultKeyError =>
+const keyMissing = (current: string, ids: readonly string[]): VaultKeyError =>
   new VaultKeyError(`The vault is locked with the master key ${current}, which is not among ${ids.join(", ")}.`);

@@ -1,5 +1,6 @@
 import { type Config, type Connection, type Db, type EmitEvent, type Random, type Transactional, takeLock, tolerate } from "#kernel";
-import { fitKeyring, lockAndSettleKeyFile, settleKeyFile } from "./fit.ts";
+import { checkKeyring } from "./check-keyring.ts";
+import { finishKeyFileRotation, finishKeyFileRotationLocked } from "./finish-key-file-rotation.ts";
 import { Keyring } from "./keyring.ts";
 import { VAULT_LOCK } from "./vault-store.ts";
 
@@ -13,51 +14,52 @@ export interface VaultOptions {
   readonly countNodes: (db: Db) => Promise<number>;
 }
 
-/** A node's way into the vault. */
+/** The vault as a running node uses it. */
 export interface OpenVault {
   readonly keyring: Keyring;
-  /** Lets others start, and rotations begin, once this node counts as alive. */
-  leave(): Promise<void>;
-  /** Looks at the keys again: a rotation is under way, or over. */
-  learn(): Promise<void>;
-  /** Ends what a rotation that is over does to this node's key files; whoever has the vault's lock is waited for. */
-  settle(): Promise<void>;
-  /** Looks for the key that the vault is locked with; tells once when it is not found. */
-  seek(masterKeyId: string): Promise<void>;
+  /** Releases the vault's lock, once this node counts as alive: other nodes may start, and rotations begin. */
+  releaseLock(): Promise<void>;
+  /** Reads the keys again: a rotation has started or ended. */
+  reloadKeys(): Promise<void>;
+  /** Finishes a rotation, when it is over, in this node's key files. It waits for the vault's lock. */
+  finishRotation(): Promise<void>;
+  /** Looks for the vault's current key, and reports once when this node does not have it. */
+  findKey(masterKeyId: string): Promise<void>;
 }
 
 /**
- * Opens the vault with the master key of the configuration. Until `leave` no other node starts and no rotation begins, so that
- * none of them misses this one.
+ * Opens the vault with the master key of the configuration. Until `releaseLock` no other node starts and no rotation begins, so that
+ * none of them overlooks this node.
  *
- * @throws {VaultKeyError} when the key does not fit
+ * @throws {VaultKeyError} when the key is not the vault's
  */
 export async function openVault({ config, connection, db, random, emit, countNodes }: VaultOptions): Promise<OpenVault> {
-  const leave = await takeLock(connection, VAULT_LOCK);
+  const releaseLock = await takeLock(connection, VAULT_LOCK);
   try {
     const keyring = await Keyring.open(config);
-    await fitKeyring(db, keyring, random, countNodes);
-    const settling = (settle: () => Promise<void>) => tolerate(settle, (error) => emit("key_file_update_failed", { error }));
-    await settling(() => settleKeyFile(db, keyring));
-    return { keyring, leave, settle: () => settling(() => lockAndSettleKeyFile(db, keyring)), ...lookingAt(keyring, emit) };
+    await checkKeyring(db, keyring, random, countNodes);
+    const tolerant = (finish: () => Promise<void>) => tolerate(finish, (error) => emit("key_file_update_failed", { error }));
+    await tolerant(() => finishKeyFileRotation(db, keyring));
+    const finishRotation = () => tolerant(() => finishKeyFileRotationLocked(db, keyring));
+    return { keyring, releaseLock, finishRotation, ...keyFinderOf(keyring, emit) };
   } catch (error) {
-    await leave();
+    await releaseLock();
     throw error;
   }
 }
 
-function lookingAt(keyring: Keyring, emit: EmitEvent): Pick<OpenVault, "learn" | "seek"> {
+function keyFinderOf(keyring: Keyring, emit: EmitEvent): Pick<OpenVault, "reloadKeys" | "findKey"> {
   let missing: string | null = null;
-  const learn = () =>
+  const reloadKeys = () =>
     tolerate(
       () => keyring.reload(),
       (error) => emit("keyring_read_failed", { error }),
     );
-  const seek = async (id: string) => {
-    await learn();
+  const findKey = async (id: string) => {
+    await reloadKeys();
     const before = missing;
     missing = keyring.has(id) ? null : id;
     if (missing !== null && missing !== before) emit("master_key_not_found", { masterKeyId: id });
   };
-  return { learn, seek };
+  return { reloadKeys, findKey };
 }

@@ -1,14 +1,15 @@
 import type { PatchSecret } from "@tidemill/contract";
+import type { Actor } from "#audit";
 import { problem, type Transactional } from "#kernel";
+import { auditPatched } from "./audit.ts";
 import { currentKey } from "./current-key.ts";
 import { sealSecret } from "./envelope.ts";
-import { readHosts } from "./hosts.ts";
-import { type Caller, checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
+import { normalizeHosts } from "./normalize-hosts.ts";
+import { checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
 import { lockSecret, updateSecret } from "./store.ts";
-import { tellPatched } from "./tell.ts";
 
 /**
- * Changes what the request names and leaves the rest. A new value is encrypted under a new data key, and used from the next
+ * Changes what the request names and leaves the rest. A new value is encrypted with a new data key, and used from the next
  * attempt on. Source: specification, Secrets.
  *
  * @throws NOT_FOUND; PAYLOAD_TOO_LARGE; UNAVAILABLE on a node without the vault's key
@@ -16,24 +17,24 @@ import { tellPatched } from "./tell.ts";
 export async function patchSecret(
   database: Transactional,
   vault: Vault,
-  caller: Caller,
+  actor: Actor,
   name: string,
   request: PatchSecret,
 ): Promise<Secret> {
   const { value, allowed_queues, allowed_hosts } = request;
   if (value !== undefined) checkSize(value);
   return database.transaction(async (tx) => {
-    const master = value === undefined ? null : await currentKey(tx, vault.keyring, caller.workspaceId);
-    const before = await lockSecret(tx, caller.workspaceId, name);
+    const master = value === undefined ? null : await currentKey(tx, vault.keyring, actor.workspaceId);
+    const before = await lockSecret(tx, actor.workspaceId, name);
     if (!before) throw problem("NOT_FOUND");
     const sealed = master && value !== undefined ? { ...sealSecret(vault.random, master, before, value), hint: hintOf(value) } : undefined;
     const secret = await updateSecret(tx, before, {
       sealed,
       allowedQueues: allowed_queues,
-      allowedHosts: allowed_hosts && readHosts(allowed_hosts),
+      allowedHosts: allowed_hosts && normalizeHosts(allowed_hosts),
     });
     if (!secret) throw problem("NOT_FOUND");
-    await tellPatched(tx, vault.audit, caller, secret, request);
+    await auditPatched(tx, vault.audit, actor, secret, request);
     return secret;
   });
 }

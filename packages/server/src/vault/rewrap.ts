@@ -12,16 +12,16 @@ interface RewrapOptions {
 
 interface Pass {
   readonly rewrapped: number;
-  /** What did not open, as it was found. */
+  /** Secrets that did not decrypt, as they were read. */
   readonly unreadable: readonly WrappedSecret[];
 }
 
 const PAGE = 500;
 
 /**
- * Wraps every data key anew by the key that the vault is locked with, until a pass over all finds nothing more to do.
+ * Wraps every data key by the vault's current key, until a pass over all finds nothing more to do.
  *
- * @throws {VaultKeyError} when the vault is locked with another key than `to`, or comes to be; nothing is wrapped by `to` then
+ * @throws {VaultKeyError} when `to` is not the current key, or ceases to be; then nothing is wrapped by `to`
  */
 export async function rewrapAll(options: RewrapOptions, to: string): Promise<Pass> {
   let rewrapped = 0;

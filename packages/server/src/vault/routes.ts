@@ -1,11 +1,11 @@
 import { CreateSecret, ListSecrets, Page, PatchSecret, SecretPath, Secret as SecretRecord } from "@tidemill/contract";
-import type { FastifyRequest } from "fastify";
-import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import { requestActor } from "#audit";
+import { type Api, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
 import type { Tenants } from "#kernel";
 import { createSecret } from "./create.ts";
 import { deleteSecret } from "./delete.ts";
 import { patchSecret } from "./patch.ts";
-import { type Caller, readSecretId, showSecret, showSecretId, type Vault } from "./secret.ts";
+import { readSecretId, showSecret, showSecretId, type Vault } from "./secret.ts";
 import { listSecrets } from "./store.ts";
 
 export interface SecretRoutes {
@@ -16,7 +16,7 @@ export interface SecretRoutes {
 const tags = ["Secrets"];
 const security = [{ workspaceKey: [] }];
 
-/** The vault's endpoints. To change what is in it takes an admin: a lesser key must not lift the limits of a secret. */
+/** The endpoints of secrets. Changes need an admin key: a lesser one must not lift the limits of a secret. */
 export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
   api.get(
     "/v1/secrets",
@@ -54,8 +54,8 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      return reply.code(201).send(showSecret(await createSecret(tenants.of(caller.workspaceId), vault, caller, request.body)));
+      const actor = requestActor(request);
+      return reply.code(201).send(showSecret(await createSecret(tenants.of(actor.workspaceId), vault, actor, request.body)));
     },
   );
 
@@ -74,8 +74,8 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
       },
     },
     async (request) => {
-      const caller = callerOf(request);
-      return showSecret(await patchSecret(tenants.of(caller.workspaceId), vault, caller, request.params.name, request.body));
+      const actor = requestActor(request);
+      return showSecret(await patchSecret(tenants.of(actor.workspaceId), vault, actor, request.params.name, request.body));
     },
   );
 
@@ -93,11 +93,9 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      await deleteSecret(tenants.of(caller.workspaceId), vault.audit, caller, request.params.name);
+      const actor = requestActor(request);
+      await deleteSecret(tenants.of(actor.workspaceId), vault.audit, actor, request.params.name);
       return reply.code(204).send();
     },
   );
 }
-
-const callerOf = (request: FastifyRequest): Caller => ({ workspaceId: workspaceOf(request), actorId: actorOf(request) });

@@ -1,10 +1,10 @@
 import { LIMITS, type Secret as SecretRecord } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { problem, type Random, type Timestamp, typeId, type Uuid, type UuidSource, uuidOf, type WorkspaceId } from "#kernel";
+import { problem, type Random, type Timestamp, typeId, type Uuid, type UuidSource, uuidOf } from "#kernel";
 import type { SecretIdentity } from "./envelope.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** A secret as it is stored, but for what is encrypted. Null, of what limits its use, is no limit. */
+/** A stored secret without its encrypted fields. A null limit allows everything. */
 export interface Secret extends SecretIdentity {
   readonly value_hint: string;
   readonly allowed_queues: readonly string[] | null;
@@ -13,13 +13,7 @@ export interface Secret extends SecretIdentity {
   readonly updated_at: Timestamp;
 }
 
-/** Whose secrets they are, and who asks, as the audit log names him. */
-export interface Caller {
-  readonly workspaceId: WorkspaceId;
-  readonly actorId: string;
-}
-
-/** What it takes to make and change secrets. */
+/** What creating and changing secrets needs. */
 export interface Vault {
   readonly keyring: Keyring;
   readonly random: Random;
@@ -27,7 +21,7 @@ export interface Vault {
   readonly audit: AuditLog;
 }
 
-/** The record as the API shows it: nothing of the value but its hint. */
+/** The record as the API shows it: of the value only the hint. */
 export const showSecret = ({ name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at }: Secret): SecretRecord => ({
   name,
   value_hint,
@@ -41,13 +35,13 @@ export const showSecretId = ({ id }: Secret): string => typeId("sec", id);
 
 export const readSecretId = (text: string): Uuid | null => uuidOf("sec", text);
 
-const MOST_HINTED = 4;
-const HINTED_PART = 4;
+const MAX_HINT_CHARACTERS = 4;
+const CHARACTERS_PER_HINTED = 4;
 
-/** What tells a value from others: its first characters, at most 4 and at most a quarter of it. Source: contract §8. */
+/** The first characters of a value, at most 4 and at most a quarter of it. Source: contract §8. */
 export function hintOf(value: string): string {
   const characters = [...value];
-  return `${characters.slice(0, Math.min(MOST_HINTED, Math.floor(characters.length / HINTED_PART))).join("")}...`;
+  return `${characters.slice(0, Math.min(MAX_HINT_CHARACTERS, Math.floor(characters.length / CHARACTERS_PER_HINTED))).join("")}...`;
 }
 
 /** @throws PAYLOAD_TOO_LARGE */

@@ -2,7 +2,7 @@ import { type Db, row, rows, sql, textArray, type Uuid, type WorkspaceId } from 
 import type { Envelope, SecretIdentity } from "./envelope.ts";
 import type { Secret } from "./secret.ts";
 
-/** What a caller may set; `undefined` leaves a setting as it is. */
+/** The settings of a secret; `undefined` leaves one as it is. */
 export interface SecretSettings {
   readonly sealed: (Envelope & { readonly hint: string }) | undefined;
   readonly allowedQueues: readonly string[] | null | undefined;
@@ -10,8 +10,8 @@ export interface SecretSettings {
 }
 
 /**
- * The id of the master key that the vault is locked with, which stays so until the transaction ends. Nothing when the workspace is
- * gone; and it stays, too.
+ * The id of the vault's current master key; null when the workspace is gone. Neither the key nor the workspace changes until the
+ * transaction ends.
  */
 export const lockVault = (db: Db, workspaceId: WorkspaceId): Promise<{ master_key_id: string } | null> =>
   row(
@@ -21,7 +21,7 @@ export const lockVault = (db: Db, workspaceId: WorkspaceId): Promise<{ master_ke
       for share of vault, w`,
   );
 
-/** Nothing when there is one of that name. Leans on secret_name. */
+/** Null when the workspace has a secret of that name. Uses index secret_name. */
 export const insertSecret = (
   db: Db,
   { workspace_id, id, name }: SecretIdentity,
@@ -37,7 +37,7 @@ export const insertSecret = (
       returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
   );
 
-/** Locks the secret until the transaction ends. Leans on secret_name. */
+/** Locks the secret until the transaction ends. Uses index secret_name. */
 export const lockSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Secret | null> =>
   row(
     db,
@@ -46,7 +46,7 @@ export const lockSecret = (db: Db, workspaceId: WorkspaceId, name: string): Prom
       where workspace_id = ${workspaceId} and name = ${name} for update`,
   );
 
-/** Leans on the primary key. */
+/** Uses the primary key. */
 export const updateSecret = (
   db: Db,
   { workspace_id, id }: SecretIdentity,
@@ -69,20 +69,20 @@ export const updateSecret = (
       returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
   );
 
-/** Newest first, from below `before`. Leans on the primary key. */
-export const listSecrets = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, most: number): Promise<Secret[]> =>
+/** Newest first, older than `before`. Uses the primary key. */
+export const listSecrets = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, limit: number): Promise<Secret[]> =>
   rows(
     db,
     sql`
       select workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at from secret
       where workspace_id = ${workspaceId} and (${before}::uuid is null or id < ${before})
-      order by id desc limit ${most}`,
+      order by id desc limit ${limit}`,
   );
 
-/** Leans on secret_name. */
+/** Uses index secret_name. */
 export const removeSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<{ id: Uuid } | null> =>
   row(db, sql`delete from secret where workspace_id = ${workspaceId} and name = ${name} returning id`);
 
-/** Deletes all secrets of a workspace that is being deleted: nothing that opens them stays. Leans on the primary key. */
+/** Deletes all secrets, with their data keys, of a workspace that is being deleted. Uses the primary key. */
 export const removeSecrets = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
   rows(db, sql`delete from secret where workspace_id = ${workspaceId}`);

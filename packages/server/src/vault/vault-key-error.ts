@@ -1,4 +1,4 @@
-/** The master key cannot be had, or does not fit the vault. The message is one line for the person who started the node. */
+/** The master key cannot be read, or is not the vault's. The message is one line for whoever started the process. */
 export class VaultKeyError extends Error {
   override readonly name = "VaultKeyError";
   readonly code = "MASTER_KEY_UNUSABLE";

@@ -2,11 +2,11 @@ import { type Db, plainArray, row, rows, sql } from "#kernel";
 import type { Envelope, SecretIdentity } from "./envelope.ts";
 
 /**
- * Held by a node from before it looks whether its keys fit until it counts as alive, by a rotation as it counts those, and by whoever
- * makes or moves key files.
+ * Held by a node from before it checks its keys until it counts as alive, by a rotation while it counts nodes, and by every process
+ * that creates or moves key files.
  */
 export const VAULT_LOCK = 7_305_512_012;
-/** Held by a rotation from its beginning to its end: others wait for their turn. */
+/** Held by a rotation from start to end, so that rotations run one after the other. */
 export const ROTATION_LOCK = 7_305_512_013;
 
 /** A secret without its value's ciphertext. */
@@ -14,26 +14,26 @@ export interface WrappedSecret extends SecretIdentity, Omit<Envelope, "ciphertex
 
 export const holdVaultLock = (tx: Db): Promise<unknown> => rows(tx, sql`select pg_advisory_xact_lock(${VAULT_LOCK})`);
 
-/** Which master key the vault is locked with; null before the first start. */
+/** The id of the vault's current master key; null before the first start. */
 export const findVaultKey = async (db: Db): Promise<string | null> =>
   (await row<{ master_key_id: string }>(db, sql`select master_key_id from vault`))?.master_key_id ?? null;
 
-/** As `findVaultKey`; until the transaction ends no node registers, nor is a secret written. */
+/** Like `findVaultKey`, and until the transaction ends no node registers and no secret is written. */
 export const lockVaultKey = async (tx: Db): Promise<string | null> =>
   (await row<{ master_key_id: string }>(tx, sql`select master_key_id from vault for update`))?.master_key_id ?? null;
 
-/** Locks the vault with that key, once those who are about to use the one before have done so. */
+/** Makes that key current, once the transactions that use the one before have ended. */
 export const changeVaultKey = (db: Db, id: string): Promise<unknown> =>
   rows(
     db,
     sql`insert into vault (master_key_id) values (${id}) on conflict (only_row) do update set master_key_id = excluded.master_key_id`,
   );
 
-/** The master keys that secrets are wrapped by, with how many each. */
+/** The master keys that wrap secrets, and how many each. */
 export const countByKeyAcrossWorkspaces = (db: Db): Promise<{ master_key_id: string; secrets: number }[]> =>
   rows(db, sql`select master_key_id, count(*) as secrets from secret group by master_key_id order by master_key_id`);
 
-/** The master keys that secrets are wrapped by: one look into the index for each. Leans on secret_master_key. */
+/** The master keys that wrap secrets: one look-up for each. Uses index secret_master_key. */
 export const listWrappingKeysAcrossWorkspaces = async (db: Db): Promise<string[]> =>
   (
     await rows<{ id: string }>(
@@ -47,20 +47,22 @@ export const listWrappingKeysAcrossWorkspaces = async (db: Db): Promise<string[]
     )
   ).map(({ id }) => id);
 
-/** Those that other keys than that wrap, from behind `after` on. Leans on the primary key. */
-export const listToRewrapAcrossWorkspaces = (db: Db, id: string, after: SecretIdentity | null, most: number): Promise<WrappedSecret[]> =>
+/** The secrets that other keys than `id` wrap, following `after`. Uses the primary key. */
+export const listToRewrapAcrossWorkspaces = (db: Db, id: string, after: SecretIdentity | null, limit: number): Promise<WrappedSecret[]> =>
   rows(
     db,
     sql`
       select workspace_id, id, name, wrapped_key, master_key_id from secret
       where master_key_id <> ${id} and (workspace_id, id) > (coalesce(${after?.workspace_id}::uuid, '00000000-0000-0000-0000-000000000000'),
         coalesce(${after?.id}::uuid, '00000000-0000-0000-0000-000000000000'))
-      order by workspace_id, id limit ${most}`,
+      order by workspace_id, id limit ${limit}`,
   );
 
 /**
- * Puts another wrapped key in the place of each that was read; one that was replaced meanwhile stays, and so do all when the vault is
- * locked with another key than that. Answers how many it was. Leans on the primary key.
+ * Replaces the wrapped data keys. One that has changed since it was read stays, and all stay when `masterKeyId` is not the vault's
+ * current key. Uses the primary key.
+ *
+ * @returns how many were replaced
  */
 export const rewrapAcrossWorkspaces = async (
   db: Db,

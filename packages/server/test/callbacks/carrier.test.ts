@@ -5,7 +5,7 @@ import { type JobId, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
 import { Redactor } from "#redaction";
-import { type HandedSecrets, SecretError, type SecretUse } from "#vault";
+import { type ResolvedSecrets, SecretError, type SecretUse } from "#vault";
 import { CallbackDeliverer } from "../../src/callbacks/carrier.ts";
 import type { Endpoint, Endpoints } from "../../src/callbacks/endpoint.ts";
 import { until } from "../harness/service.ts";
@@ -46,13 +46,13 @@ const endpoint: Endpoint = {
   blocked: null,
 };
 
-const handed = (...values: [name: string, value: string][]): HandedSecrets => ({
+const handed = (...values: [name: string, value: string][]): ResolvedSecrets => ({
   values: new Map(values),
   redactor: new Redactor(new Map(values)),
 });
 
 /** A carrier whose clock, endpoints and wire are the test's own. */
-function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<HandedSecrets> = async () => handed()) {
+function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed()) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
   const sent: { request: Request; done: (response: Response) => void }[] = [];
   const send = (request: Request, done: (response: Response) => void): Abort => {
@@ -201,7 +201,7 @@ describe("a callback with secrets", () => {
   });
 
   test("that is aborted while it waits for them never leaves", async () => {
-    const waiting = Promise.withResolvers<HandedSecrets>();
+    const waiting = Promise.withResolvers<ResolvedSecrets>();
     const { carrier, sent } = stage(endpoint, () => waiting.promise);
     const attempt = carrier.start(templated);
     attempt.abort();

@@ -13,7 +13,7 @@ const test = base.extend("vault", ({ stage }) => VaultStage.create(stage));
 
 test("a key that the vault is locked with and that is not found is told of once, and taken up when it is there", async ({ vault }) => {
   const told: unknown[] = [];
-  const { keyring, leave, seek } = await openVault({
+  const { keyring, releaseLock, findKey } = await openVault({
     config: readConfig({ TIDEMILL_MASTER_KEY_FILE: vault.file }),
     connection: { connectionString: vault.database.url },
     db: vault.engine,
@@ -21,12 +21,12 @@ test("a key that the vault is locked with and that is not found is told of once,
     emit: (event, fields) => told.push([event, fields]),
     countNodes: async () => 0,
   });
-  await leave();
+  await releaseLock();
   const next = makeMasterKey(systemRandom);
-  for (let renewal = 0; renewal < 3; renewal += 1) await seek(next.id);
+  for (let renewal = 0; renewal < 3; renewal += 1) await findKey(next.id);
   expect(told).toEqual([["master_key_not_found", { masterKeyId: next.id }]]);
   writeFileSync(`${vault.file}.next`, writeMasterKey(next), { mode: 0o600 });
-  await seek(next.id);
+  await findKey(next.id);
   expect([keyring.has(next.id), told.length]).toEqual([true, 1]);
 });
 

@@ -16,24 +16,27 @@ const test = base.extend("vault", ({ stage }) => VaultStage.create(stage));
 interface Parts {
   readonly database?: Transactional;
   readonly keyring?: Keyring;
-  readonly tellNodes?: () => Promise<void>;
+  readonly notifyNodes?: () => Promise<void>;
 }
 
 /** Rotates as the command does; nodes are not told, and no time is let pass, unless `parts` does. */
-async function rotate(vault: VaultStage, { database = vault.engine, keyring, tellNodes = async () => {} }: Parts = {}): Promise<Rotation> {
+async function rotate(
+  vault: VaultStage,
+  { database = vault.engine, keyring, notifyNodes = async () => {} }: Parts = {},
+): Promise<Rotation> {
   return rotateMasterKey({
     connection: { connectionString: vault.database.url },
     database,
     keyring: keyring ?? (await vault.keyring()),
     random: systemRandom,
     countNodesWithout,
-    tellNodes,
+    notifyNodes,
     sleep: async () => {},
   });
 }
 
 /** Has the nodes look at their keys, and waits until those that share the vault's file have come to it. */
-const tellNodes = (vault: VaultStage, nodes: number) => async () => {
+const notifyNodes = (vault: VaultStage, nodes: number) => async () => {
   await vault.database.query("select pg_notify('tidemill_wake', 'vault')");
   const keyring = await vault.keyring();
   await until(async () => {
@@ -116,9 +119,9 @@ describe("a rotation of the master key", () => {
     await vault.fill(3);
     let looks = 0;
     const rotation = await rotate(vault, {
-      tellNodes: async () => {
+      notifyNodes: async () => {
         looks += 1;
-        if (looks === 4) await tellNodes(vault, 2)();
+        if (looks === 4) await notifyNodes(vault, 2)();
       },
     });
     expect([looks, rotation.rewrapped]).toEqual([5, 3]);
@@ -133,7 +136,7 @@ describe("a rotation of the master key", () => {
     await vault.node();
     await vault.node({ file: copy });
     const before = await vault.stored();
-    const refused = rotate(vault, { tellNodes: tellNodes(vault, 1) });
+    const refused = rotate(vault, { notifyNodes: notifyNodes(vault, 1) });
     await expect(refused).rejects.toMatchObject({
       code: "MASTER_KEY_UNUSABLE",
       message: expect.stringMatching(/^1 of the nodes.*nothing was changed/),
@@ -142,7 +145,7 @@ describe("a rotation of the master key", () => {
     expect((await vault.keyring()).ids).toHaveLength(2);
 
     writeFileSync(`${copy}.next`, readFileSync(`${vault.file}.next`), { mode: 0o600 });
-    const rotation = await rotate(vault, { tellNodes: tellNodes(vault, 2) });
+    const rotation = await rotate(vault, { notifyNodes: notifyNodes(vault, 2) });
     expect(rotation).toMatchObject({ from, rewrapped: 3 });
     await until(() => !existsSync(`${copy}.next`), "the other node's files to be settled");
     expect((await vault.keyring(copy)).ids).toEqual([rotation.to]);
@@ -153,7 +156,7 @@ describe("a rotation of the master key", () => {
     const starting = await vault.service(await vault.node());
     const client = await vault.stage.session(vault.database);
     await client.query("select pg_advisory_lock($1)", [VAULT_LOCK]);
-    const rotating = rotate(vault, { tellNodes: tellNodes(vault, 1) });
+    const rotating = rotate(vault, { notifyNodes: notifyNodes(vault, 1) });
     await until(() => isWaiting(vault), "the rotation to wait");
     expect((await vault.keys()).vault).toBe(from);
     await client.query("select pg_advisory_unlock_all()");
@@ -201,7 +204,7 @@ describe("a rotation of the master key", () => {
         return vault.engine.query(statement);
       },
     };
-    const rotation = await rotate(vault, { database, tellNodes: tellNodes(vault, 1) });
+    const rotation = await rotate(vault, { database, notifyNodes: notifyNodes(vault, 1) });
     expect(rotation).toMatchObject({ rewrapped: 1, unreadable: [] });
     expect([patched > 0, await vault.unreadable()]).toEqual([true, ["OTHER"]]);
     expect((await vault.keys()).wrapping).toEqual([rotation.to]);
@@ -226,17 +229,17 @@ describe("a rotation of the master key", () => {
   test("is finished, and another may begin, when what did not open was given another value", async ({ vault }) => {
     const node = await vault.node();
     const service = await vault.service(node);
-    const tell = tellNodes(vault, 1);
+    const tell = notifyNodes(vault, 1);
     await service.ok("POST", "/v1/secrets", { name: "BROKEN", value: "old" });
     await vault.database.query("update secret set wrapped_key = substring(wrapped_key for 20)");
-    const { from, to, unreadable } = await rotate(vault, { tellNodes: tell });
+    const { from, to, unreadable } = await rotate(vault, { notifyNodes: tell });
     expect(unreadable).toHaveLength(1);
     // A node that was told may look at the key file later than this, and end the rotation by itself: one that was not does not.
     await node.stop();
     const untold = new Service(await vault.node(), vault.database, vault.clock, { id: service.workspaceId, key: service.key });
     await untold.ok("PATCH", "/v1/secrets/BROKEN", { value: "BROKEN" });
-    expect(await rotate(vault, { tellNodes: async () => {} })).toMatchObject({ from, to, unreadable: [] });
-    expect(await rotate(vault, { tellNodes: tell })).toMatchObject({ from: to, rewrapped: 1, unreadable: [] });
+    expect(await rotate(vault, { notifyNodes: async () => {} })).toMatchObject({ from, to, unreadable: [] });
+    expect(await rotate(vault, { notifyNodes: tell })).toMatchObject({ from: to, rewrapped: 1, unreadable: [] });
     expect(await vault.unreadable()).toEqual([]);
   });
 
@@ -246,7 +249,7 @@ describe("a rotation of the master key", () => {
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     vault.stage.finally(async () => released.resolve());
     const first = rotate(vault, {
-      tellNodes: () => {
+      notifyNodes: () => {
         reached.resolve();
         return released.promise;
       },
@@ -263,7 +266,7 @@ describe("a rotation of the master key", () => {
   test("is refused when the vault comes to be locked with another key before its own, and wraps nothing by that", async ({ vault }) => {
     const from = await lockedVault(vault);
     await vault.fill(3);
-    const changed = rotate(vault, { tellNodes: () => lockWith(vault, "ffffffffffffffff") });
+    const changed = rotate(vault, { notifyNodes: () => lockWith(vault, "ffffffffffffffff") });
     await expect(changed).rejects.toMatchObject({ code: "MASTER_KEY_UNUSABLE", message: expect.stringContaining("another key meanwhile") });
     expect(await vault.keys()).toEqual({ vault: "ffffffffffffffff", wrapping: [from] });
   });
@@ -291,7 +294,7 @@ describe("a rotation of the master key", () => {
     for (let most = 0; !whole; most += 1) {
       const { database, tell } = dyingAfter(vault, most);
       const before = (await vault.keys()).vault;
-      whole = await rotate(vault, { database, tellNodes: tell }).then(
+      whole = await rotate(vault, { database, notifyNodes: tell }).then(
         () => true,
         (error: Error) => {
           if (error.message !== "killed") throw error;
@@ -408,7 +411,7 @@ test("jobs with secrets are delivered by two nodes through rotation upon rotatio
   const target = await templatedQueue(service);
   let rotating = true;
   const rotations = (async () => {
-    for (let round = 0; round < 3; round += 1) await rotate(vault, { tellNodes: tellNodes(vault, 2) });
+    for (let round = 0; round < 3; round += 1) await rotate(vault, { notifyNodes: notifyNodes(vault, 2) });
     rotating = false;
   })();
   let jobs = 0;

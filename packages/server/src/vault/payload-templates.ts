@@ -1,24 +1,24 @@
 import { hasTemplate, LIMITS, parseTemplates, TemplateError, type TemplatePart } from "@tidemill/contract";
 import { invalid } from "#kernel";
-import type { Encode, Filler } from "./filler.ts";
+import type { Encode, TemplateFiller } from "./template-filler.ts";
 
-/** A template's first characters, as JSON may escape them. */
+/** The first characters of a template, escaped in JSON. */
 const ESCAPED_OPENING = /\\u00(24|7b)/i;
 
-/** Whether JSON text may hold a template; few that hold none are taken for one that does. */
+/** Whether JSON text may hold a template. True for few texts that hold none. */
 export const mayHoldTemplates = (json: string): boolean => hasTemplate(json) || ESCAPED_OPENING.test(json);
 
 /**
- * Checks the templates of a payload that is to be stored: they stand in string values.
+ * Checks the templates of a payload before it is stored: they may only stand in string values.
  *
- * @param path what errors call the payload
- * @throws VALIDATION_ERROR with the path of the string that is wrong
+ * @param path of the payload, for errors
+ * @throws VALIDATION_ERROR with the path of the invalid string
  */
 export function checkPayloadTemplates(json: string, path: string): void {
   if (!mayHoldTemplates(json)) return;
   const secrets = new Set<string>();
   checkValue(JSON.parse(json), path, secrets);
-  // Of a member that is given twice, what was parsed has the last alone; what is sent has both.
+  // The parsed value has only the last of duplicate members, and the payload is sent with all of them.
   orRefuse(path, () => parsePayload(json));
   if (secrets.size > LIMITS.callbackSecrets) throw invalid(path, `names more than ${LIMITS.callbackSecrets} secrets`);
 }
@@ -44,14 +44,14 @@ function orRefuse<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** A payload's text between its templated strings, as it came, and those strings in pieces. */
+/** A payload taken apart: the text between its templated strings, unchanged, and those strings parsed. */
 export interface PayloadTemplate {
   readonly between: readonly string[];
   readonly strings: readonly (readonly TemplatePart[])[];
 }
 
 /**
- * Takes a payload's text apart at its strings that hold templates, and leaves every other byte alone.
+ * Takes a payload apart at its strings that hold templates. Every other byte stays as it is.
  *
  * @param json valid JSON
  * @throws {TemplateError}
@@ -75,8 +75,8 @@ export function parsePayload(json: string): PayloadTemplate {
   return { between, strings };
 }
 
-/** The payload with values in place of its templates; still JSON, of the same shape, whatever the values hold. */
-export const fillPayload = ({ between, strings }: PayloadTemplate, filler: Filler): string =>
+/** The payload with values in place of its templates. It is JSON of the same shape, whatever the values hold. */
+export const fillPayload = ({ between, strings }: PayloadTemplate, filler: TemplateFiller): string =>
   between.map((text, index) => (index === 0 ? text : `"${filler.fill(strings[index - 1] ?? [], inString, inString)}"${text}`)).join("");
 
 const inString: Encode = (text) => JSON.stringify(text).slice(1, -1);

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { systemRandom, type Transactional } from "#kernel";
-import { lockAndSettleKeyFile } from "../../src/vault/fit.ts";
+import { finishKeyFileRotationLocked } from "../../src/vault/finish-key-file-rotation.ts";
 import { makeKeyFile, promoteNextFile, readKeyFile } from "../../src/vault/key-file.ts";
 import { makeMasterKey } from "../../src/vault/master-key.ts";
 import { VAULT_LOCK } from "../../src/vault/vault-store.ts";
@@ -72,14 +72,14 @@ async function unsettledVault(vault: VaultStage) {
 const test = base.extend("unsettled", async ({ stage }) => unsettledVault(await VaultStage.create(stage)));
 
 test("the next key takes the place of the old one, once no secret needs that", async ({ unsettled: { vault, ids } }) => {
-  await lockAndSettleKeyFile(vault.engine, await vault.keyring());
+  await finishKeyFileRotationLocked(vault.engine, await vault.keyring());
   expect((await vault.keyring()).ids).toEqual([ids.next]);
 });
 
 test("files are settled under the vault's lock, as they are then", async ({ unsettled: { vault, ids, goOn } }) => {
   const other = await vault.stage.session(vault.database);
   await other.query("select pg_advisory_lock($1)", [VAULT_LOCK]);
-  const settling = lockAndSettleKeyFile(vault.engine, await vault.keyring());
+  const settling = finishKeyFileRotationLocked(vault.engine, await vault.keyring());
   await until(
     async () =>
       (await vault.database.query("select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'")).length >
@@ -106,20 +106,20 @@ test("who has lost the lock on the way moves nothing that has changed", async ({
         }),
       ),
   };
-  await lockAndSettleKeyFile(losing, await vault.keyring());
+  await finishKeyFileRotationLocked(losing, await vault.keyring());
   expect((await vault.keyring()).ids).toEqual([ids.next, ids.later]);
 });
 
 test("not even who loses the lock right before the move puts a key over the only copy of another", async ({ unsettled }) => {
   const { vault, ids, goOn, held } = unsettled;
   before.rename.push(goOn);
-  await lockAndSettleKeyFile(vault.engine, await vault.keyring());
+  await finishKeyFileRotationLocked(vault.engine, await vault.keyring());
   expect(await held()).toEqual(new Set([ids.old, ids.next, ids.later]));
 });
 
 test("a key is not moved when the place where another would be kept holds something else", async ({ unsettled: { vault, ids } }) => {
   await makeKeyFile(`${vault.file}.${ids.old}`, makeMasterKey(systemRandom));
-  await expect(lockAndSettleKeyFile(vault.engine, await vault.keyring())).rejects.toThrow("holds another key than its name says");
+  await expect(finishKeyFileRotationLocked(vault.engine, await vault.keyring())).rejects.toThrow("holds another key than its name says");
   expect((await vault.keyring()).ids).toEqual([ids.old, ids.next]);
 });
 

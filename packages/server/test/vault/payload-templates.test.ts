@@ -1,11 +1,11 @@
 import { LIMITS, parseTemplates } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Filler, secretsIn } from "../../src/vault/filler.ts";
-import { checkPayloadTemplates, fillPayload, mayHoldTemplates, parsePayload } from "../../src/vault/payload.ts";
+import { checkPayloadTemplates, fillPayload, mayHoldTemplates, parsePayload } from "../../src/vault/payload-templates.ts";
+import { secretNamesIn, TemplateFiller } from "../../src/vault/template-filler.ts";
 
 const fill = (json: string, secrets: Record<string, string>) =>
-  fillPayload(parsePayload(json), new Filler(new Map(Object.entries(secrets))));
+  fillPayload(parsePayload(json), new TemplateFiller(new Map(Object.entries(secrets))));
 
 /** What a template means, said the slow way: over the parsed value. */
 function substituted(value: unknown, secrets: Record<string, string>): unknown {
@@ -58,7 +58,7 @@ describe("a payload's templates", () => {
 
   test("each secret is named once", () => {
     const { strings } = parsePayload('["${{ secrets.A }}${{ secrets.B }}","${{ secrets.A }}"]');
-    expect(secretsIn(strings)).toEqual(["A", "B"]);
+    expect(secretNamesIn(strings)).toEqual(["A", "B"]);
   });
 
   test("secrets add no more than the limit, however often one is named", () => {

@@ -1,0 +1,34 @@
+import type { Db, Random, Transactional } from "#kernel";
+import type { Keyring } from "./keyring.ts";
+import { VaultKeyError } from "./vault-key-error.ts";
+import { changeVaultKey, findVaultKey, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
+
+/**
+ * Checks that this node's master keys open the vault, before the node serves. The very first start makes a key current: the one that
+ * is given, otherwise a new one in the key file. Call it under the vault's lock only.
+ *
+ * @param countNodes how many nodes are alive: they and this node must be able to read each other's secrets
+ * @throws {VaultKeyError} when a key is missing that wraps a secret, or that living nodes use
+ */
+export async function checkKeyring(
+  database: Transactional,
+  keyring: Keyring,
+  random: Random,
+  countNodes: (db: Db) => Promise<number>,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    const current = await findVaultKey(tx);
+    const shared = current !== null && (await countNodes(tx)) > 0 ? [current] : [];
+    const missing = [...shared, ...(await listWrappingKeysAcrossWorkspaces(tx))].find((id) => !keyring.has(id));
+    if (missing !== undefined) throw keyMissing(keyring, missing);
+    if (keyring.ids.length === 0) await keyring.makeKey(random);
+    const [first] = keyring.ids;
+    if (first !== undefined && (current === null || !keyring.has(current))) await changeVaultKey(tx, first);
+  });
+}
+
+function keyMissing({ file, ids }: Keyring, missing: string): VaultKeyError {
+  const given = ids.length === 0 ? "there is none" : `${ids.join(" and ")} ${ids.length === 1 ? "is" : "are"} given`;
+  const place = file === null ? "TIDEMILL_MASTER_KEY" : `TIDEMILL_MASTER_KEY, or its file to ${file}`;
+  return new VaultKeyError(`The vault needs the master key ${missing}, but ${given}. Put the key that fits into ${place}.`);
+}

@@ -1,0 +1,53 @@
+import type { ProblemError } from "#kernel";
+import { Redactor } from "#redaction";
+import type { FoundSecret } from "./access-store.ts";
+import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
+import { SecretError, type SecretResolution, type SecretUse } from "./secret-use.ts";
+
+/** Attempts of one queue that name the same secrets for the same host. They share one resolution and one audit event per secret. */
+export interface UseGroup {
+  readonly use: SecretUse;
+  /** Ids of jobs, by attempt number. */
+  readonly attempts: Record<number, string[]>;
+}
+
+/** Groups uses. `groupOf` holds the index of each use's group. */
+export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; groupOf: number[] } {
+  const groups: UseGroup[] = [];
+  const known = new Map<string, number>();
+  const groupOf = uses.map((use) => {
+    const key = `${use.workspaceId} ${use.queue} ${use.host} ${use.names.join()}`;
+    const at = known.get(key) ?? groups.push({ use, attempts: {} }) - 1;
+    known.set(key, at);
+    const { attempts } = groups[at] as UseGroup;
+    attempts[use.attempt] ??= [];
+    attempts[use.attempt]?.push(use.jobId);
+    return at;
+  });
+  return { groups, groupOf };
+}
+
+/**
+ * What the attempts of a group get: all secrets that they name, or the error of the first that they cannot have.
+ *
+ * @param found of the store, in the order of the names
+ * @param open decrypts a value
+ */
+export function resolveGroup(
+  { use: { queue, host } }: UseGroup,
+  found: readonly FoundSecret[],
+  open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
+): SecretResolution {
+  const values = new Map<string, string>();
+  for (const { name, sealed, refused } of found) {
+    if (!sealed) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
+    if (refused === "queue") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be used by the queue ${queue}.`);
+    if (refused === "host") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);
+    const value = open(sealed);
+    if (value instanceof UnreadableSecretError)
+      return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value.`);
+    if (typeof value !== "string") return value;
+    values.set(name, value);
+  }
+  return { values, redactor: new Redactor(values) };
+}

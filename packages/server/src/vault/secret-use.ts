@@ -1,0 +1,36 @@
+import type { AttemptError } from "@tidemill/contract";
+import type { ProblemError, WorkspaceId } from "#kernel";
+import type { Redactor } from "#redaction";
+
+/** An attempt that needs secrets. */
+export interface SecretUse {
+  readonly workspaceId: WorkspaceId;
+  readonly queue: string;
+  /** Where the request goes. */
+  readonly host: string;
+  /** As the API shows it. */
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly names: readonly string[];
+}
+
+/** The secrets that an attempt names, and what takes them out of its response. */
+export interface ResolvedSecrets {
+  /** By name. */
+  readonly values: ReadonlyMap<string, string>;
+  readonly redactor: Redactor;
+}
+
+/** Why an attempt does not get its secrets. */
+export class SecretError extends Error {
+  override readonly name = "SecretError";
+  readonly code: Extract<AttemptError, "SECRET_NOT_FOUND" | "SECRET_NOT_ALLOWED" | "SECRET_UNREADABLE">;
+
+  constructor(code: SecretError["code"], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** What an attempt gets. The problem is `UNAVAILABLE`: try again later. */
+export type SecretResolution = ResolvedSecrets | SecretError | ProblemError;
