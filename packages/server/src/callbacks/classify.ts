@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
-import { parseHttpDate } from "#kernel";
+import { isNestedAtMost, parseHttpDate } from "#kernel";
 import type { Response } from "#outbound";
 import type { Redactor } from "#redaction";
 
@@ -53,18 +53,12 @@ function resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | nu
   if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    if (!isShallow(JSON.parse(text), LIMITS.jsonDepth)) return null;
+    if (!isNestedAtMost(JSON.parse(text), LIMITS.jsonDepth)) return null;
     const kept = redactor ? redactor.json(text.trim()) : text.trim();
     return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
   } catch {
     return null;
   }
-}
-
-/** Whether a value is nested no deeper than `levels`. */
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }
 
 /** Compressed, say: nothing is unpacked here. */

@@ -1,7 +1,5 @@
+import { isStructure, nextToken, QUOTE, tokenEnd } from "#kernel";
 import type { Match } from "./matches.ts";
-
-/** A JSON text without its structure: strings, numbers and literals. */
-const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[^\s[\]{}:,"]+/g;
 
 const markOf = (secret: string): string => `[secret:${secret}]`;
 
@@ -28,8 +26,10 @@ export function replaceInJson(bytes: string, matches: readonly Match[]): string 
   let kept = "";
   let from = 0;
   let next = 0;
-  for (const { 0: token, index: start } of bytes.matchAll(JSON_TOKEN)) {
-    const end = start + token.length;
+  for (let start = nextToken(bytes, 0), end: number; start < bytes.length; start = nextToken(bytes, end)) {
+    end = tokenEnd(bytes, start);
+    const code = bytes.charCodeAt(start);
+    if (isStructure(code)) continue;
     const own: Match[] = [];
     for (let match = matches[next]; match && match.start < end; next += 1, match = matches[next]) {
       // A match of structure alone holds no value.
@@ -37,7 +37,7 @@ export function replaceInJson(bytes: string, matches: readonly Match[]): string 
       if (match.start < start || match.end > end) return null;
       own.push(match);
     }
-    const quotes = token.startsWith('"') ? 1 : 0;
+    const quotes = code === QUOTE ? 1 : 0;
     const inside = own.map((match) => ({ ...match, start: Math.max(match.start, start + quotes), end: Math.min(match.end, end - quotes) }));
     const held = inside.filter((match) => match.start < match.end);
     if (held.length === 0) continue;

@@ -1,5 +1,5 @@
 import { hasTemplate, LIMITS, parseTemplates, TemplateError, type TemplatePart } from "@tidemill/contract";
-import { invalid } from "#kernel";
+import { COLON, invalid, nextToken, QUOTE, tokenEnd } from "#kernel";
 import type { Encode, TemplateFiller } from "./template-filler.ts";
 
 /** The first characters of a template, escaped in JSON. */
@@ -60,16 +60,16 @@ export function parsePayload(json: string): PayloadTemplate {
   const between: string[] = [];
   const strings: TemplatePart[][] = [];
   let from = 0;
-  let closing = -1;
-  for (let opening = json.indexOf('"'); opening >= 0; opening = json.indexOf('"', closing + 1)) {
-    closing = closingQuote(json, opening);
-    const source = json.slice(opening, closing + 1);
-    if (!mayHoldTemplates(source) || isName(json, closing)) continue;
+  for (let start = nextToken(json, 0), end: number; start < json.length; start = nextToken(json, end)) {
+    end = tokenEnd(json, start);
+    if (json.charCodeAt(start) !== QUOTE) continue;
+    const source = json.slice(start, end);
+    if (!mayHoldTemplates(source) || isName(json, end)) continue;
     const text = JSON.parse(source) as string;
     if (!hasTemplate(text)) continue;
-    between.push(json.slice(from, opening));
+    between.push(json.slice(from, start));
     strings.push(parseTemplates(text));
-    from = closing + 1;
+    from = end;
   }
   between.push(json.slice(from));
   return { between, strings };
@@ -81,23 +81,5 @@ export const fillPayload = ({ between, strings }: PayloadTemplate, filler: Templ
 
 const inString: Encode = (text) => JSON.stringify(text).slice(1, -1);
 
-function closingQuote(json: string, opening: number): number {
-  let at = opening;
-  do at = json.indexOf('"', at + 1);
-  while (isEscaped(json, at));
-  return at;
-}
-
-/** After an odd number of backslashes. */
-function isEscaped(json: string, at: number): boolean {
-  let first = at;
-  while (json.charAt(first - 1) === "\\") first -= 1;
-  return (at - first) % 2 === 1;
-}
-
-/** Whether the string that ends there is the name of a member. */
-function isName(json: string, closing: number): boolean {
-  let at = closing + 1;
-  while (" \t\r\n".includes(json.charAt(at)) && at < json.length) at += 1;
-  return json.charAt(at) === ":";
-}
+/** Whether the string before `end` is the name of a member. */
+const isName = (json: string, end: number): boolean => json.charCodeAt(nextToken(json, end)) === COLON;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "../../src/jobs/fingerprint.ts";
+import { canonicalJson } from "#kernel";
 
 /** The value as JSON whose white space and order of members `random` decides. */
 function spelled(value: unknown, random: () => number): string {
