@@ -1,5 +1,5 @@
 import { AuditEvent, ListAuditEvents, Page } from "@tidemill/contract";
-import { type Api, nextPage, readPage, replies, workspaceOf } from "#http";
+import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type Tenants, typeId } from "#kernel";
 import { type AuditRow, listAuditEvents } from "./list.ts";
 
@@ -14,8 +14,7 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
     {
       config: { access: "admin" },
       schema: {
-        tags: ["Audit"],
-        security: [{ workspaceKey: [] }],
+        ...routeDefaults("Audit"),
         summary: "List audit events",
         operationId: "listAuditEvents",
         querystring: ListAuditEvents,

@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { parseTemplates, type TemplatePart } from "@tidemill/contract";
+import { LRUCache } from "lru-cache";
 import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneId } from "#lanes";
@@ -27,7 +28,7 @@ export interface Endpoint {
   readonly blocked: string | null;
 }
 
-const MOST = 10_000;
+const MAX_ENDPOINTS = 10_000;
 
 /**
  * Remembers endpoints by the revision of their queue, which every claim carries: what a claim was made under is what is used,
@@ -36,7 +37,7 @@ const MOST = 10_000;
 export class Endpoints {
   readonly #db: Db;
   readonly #guard: AddressGuard;
-  readonly #known = new Map<LaneId, Endpoint>();
+  readonly #known = new LRUCache<LaneId, Endpoint>({ max: MAX_ENDPOINTS });
   readonly #loading = new Map<LaneId, Promise<Endpoint | null>>();
 
   constructor(db: Db, guard: AddressGuard) {
@@ -64,7 +65,6 @@ export class Endpoints {
     this.#known.delete(laneId);
     if (!queue || queue.callback_url === null || queue.callback_secret === null) return null;
     const endpoint = this.#endpointOf(queue, queue.callback_url, queue.callback_secret);
-    if (this.#known.size >= MOST) this.#known.clear();
     this.#known.set(laneId, endpoint);
     return endpoint;
   }

@@ -1,5 +1,5 @@
+import { LRUCache } from "lru-cache";
 import { type Cron, readCron } from "./cron.ts";
-import { RecentlyUsed } from "./recently-used.ts";
 import { WallClock } from "./wall-clock.ts";
 
 export { CronError } from "./cron.ts";
@@ -17,9 +17,9 @@ const SECOND_MS = 1_000;
 /** Longer than any two offsets of a zone differ (26 hours), and too short for two changes. */
 const NEAR_MS = 36 * 3_600_000;
 /** 3 kB each; reading one anew costs some 60 µs. */
-const MOST_CALENDARS = 4_000;
+const MAX_CALENDARS = 4_000;
 /** 30 kB each; IANA has fewer. */
-const MOST_CLOCKS = 1_000;
+const MAX_CLOCKS = 1_000;
 
 /**
  * The calendar of a cron expression, read in a time zone. Source: contract §6.
@@ -29,18 +29,28 @@ const MOST_CLOCKS = 1_000;
  */
 export const readCalendar = (cron: string, timezone: string): Calendar => calendarOf(readCron(cron), new WallClock(timezone));
 
-/** Reads calendars, and keeps those that were asked for last. */
+/** Reads calendars, and caches them. */
 export class Calendars {
-  readonly #clocks = new RecentlyUsed<WallClock>(MOST_CLOCKS);
-  readonly #calendars = new RecentlyUsed<Calendar>(MOST_CALENDARS);
+  readonly #clocks = new LRUCache<string, WallClock>({ max: MAX_CLOCKS });
+  readonly #calendars = new LRUCache<string, Calendar>({ max: MAX_CALENDARS });
 
   /** As `readCalendar`. */
   of(cron: string, timezone: string): Calendar {
     // Zones go by their names in any case, of which there are thousands.
     const zone = timezone.toLowerCase();
-    const clock = this.#clocks.of(zone, () => new WallClock(timezone));
     // The name of a zone has no space in it, so no two calendars have one key.
-    return this.#calendars.of(`${zone} ${cron}`, () => calendarOf(readCron(cron), clock));
+    const key = `${zone} ${cron}`;
+    const known = this.#calendars.get(key);
+    if (known) return known;
+    const calendar = calendarOf(readCron(cron), this.#clockOf(zone, timezone));
+    this.#calendars.set(key, calendar);
+    return calendar;
+  }
+
+  #clockOf(zone: string, timezone: string): WallClock {
+    const clock = this.#clocks.get(zone) ?? new WallClock(timezone);
+    this.#clocks.set(zone, clock);
+    return clock;
   }
 }
 

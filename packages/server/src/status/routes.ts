@@ -1,5 +1,5 @@
 import { Status, StatusQuery } from "@tidemill/contract";
-import { type Api, principalOf, replies } from "#http";
+import { type Api, principalOf, replies, routeDefaults } from "#http";
 import type { Tenants } from "#kernel";
 import type { RequestRate } from "#usage";
 import { StatusReader } from "./read.ts";
@@ -19,8 +19,7 @@ export function mountStatus(api: Api, { tenants, rateLimiter }: StatusRoutes): v
     {
       config: { access: "read" },
       schema: {
-        tags: ["Status"],
-        security: [{ workspaceKey: [] }],
+        ...routeDefaults("Status"),
         summary: "The workspace's health, jobs and quota",
         operationId: "getStatus",
         querystring: StatusQuery,

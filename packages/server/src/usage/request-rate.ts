@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { RateLimiter, Taken } from "#http";
 import { Batcher, type Clock, type Db, type EmitEvent, type Timestamp, toMoment, type WorkspaceId } from "#kernel";
 import { RecentRequests } from "./recent-requests.ts";
@@ -19,8 +20,8 @@ interface Known {
 
 /** Requests of one statement. */
 const MOST_TOGETHER = 2_000;
-/** Workspaces that a node remembers, those of the latest requests. */
-const MOST_KNOWN = 10_000;
+/** Workspaces that a node remembers: those of the latest requests. */
+const MAX_KNOWN = 10_000;
 /** How long a store that failed is left alone. Milliseconds. */
 const LEAVE_ALONE_MS = 1_000;
 /** A request counts for 61 seconds, and clocks differ a little; what waits for longer was told by a clock that was wrong. Milliseconds. */
@@ -36,8 +37,7 @@ export class RequestRate implements RateLimiter {
   readonly #clock: Clock;
   readonly #emit: EmitEvent;
   readonly #batcher: Batcher<Asked, Taken>;
-  /** The one used last stands last. */
-  readonly #known = new Map<WorkspaceId, Known>();
+  readonly #known = new LRUCache<WorkspaceId, Known>({ max: MAX_KNOWN });
   #isAway = false;
   #askAgainMs = 0;
 
@@ -130,10 +130,10 @@ export class RequestRate implements RateLimiter {
   }
 
   #knowledgeOf(workspaceId: WorkspaceId): Known {
-    const known = this.#known.get(workspaceId) ?? { recent: new RecentRequests(), full: null };
-    this.#known.delete(workspaceId);
-    this.#known.set(workspaceId, known);
-    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value as WorkspaceId);
-    return known;
+    const known = this.#known.get(workspaceId);
+    if (known) return known;
+    const made: Known = { recent: new RecentRequests(), full: null };
+    this.#known.set(workspaceId, made);
+    return made;
   }
 }

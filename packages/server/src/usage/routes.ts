@@ -1,5 +1,5 @@
 import { Usage, UsageQuery } from "@tidemill/contract";
-import { type Api, replies, workspaceOf } from "#http";
+import { type Api, replies, routeDefaults, workspaceOf } from "#http";
 import type { Tenants } from "#kernel";
 import { readUsage } from "./read.ts";
 
@@ -10,8 +10,7 @@ export function mountUsage(api: Api, { tenants }: { tenants: Tenants }): void {
     {
       config: { access: "read" },
       schema: {
-        tags: ["Status"],
-        security: [{ workspaceKey: [] }],
+        ...routeDefaults("Status"),
         summary: "The executions and attempts of a billing period",
         operationId: "getUsage",
         querystring: UsageQuery,

@@ -1,6 +1,6 @@
 import { CreateSecret, ListSecrets, Page, PatchSecret, SecretPath, Secret as SecretRecord } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import { type Api, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import type { Tenants } from "#kernel";
 import { createSecret } from "./create.ts";
 import { deleteSecret } from "./delete.ts";
@@ -13,8 +13,7 @@ export interface SecretRoutes {
   readonly vault: Vault;
 }
 
-const tags = ["Secrets"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Secrets");
 
 /** The endpoints of secrets. Changes need an admin key: a lesser one must not lift the limits of a secret. */
 export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {

@@ -1,28 +1,23 @@
 import type { CreatedKey, CreateKey } from "@tidemill/contract";
-import { type Db, invalid, momentMs, problem, type Transactional, typeId, type WorkspaceId } from "#kernel";
+import type { Actor } from "#audit";
+import { type Db, invalid, momentMs, problem, type Transactional, typeId } from "#kernel";
 import { hashKey, makeKey } from "./api-key.ts";
 import { insertKey } from "./key-store.ts";
 import type { Registrar } from "./registrar.ts";
-
-/** Whose key or workspace is acted upon, and who does it, as the audit log names him. */
-export interface Act {
-  readonly workspaceId: WorkspaceId;
-  readonly actorId: string;
-}
 
 /**
  * Makes a key of a workspace. Its text is in the answer and nowhere else. Source: contract §2.
  *
  * @throws VALIDATION_ERROR for one that has expired already, or NOT_FOUND when there is no such workspace
  */
-export const createKey = (database: Transactional, registrar: Registrar, act: Act, request: CreateKey): Promise<CreatedKey> =>
-  database.transaction((tx) => addKey(tx, registrar, act, request));
+export const createKey = (database: Transactional, registrar: Registrar, actor: Actor, request: CreateKey): Promise<CreatedKey> =>
+  database.transaction((tx) => addKey(tx, registrar, actor, request));
 
 /** As `createKey`, in a transaction under way. @param key its text, when it was chosen */
 export async function addKey(
   tx: Db,
   { clock, random, ids, audit }: Registrar,
-  { workspaceId, actorId }: Act,
+  { workspaceId, actorId }: Actor,
   { name, role = "write", expires_at = null }: CreateKey,
   key: string = makeKey(random),
 ): Promise<CreatedKey> {

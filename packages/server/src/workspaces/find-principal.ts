@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Principal } from "#http";
 import type { Clock, Db, WorkspaceId } from "#kernel";
 import { hashKey, isWellFormedKey } from "./api-key.ts";
@@ -6,8 +7,8 @@ import type { KeyUses } from "./key-uses.ts";
 
 /** How long a node trusts what it read of a key: a revoked one is dead everywhere within this. Milliseconds. */
 const TRUST_MS = 750;
-/** Keys remembered at most; unknown ones are remembered too, so that a flood of them costs few look-ups. */
-const MOST = 10_000;
+/** Unknown keys are remembered too, so that a flood of them costs few look-ups. */
+const MAX_REMEMBERED = 10_000;
 
 interface Remembered {
   readonly principal: Promise<Principal | null>;
@@ -22,7 +23,7 @@ export class PrincipalFinder {
   readonly #clock: Clock;
   readonly #uses: Pick<KeyUses, "note">;
   readonly #chosenKey: string | null;
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
 
   /** @param chosenKey a key whose text an operator chose, which need not have a checksum */
   constructor(db: Db, clock: Clock, uses: Pick<KeyUses, "note">, chosenKey: string | null) {
@@ -41,7 +42,6 @@ export class PrincipalFinder {
       return known.principal;
     }
     if (!isWellFormedKey(key) && key !== this.#chosenKey) return Promise.resolve(null);
-    if (this.#remembered.size >= MOST) this.#remembered.clear();
     const found: Remembered = { principal: findPrincipalAcrossWorkspaces(this.#db, hashKey(key)), untilMs: nowMs + TRUST_MS };
     this.#remembered.set(key, found);
     found.principal.then(
@@ -62,7 +62,7 @@ export class PrincipalFinder {
 
   /** Forgets the keys of a workspace that has changed, and those being looked up, whose answer may be of before. */
   forget(workspaceId: WorkspaceId): void {
-    for (const [key, { holder }] of this.#remembered) {
+    for (const [key, { holder }] of [...this.#remembered.entries()]) {
       if (holder === undefined || holder?.workspaceId === workspaceId) this.#remembered.delete(key);
     }
   }

@@ -1,5 +1,6 @@
 import { CreatedKey, CreateKey, Key, KeyPath, ListKeys, Page } from "@tidemill/contract";
-import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import { requestActor } from "#audit";
+import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { problem, type Tenants, typeId, type WorkspaceId } from "#kernel";
 import { createKey } from "./create-key.ts";
 import { readKeyId, showKey } from "./key.ts";
@@ -14,8 +15,7 @@ export interface KeyRoutes {
   readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
 }
 
-const tags = ["Keys"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Keys");
 
 /** A workspace's own keys. Source: contract §2. */
 export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: KeyRoutes): void {
@@ -55,9 +55,8 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
       },
     },
     async (request, reply) => {
-      const workspaceId = workspaceOf(request);
-      const act = { workspaceId, actorId: actorOf(request) };
-      return reply.code(201).send(await createKey(tenants.of(workspaceId), registrar, act, request.body));
+      const actor = requestActor(request);
+      return reply.code(201).send(await createKey(tenants.of(actor.workspaceId), registrar, actor, request.body));
     },
   );
 
@@ -75,11 +74,11 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
       },
     },
     async (request, reply) => {
-      const workspaceId = workspaceOf(request);
+      const actor = requestActor(request);
       const id = readKeyId(request.params.id);
       if (!id) throw problem("NOT_FOUND");
-      await revokeKey(tenants.of(workspaceId), registrar, { workspaceId, actorId: actorOf(request) }, id);
-      onWorkspaceChanged(workspaceId);
+      await revokeKey(tenants.of(actor.workspaceId), registrar, actor, id);
+      onWorkspaceChanged(actor.workspaceId);
       return reply.code(204).send();
     },
   );

@@ -1,5 +1,5 @@
+import type { Actor } from "#audit";
 import { problem, type Transactional, typeId, type Uuid } from "#kernel";
-import type { Act } from "./create-key.ts";
 import { markKeyRevoked } from "./key-store.ts";
 import type { Registrar } from "./registrar.ts";
 
@@ -11,7 +11,7 @@ import type { Registrar } from "./registrar.ts";
 export const revokeKey = (
   database: Transactional,
   { audit }: Pick<Registrar, "audit">,
-  { workspaceId, actorId }: Act,
+  { workspaceId, actorId }: Actor,
   id: Uuid,
 ): Promise<void> =>
   database.transaction(async (tx) => {
