@@ -3,30 +3,17 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { FOLDERS, IMPORT_ORDER, importableFrom } from "./import-order.ts";
+import { DEPTH } from "./import-rules.ts";
 
 /**
- * Proves that biome.json refuses what it is there to refuse: writes code that breaks each rule, and code that keeps it, to a
- * temporary tree with the same folders, and compares what Biome says line by line with what it should say.
+ * Proves that biome.json, and the rules generated from the order of imports, refuse what they are there to refuse: writes code that
+ * breaks each rule, and code that keeps it, to a temporary tree with the same folders, and compares what Biome says line by line
+ * with what it should say.
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SERVER = "packages/server/src";
-
-/** The rooms of the server: each imports only those of the rows before its own. */
-const ROOMS = [
-  ["kernel"],
-  ["http", "outbound"],
-  ["audit"],
-  ["workspaces"],
-  ["usage"],
-  ["redaction"],
-  ["vault"],
-  ["queues"],
-  ["jobs"],
-  ["dispatch"],
-  ["callbacks", "workers", "approvals", "schedules", "workflows"],
-  ["retention", "status"],
-];
 
 const IMPORTS = "lint/style/noRestrictedImports";
 const GLOBALS = "lint/style/noRestrictedGlobals";
@@ -45,14 +32,13 @@ interface Case {
 const refused = (refusedBy: string, file: string, ...lines: string[]): Case[] => lines.map((code) => ({ file, code, refusedBy }));
 const accepted = (file: string, ...lines: string[]): Case[] => lines.map((code) => ({ file, code, refusedBy: null }));
 
-const every = ROOMS.flat();
-const order = ROOMS.flatMap((row, at) =>
-  row.flatMap((room) => {
-    const left = ROOMS.slice(0, at).flat();
-    const file = `${SERVER}/${room}/verb.ts`;
+const order = IMPORT_ORDER.flatMap((row, at) =>
+  row.flatMap((folder) => {
+    const importable = importableFrom(at);
+    const file = `${SERVER}/${folder}/verb.ts`;
     return [
-      ...accepted(file, ...left.map((other) => `export * from "#${other}";`)),
-      ...refused(IMPORTS, file, ...every.filter((other) => !left.includes(other)).map((other) => `export * from "#${other}";`)),
+      ...accepted(file, ...importable.map((other) => `export * from "#${other}";`)),
+      ...refused(IMPORTS, file, ...FOLDERS.filter((other) => !importable.includes(other)).map((other) => `export * from "#${other}";`)),
     ];
   }),
 );
@@ -62,33 +48,35 @@ const CASES: Case[] = [
   // However it is imported.
   ...refused(
     IMPORTS,
-    `${SERVER}/queues/forms.ts`,
+    `${SERVER}/http/forms.ts`,
     'import "#jobs";',
     'import { enqueue } from "#jobs";',
     'import type { JobRow } from "#jobs";',
     'export { retryJob } from "#jobs";',
     'export const jobs = await import("#jobs");',
   ),
-  ...refused("plugin", `${SERVER}/queues/types.ts`, 'export type Row = import("#jobs").JobRow;'),
-  // By the front door only.
-  ...every
-    .filter((room) => room !== "kernel")
-    .flatMap((room) =>
-      refused(IMPORTS, `${SERVER}/${room}/door.ts`, 'export * from "../kernel/ids.ts";', 'export * from "./../kernel/ids.ts";'),
+  ...refused("plugin", `${SERVER}/http/types.ts`, 'export type Row = import("#jobs").JobRow;'),
+  // From folders within a folder too.
+  ...order.map(({ file, ...rest }) => ({ file: file.replace("/verb.ts", "/store/verb.ts"), ...rest })),
+  // By the index only.
+  ...FOLDERS.flatMap((folder) => [
+    ...refused(IMPORTS, `${SERVER}/${folder}/inside.ts`, 'export * from "../status/read.ts";', 'export * from "./../main.ts";'),
+    ...refused(IMPORTS, `${SERVER}/${folder}/store/inside.ts`, 'export * from "../../status/read.ts";', 'export * from "./../../main.ts";'),
+    ...refused(IMPORTS, `${SERVER}/${folder}/a/b/inside.ts`, 'export * from "../../../status/read.ts";', 'export * from "#main";'),
+    ...accepted(
+      `${SERVER}/${folder}/own.ts`,
+      'export * from "./cancel.ts";',
+      'export * from "./store/insert.ts";',
+      'export { Pool } from "pg";',
     ),
-  ...refused(IMPORTS, `${SERVER}/dispatch/door.ts`, 'export * from "#jobs/enqueue.ts";', 'export * from "../main.ts";'),
-  ...accepted(`${SERVER}/dispatch/own.ts`, 'export * from "./retry.ts";', 'export { Pool } from "pg";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/door.ts`, 'export * from "../jobs/enqueue.ts";', 'export * from "../app.ts";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/database/door.ts`, 'export * from "#jobs";', 'export * from "../../jobs/enqueue.ts";'),
-  ...accepted(`${SERVER}/kernel/database/own.ts`, 'export * from "../ids.ts";', 'export * from "./sql.ts";'),
-  ...refused(IMPORTS, `${SERVER}/kernel/database/embedded/door.ts`, 'export * from "#jobs";', 'export * from "../../../jobs/enqueue.ts";'),
-  ...accepted(`${SERVER}/kernel/database/embedded/own.ts`, 'export * from "../sql.ts";', 'export * from "../../ids.ts";'),
+    ...accepted(`${SERVER}/${folder}/store/own.ts`, 'export * from "./insert.ts";', 'export * from "../cancel.ts";'),
+    ...accepted(`${SERVER}/${folder}/a/b/own.ts`, 'export * from "../insert.ts";', 'export * from "../../cancel.ts";'),
+  ]),
+  ...refused(IMPORTS, `${SERVER}/jobs/inside.ts`, 'export * from "#queues/create.ts";', 'export * from "#kernel/ids.ts";'),
   // The composition root.
-  ...accepted(`${SERVER}/main.ts`, 'export * from "#jobs";', 'export * from "./app.ts";', 'export * from "./background.ts";'),
-  ...refused(IMPORTS, `${SERVER}/main.ts`, 'export * from "./jobs/index.ts";', 'export * from "../test/harness/service.ts";'),
-  ...["app", "background", "databases"].flatMap((name) => [
-    ...accepted(`${SERVER}/${name}.ts`, 'export * from "#jobs";'),
-    ...refused(IMPORTS, `${SERVER}/${name}.ts`, 'export * from "./main.ts";', 'export * from "./jobs/index.ts";'),
+  ...["main", "app", "databases"].flatMap((name) => [
+    ...accepted(`${SERVER}/${name}.ts`, 'export * from "#jobs";', 'export * from "./background.ts";'),
+    ...refused(IMPORTS, `${SERVER}/${name}.ts`, 'export * from "./jobs/index.ts";', 'export * from "../test/harness/service.ts";'),
   ]),
   ...accepted(`${SERVER}/databases.ts`, 'export const embedded = await import("./kernel/database/embedded/index.ts");'),
   // Packages.
@@ -137,7 +125,7 @@ const CASES: Case[] = [
     refused(ENV, `${folder}/env.ts`, "export const home = process.env.HOME;"),
   ),
   ...accepted("packages/cli/src/env.ts", "export const home = process.env.HOME;"),
-  // Types are seen across rooms: a promise of another room floats too.
+  // Types are seen across folders: a promise of another folder floats too.
   ...accepted(`${SERVER}/kernel/index.ts`, "export const work = async () => {};"),
   ...refused(FLOATING, `${SERVER}/jobs/start.ts`, 'import { work } from "#kernel"; export const start = () => { work(); };'),
   // What holds everywhere.
@@ -197,10 +185,11 @@ for (const [file, cases] of Map.groupBy(CASES, ({ file }) => file)) {
   }
 }
 
-const folders = (await readdir(path.join(ROOT, SERVER), { withFileTypes: true })).filter((entry) => entry.isDirectory());
-for (const { name } of folders) {
-  if (!every.includes(name))
-    wrong.push(`${SERVER}/${name} has no place in the order of rooms (biome.json, scripts/check-import-rules.ts).`);
+const sources = await readdir(path.join(ROOT, SERVER), { withFileTypes: true, recursive: true });
+for (const { name, parentPath } of sources.filter((entry) => entry.isDirectory())) {
+  const [folder = "", ...inner] = path.relative(path.join(ROOT, SERVER), path.join(parentPath, name)).split(path.sep);
+  if (!FOLDERS.includes(folder)) wrong.push(`${SERVER}/${folder} has no place in the order of imports (scripts/import-order.ts).`);
+  if (inner.length >= DEPTH) wrong.push(`${parentPath}/${name} is deeper than the import rules go (scripts/import-rules.ts).`);
 }
 
 for (const line of wrong) process.stderr.write(`${line}\n`);

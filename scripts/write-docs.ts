@@ -1,21 +1,24 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
+import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
+import { importOrder, importRules } from "./import-rules.ts";
+import { code, table } from "./markdown.ts";
+import { withMigratedDatabase } from "./migrated-database.ts";
+import { readComments } from "./migration-comments.ts";
+import { readMigrations } from "./read-migrations.ts";
+import { schemaPage } from "./schema-page.ts";
+import { EXCEPTIONS, TABLES } from "./table-owners.ts";
 
 /**
- * Writes the parts of the docs that the code knows best, between `<!-- written: NAME -->` and `<!-- end -->`. With `--check`
- * it writes nothing and fails where a part is not what the code says.
+ * Writes what is generated from the code: whole files, and parts of the docs between `<!-- written: NAME -->` and `<!-- end -->`.
+ * With `--check` it writes nothing, and fails where a file is not what the code says.
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-
-const code = (text: string): string => `\`${text}\``;
 
 /** A default as people read it: a directory as it is from where the command is run. */
 function showDefault(fallback: unknown): string {
@@ -52,27 +55,97 @@ function jobStates(): string {
   return ["```mermaid", "stateDiagram-v2", ...moves, "```"].join("\n");
 }
 
+/** A field with what it holds, unless that is plain: a string or a number. */
+function showField([name, kind]: [string, FieldKind]): string {
+  if (Array.isArray(kind)) return `${code(name)} (${kind.map(code).join(", ")})`;
+  return String(kind).endsWith("?") ? `${code(name)} (optional)` : code(name);
+}
+
+function events(): string {
+  const rows = Object.entries(EVENTS).map(([name, { severity, meaning, fields }]) => [
+    code(name),
+    severity,
+    meaning,
+    Object.entries<FieldKind>(fields).map(showField).join(", "),
+  ]);
+  return table(["event", "severity", "meaning", "fields"], rows);
+}
+
+function metrics(): string {
+  const rows = Object.entries(EVENTS).flatMap(([event, { metrics, fields }]) =>
+    metrics.map((metric: EventMetric) => {
+      const labels = metric.type === "counter" ? (metric.labels ?? []) : [];
+      const kinds: Record<string, FieldKind> = fields;
+      const values = labels.map((label) => showField([label, kinds[label] as FieldKind]));
+      return [code(metric.name), metric.type, metric.help, values.join(", "), code(event)];
+    }),
+  );
+  return table(["metric", "type", "meaning", "labels", "event"], rows);
+}
+
+function tables(): string {
+  const rows = Object.entries(TABLES).map(([name, { owner, holds }]) => [code(name), holds, code(owner)]);
+  return table(["table", "holds", "owner"], rows);
+}
+
+function exceptions(): string {
+  const rows = EXCEPTIONS.map(({ file, writes, reason }) => [
+    code(file),
+    writes.map((name) => `${code(name)} (${TABLES[name]?.owner})`).join(", "),
+    reason,
+  ]);
+  return table(["statements in", "write besides", "because"], rows);
+}
+
+const folders = (await readdir(path.join(ROOT, "packages/server/src"), { withFileTypes: true }))
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
 const PARTS = [
   { file: "README.md", name: "settings", write: settings },
   { file: "docs/api.md", name: "errors", write: errors },
   { file: "docs/customers.md", name: "plans", write: plans },
+  { file: "docs/architecture.md", name: "import order", write: () => importOrder(folders) },
   { file: "docs/architecture.md", name: "job states", write: jobStates },
+  { file: "docs/architecture.md", name: "tables", write: tables },
+  { file: "docs/sql.md", name: "exceptions", write: exceptions },
+  { file: "docs/operations.md", name: "metrics", write: metrics },
+  { file: "docs/operations.md", name: "events", write: events },
 ];
+
+const FILES = [{ file: "lint/import-rules.jsonc", write: importRules }];
 
 const checks = process.argv.includes("--check");
 let stale = 0;
+
+async function update(file: string, what: string, text: string, fresh: string): Promise<void> {
+  if (fresh === text) return;
+  stale += 1;
+  if (checks) process.stderr.write(`${what} is not what the code says. Run: npm run docs\n`);
+  else {
+    await writeFile(path.join(ROOT, file), fresh);
+    process.stdout.write(`Wrote ${what}.\n`);
+  }
+}
+
 for (const { file, name, write } of PARTS) {
   const text = await readFile(path.join(ROOT, file), "utf8");
   const [before, rest] = text.split(`<!-- written: ${name} -->\n`);
   const end = rest?.indexOf("<!-- end -->") ?? -1;
   if (before === undefined || rest === undefined || end < 0) throw new Error(`${file} has no place for "${name}".`);
   const fresh = `${before}<!-- written: ${name} -->\n\n${write()}\n\n${rest.slice(end)}`;
-  if (fresh === text) continue;
-  stale += 1;
-  if (checks) process.stderr.write(`${file}: the part "${name}" is not what the code says. Run: npm run docs\n`);
-  else {
-    await writeFile(path.join(ROOT, file), fresh);
-    process.stdout.write(`${file}: wrote "${name}".\n`);
-  }
+  await update(file, `${file}: the part "${name}"`, text, fresh);
+}
+for (const { file, write } of FILES) await update(file, file, await readFile(path.join(ROOT, file), "utf8"), write());
+// It takes a database. With `--check` a test compares the page with its own: packages/server/test/kernel/schema-page.test.ts.
+if (!checks) {
+  const file = "docs/schema.md";
+  const comments = readComments(await readMigrations());
+  await update(
+    file,
+    file,
+    await readFile(path.join(ROOT, file), "utf8"),
+    await withMigratedDatabase((query) => schemaPage(query, comments)),
+  );
 }
 if (checks && stale > 0) process.exit(1);

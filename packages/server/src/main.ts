@@ -150,7 +150,7 @@ export async function startNode(
     const stop = async () => {
       await services.stop();
       await closed.stop();
-      emit("node_stopped");
+      emit("node_stopped", {});
     };
     let stopped: Promise<void> | undefined;
     return {

@@ -23,12 +23,12 @@ const UNKNOWN_KIND_MS = 30_000;
 export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt {
   const kind = kinds.of(claim);
   if (!kind) {
-    emit("job_kind_unknown", { jobId: claim.id, kind: claim.kind });
+    emit("job_kind_not_found", { jobId: claim.id, kind: claim.kind });
     return { result: Promise.resolve({ kind: "postponed", waitMs: UNKNOWN_KIND_MS }), abort: () => {} };
   }
   const attempt = startSafely(kind.deliverer, claim);
   const result = attempt.result.catch((error: unknown): AttemptResult => {
-    emit("callback_broke", { jobId: claim.id, error });
+    emit("callback_crashed", { jobId: claim.id, error });
     return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };
   });
   return { result, abort: () => attempt.abort() };

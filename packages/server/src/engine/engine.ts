@@ -151,7 +151,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   let drainUntilMs = 0;
   const drain = () => {
-    emit("node_draining", { inFlight: dispatcher.inFlight });
+    emit("node_drain_started", { inFlight: dispatcher.inFlight });
     dispatcher.stopClaiming();
     drainUntilMs = clock.elapsedMs() + config.drainSeconds * 1000;
   };

@@ -124,7 +124,7 @@ export class Enqueuer {
     } catch (error) {
       // One request's job that the database refuses must not fail its neighbours.
       if (requests.length === 1 || isAway(error)) throw error;
-      this.#emit("enqueue_group_split", { requests: requests.length, error });
+      this.#emit("enqueue_batch_split", { requests: requests.length, error });
       const outcomes = await Promise.allSettled(requests.map((request) => this.#write([request], insert)));
       return outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value[0] ?? null) : (outcome.reason as Error)));
     }
@@ -154,7 +154,7 @@ export class Enqueuer {
       // The jobs are stored: whatever fails from here on must not have them written again.
       await tolerate(
         async () => this.#passOn(requests, written, leaseId),
-        (error) => this.#emit("pass_on_failed", { error }),
+        (error) => this.#emit("enqueue_handoff_failed", { error }),
       );
       return written;
     });

@@ -18,6 +18,7 @@ export * from "./database/sql.ts";
 export * from "./database/tenants.ts";
 export * from "./deadline-loop.ts";
 export * from "./due-poll.ts";
+export * from "./event-catalogue.ts";
 export * from "./events.ts";
 export * from "./files.ts";
 export * from "./ids.ts";

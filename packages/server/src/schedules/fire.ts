@@ -100,7 +100,7 @@ function planOf({ calendars, emit }: Firing, schedule: DueSchedule, busy: boolea
     return planTicks(calendar, { overlap, catchUp: catch_up, busy, dueMs, catchUpToMs, nowMs, most });
   } catch (error) {
     // Another node's ICU may know a zone that this one's does not. It must not keep the others from firing.
-    emit("schedule_unreadable", { workspaceId: workspace_id, schedule: name, cron, timezone, error });
+    emit("schedule_parse_failed", { workspaceId: workspace_id, schedule: name, cron, timezone, error });
     const skip = { atMs: dueMs, reason: "unreadable" } as const;
     return { run: [], skip, lastMs: null, nextMs: nowMs + UNREADABLE_MS, catchUpToMs: null };
   }

@@ -86,11 +86,11 @@ export class RequestRate implements RateLimiter {
     if (this.#clock.elapsedMs() < this.#askAgainMs) return this.#grantAlone(demands);
     try {
       const granted = await takeRequestsAcrossWorkspaces(this.#db, demands);
-      if (this.#isAway) this.#emit("rate_store_back");
+      if (this.#isAway) this.#emit("rate_limit_store_recovered", {});
       this.#isAway = false;
       return this.#remember(demands, granted);
     } catch (error) {
-      if (!this.#isAway) this.#emit("rate_store_away", { error });
+      if (!this.#isAway) this.#emit("rate_limit_store_lost", { error });
       this.#isAway = true;
       this.#askAgainMs = this.#clock.elapsedMs() + LEAVE_ALONE_MS;
       return this.#grantAlone(demands);

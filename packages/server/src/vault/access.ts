@@ -82,7 +82,7 @@ export class SecretAccess {
     if (answers.every(({ sealed }) => !sealed || keyring.has(sealed.master_key_id))) return;
     await tolerate(
       () => keyring.reload(),
-      (error) => emit("keyring_unreadable", { error }),
+      (error) => emit("keyring_read_failed", { error }),
     );
   }
 
@@ -102,14 +102,14 @@ export class SecretAccess {
     const { keyring, emit } = this.#options;
     const { workspace_id: workspaceId, name: secret, master_key_id: masterKeyId } = sealed;
     if (!keyring.has(masterKeyId)) {
-      emit("vault_key_missing", { masterKeyId });
+      emit("master_key_not_found", { masterKeyId });
       return unavailable("This node does not have the master key of the secret.");
     }
     try {
       return openSecret(keyring, sealed);
     } catch (error) {
       if (!(error instanceof UnreadableSecretError)) throw error;
-      emit("secret_unreadable", { workspaceId, secret, error });
+      emit("secret_decrypt_failed", { workspaceId, secret, error });
       return error;
     }
   }

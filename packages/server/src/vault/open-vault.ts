@@ -37,7 +37,7 @@ export async function openVault({ config, connection, db, random, emit, countNod
   try {
     const keyring = await Keyring.open(config);
     await fitKeyring(db, keyring, random, countNodes);
-    const settling = (settle: () => Promise<void>) => tolerate(settle, (error) => emit("key_file_unsettled", { error }));
+    const settling = (settle: () => Promise<void>) => tolerate(settle, (error) => emit("key_file_update_failed", { error }));
     await settling(() => settleKeyFile(db, keyring));
     return { keyring, leave, settle: () => settling(() => lockAndSettleKeyFile(db, keyring)), ...lookingAt(keyring, emit) };
   } catch (error) {
@@ -51,13 +51,13 @@ function lookingAt(keyring: Keyring, emit: EmitEvent): Pick<OpenVault, "learn" |
   const learn = () =>
     tolerate(
       () => keyring.reload(),
-      (error) => emit("keyring_unreadable", { error }),
+      (error) => emit("keyring_read_failed", { error }),
     );
   const seek = async (id: string) => {
     await learn();
     const before = missing;
     missing = keyring.has(id) ? null : id;
-    if (missing !== null && missing !== before) emit("vault_key_missing", { masterKeyId: id });
+    if (missing !== null && missing !== before) emit("master_key_not_found", { masterKeyId: id });
   };
   return { learn, seek };
 }

@@ -65,7 +65,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       start: async () => {
         const made = await createFirstWorkspace(api, registrar, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
         firstKey = made?.key ?? null;
-        if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused");
+        if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused", {});
       },
       stop: async () => {},
     },

@@ -20,7 +20,7 @@ describe("a node that is told to end", () => {
       await until(() => handler.open === 1, "the attempt to be under way");
 
       node.signal(signal);
-      await until(() => node.logged("node_draining") === 1, "the node to drain");
+      await until(() => node.logged("node_drain_started") === 1, "the node to drain");
       await expect(node.client.enqueue(queue)).rejects.toThrow();
       expect(node.ended).toBeNull();
       handler.release();
@@ -83,7 +83,7 @@ describe("a node that is told to end", () => {
       await until(() => handler.open === 1, "the attempt to be under way");
 
       node.signal(signal);
-      await until(() => node.logged("node_draining") === 1, "the node to drain");
+      await until(() => node.logged("node_drain_started") === 1, "the node to drain");
       // One right after the first may be its echo.
       await until(() => {
         node.signal(signal);
@@ -123,7 +123,7 @@ describe("a node that is told to end", () => {
     socket.write(head + body.slice(0, 5));
     await until(async () => (await node.client.status("/healthz")) === 200, "the request's head to have arrived");
     node.signal("SIGTERM");
-    await until(() => node.logged("node_draining") === 1, "the node to drain");
+    await until(() => node.logged("node_drain_started") === 1, "the node to drain");
 
     socket.write(body.slice(5));
     await until(() => /"id":"job_|"error"/.test(heard), "the request under way to be answered");

@@ -122,7 +122,7 @@ describe("while the store is away", () => {
     }
     time.ms = START + 61_000;
     expect(await send(20)).toBe(10);
-    expect(events).toEqual(["rate_store_away"]);
+    expect(events).toEqual(["rate_limit_store_lost"]);
   });
 
   test("it is asked once a second, and counts for all again when it is back", async ({ stand, clock }) => {
@@ -138,7 +138,7 @@ describe("while the store is away", () => {
     time.ms = START + 61_000;
     await clock.set(time.ms);
     expect(await send(20)).toBe(10);
-    expect(events).toEqual(["rate_store_away", "rate_store_back"]);
+    expect(events).toEqual(["rate_limit_store_lost", "rate_limit_store_recovered"]);
     await clock.set(START);
   });
 

@@ -55,7 +55,7 @@ describe("secrets are handed out", () => {
     await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
     const { secrets, told } = await access(engine, "f".repeat(64));
     await expect(secrets.resolve(await useOf(service, "A"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    expect(told).toEqual([{ event: "vault_key_missing", fields: { masterKeyId: expect.stringMatching(/^[\da-f]{16}$/) } }]);
+    expect(told).toEqual([{ event: "master_key_not_found", fields: { masterKeyId: expect.stringMatching(/^[\da-f]{16}$/) } }]);
     expect(await eventsOf(service)).not.toContain("secret.unreadable A");
   });
 

@@ -24,7 +24,7 @@ test("a key that the vault is locked with and that is not found is told of once,
   await leave();
   const next = makeMasterKey(systemRandom);
   for (let renewal = 0; renewal < 3; renewal += 1) await seek(next.id);
-  expect(told).toEqual([["vault_key_missing", { masterKeyId: next.id }]]);
+  expect(told).toEqual([["master_key_not_found", { masterKeyId: next.id }]]);
   writeFileSync(`${vault.file}.next`, writeMasterKey(next), { mode: 0o600 });
   await seek(next.id);
   expect([keyring.has(next.id), told.length]).toEqual([true, 1]);

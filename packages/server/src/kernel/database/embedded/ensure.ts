@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { EmitEvent } from "../../events.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import { halt } from "./halt.ts";
 import { launch, type Site } from "./launch.ts";
 import { findServer, readPostmasterFile, type Server, whenReady } from "./postmaster.ts";
 import { verifyServer } from "./session.ts";
-
-export type Emit = (event: string, fields: Record<string, unknown>) => void;
 
 /** Whether the server was found running, or started here. */
 export interface Ensured {
@@ -22,7 +21,7 @@ const RETRY_AFTER_MS = 100;
  *
  * @throws {EmbeddedPostgresError}
  */
-export async function ensureServer(site: Site, emit: Emit, signal?: AbortSignal): Promise<Ensured> {
+export async function ensureServer(site: Site, emit: EmitEvent, signal?: AbortSignal): Promise<Ensured> {
   const sinceMs = performance.now();
   const isPatient = () => performance.now() - sinceMs < PATIENCE_MS && !signal?.aborted;
   let launchedPid: number | null = null;
@@ -49,7 +48,7 @@ export async function ensureServer(site: Site, emit: Emit, signal?: AbortSignal)
 }
 
 /** Stops the site's server, if one runs. Under the lock only. */
-export async function stopServer({ place: { cluster } }: Site, emit: Emit): Promise<void> {
+export async function stopServer({ place: { cluster } }: Site, emit: EmitEvent): Promise<void> {
   const sinceMs = performance.now();
   const server = await findServer(cluster);
   if (!server) return;

@@ -1,9 +1,10 @@
 import { join } from "node:path";
+import type { EmitEvent } from "../../events.ts";
 import { doneUnless } from "../../system-error.ts";
 import { findInstalled, provideBinaries } from "./binaries.ts";
 import { hasCluster, initialise } from "./cluster.ts";
 import { explainRefusal, openDataDir } from "./directory.ts";
-import { type Emit, ensureServer, stopServer } from "./ensure.ts";
+import { ensureServer, stopServer } from "./ensure.ts";
 import type { Site } from "./launch.ts";
 import { withLock } from "./lock.ts";
 import { joined, left, newMember, type Role, readMembership, writeMembership } from "./members.ts";
@@ -24,7 +25,7 @@ export interface EmbeddedPostgres {
 interface Options {
   readonly dataDir: string;
   readonly as: Role;
-  readonly emit: Emit;
+  readonly emit: EmitEvent;
   readonly settings?: Record<string, string>;
 }
 
@@ -88,7 +89,7 @@ async function start({ as, emit, settings = {}, ...options }: Options): Promise<
   };
 }
 
-async function prepare({ place, binaries }: Site, emit: Emit): Promise<void> {
+async function prepare({ place, binaries }: Site, emit: EmitEvent): Promise<void> {
   if (await hasCluster(place, binaries)) return;
   const sinceMs = performance.now();
   await initialise(place, binaries);

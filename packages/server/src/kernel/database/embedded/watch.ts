@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Emit } from "./ensure.ts";
+import type { EmitEvent } from "../../events.ts";
 import type { Server } from "./postmaster.ts";
 import { isAlive } from "./process.ts";
 
@@ -15,7 +15,7 @@ export interface Watch {
 }
 
 /** Has a server that dies started again, after a wait that doubles from one failure to the next. Does not keep Node running. */
-export function watchServer(server: Server, revive: (signal: AbortSignal) => Promise<Server>, emit: Emit): Watch {
+export function watchServer(server: Server, revive: (signal: AbortSignal) => Promise<Server>, emit: EmitEvent): Watch {
   const stopping = new AbortController();
   const ended = watch(server, revive, emit, stopping.signal);
   return {
@@ -26,7 +26,7 @@ export function watchServer(server: Server, revive: (signal: AbortSignal) => Pro
   };
 }
 
-async function watch(first: Server, revive: (signal: AbortSignal) => Promise<Server>, emit: Emit, signal: AbortSignal): Promise<void> {
+async function watch(first: Server, revive: (signal: AbortSignal) => Promise<Server>, emit: EmitEvent, signal: AbortSignal): Promise<void> {
   let server: Server | null = first;
   let sinceMs = performance.now();
   let backoffMs = 0;

@@ -1,0 +1,250 @@
+/** What a field holds. With a `?`, it may be absent or null. A list of strings names the only values it takes. */
+export type FieldKind = "string" | "string?" | "strings" | "number" | "number?" | "error" | readonly string[];
+
+type Fields = Readonly<Record<string, FieldKind>>;
+
+type NumberField<F extends Fields> = { [Name in keyof F]: F[Name] extends "number" ? Name : never }[keyof F] & string;
+type LabelField<F extends Fields> = { [Name in keyof F]: F[Name] extends "string" | readonly string[] ? Name : never }[keyof F] & string;
+
+/** A metric, and how an event moves it, by fields that hold numbers and by fields that can be labels. */
+export type EventMetric<Numbers extends string = string, Labels extends string = string> = {
+  readonly name: string;
+  readonly help: string;
+} & (
+  | { readonly type: "counter"; readonly increment?: Numbers; readonly labels?: readonly Labels[] }
+  | { readonly type: "gauge"; readonly set: Numbers }
+  /** In seconds, from a field in milliseconds. */
+  | { readonly type: "histogram"; readonly observeMs: Numbers; readonly buckets: readonly number[] }
+);
+
+export type Severity = "debug" | "info" | "warn" | "error";
+
+/** An event: how much it matters, what it means, its fields, and the metrics that it moves. */
+const event = <const F extends Fields = Record<never, never>>(
+  severity: Severity,
+  meaning: string,
+  fields: F = {} as F,
+  metrics: readonly EventMetric<NumberField<F>, LabelField<F>>[] = [],
+) => ({ severity, meaning, fields, metrics });
+
+/**
+ * Every event that a node emits: a fact, in the past tense, with its fields. `npm run docs` writes the tables of events and metrics in
+ * docs/operations.md from it.
+ */
+export const EVENTS = {
+  // The node.
+  node_started: event("info", "The node serves requests.", { leaseId: "number?", url: "string", version: "string" }),
+  node_drain_started: event("info", "The node stops. It claims no more jobs and waits for callbacks in flight.", { inFlight: "number" }),
+  node_stopped: event("info", "The node has closed everything."),
+  node_lease_lost: event("warn", "The node could not renew its lease in time. It ended its attempts and registers anew.", {
+    leaseId: "number?",
+  }),
+  bootstrap_key_refused: event("warn", "`TIDEMILL_BOOTSTRAP_KEY` is not a key of this database: the first workspace exists already."),
+  loop_failed: event(
+    "warn",
+    "A pass of a background loop failed. The loop tries again after a pause.",
+    { loop: "string", failures: "number", error: "error" },
+    [{ type: "counter", name: "tidemill_loop_failures_total", help: "Failed passes of background loops.", labels: ["loop"] }],
+  ),
+  close_failed: event("warn", "A stopping node could not close one of its parts.", { error: "error" }),
+  give_back_failed: event("warn", "A stopping node could not give back its jobs. Other nodes rescue them when its lease expires.", {
+    error: "error",
+  }),
+
+  // The database.
+  migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
+  listener_lost: event("warn", "The connection that receives notifications broke. The node polls until it has a new one.", {
+    error: "error",
+  }),
+  notify_failed: event("warn", "Other nodes could not be notified of new work. They find it when they poll.", { error: "error" }),
+  history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
+  partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {
+    error: "error",
+  }),
+
+  // The embedded PostgreSQL.
+  postgres_initialised: event("info", "A new data directory was made.", { cluster: "string", tookMs: "number" }),
+  postgres_started: event("info", "The embedded PostgreSQL was started.", { pid: "number", cluster: "string", tookMs: "number" }),
+  postgres_adopted: event("info", "A PostgreSQL that already ran on the data was taken over.", {
+    pid: "number",
+    cluster: "string",
+    tookMs: "number",
+  }),
+  postgres_died: event("warn", "The embedded PostgreSQL died. The node starts it again.", { pid: "number" }),
+  postgres_restart_failed: event("error", "The embedded PostgreSQL could not be started again. The node tries again after a pause.", {
+    retryInMs: "number",
+    error: "error",
+  }),
+  postgres_stopped: event("info", "The embedded PostgreSQL was stopped.", {
+    pid: "number",
+    mode: ["fast", "immediate"],
+    tookMs: "number",
+  }),
+  postgres_left_running: event("warn", "The embedded PostgreSQL did not stop in time and was left running.", {
+    pid: "number",
+    tookMs: "number",
+  }),
+
+  // HTTP.
+  request_refused: event("debug", "A request was not valid HTTP, or the node could not serve it for now (503).", {
+    requestId: "string",
+    method: "string?",
+    url: "string?",
+    error: "error",
+  }),
+  request_failed: event("error", "A request failed for a reason that the caller cannot help (500).", {
+    requestId: "string",
+    method: "string",
+    url: "string",
+    error: "error",
+  }),
+  request_rate_limited: event(
+    "debug",
+    "A request was refused because its workspace exceeded its rate limit (429).",
+    { requestId: "string", workspaceId: "string", limit: "number" },
+    [{ type: "counter", name: "tidemill_requests_rate_limited_total", help: "Requests refused with 429." }],
+  ),
+  rate_limit_store_lost: event("warn", "Requests cannot be counted in the database. The node counts alone.", { error: "error" }),
+  rate_limit_store_recovered: event("info", "Requests are counted in the database again."),
+  key_uses_lost: event("warn", "A stopping node could not write when API keys were last used.", { error: "error" }),
+
+  // Enqueue.
+  jobs_enqueued: event("debug", "Jobs were accepted.", { count: "number" }, [
+    { type: "counter", name: "tidemill_jobs_enqueued_total", help: "Jobs accepted.", increment: "count" },
+  ]),
+  executions_refused: event("debug", "Requests were refused because the month's quota is used up (402).", { requests: "number" }, [
+    { type: "counter", name: "tidemill_quota_refusals_total", help: "Requests refused with 402.", increment: "requests" },
+  ]),
+  enqueue_batch_split: event("warn", "The database refused requests that were written together. Each is written alone.", {
+    requests: "number",
+    error: "error",
+  }),
+  enqueue_handoff_failed: event("error", "Jobs were stored, but handing them to the dispatcher failed.", {
+    error: "error",
+  }),
+
+  // Attempts.
+  claim_failed: event("warn", "Jobs could not be claimed. The node tries again after a pause.", { error: "error" }),
+  attempt_ended: event(
+    "debug",
+    "An attempt ended.",
+    {
+      jobId: "string",
+      attempt: "number",
+      outcome: ["complete", "retry", "fail", "hold", "giveBack"],
+      tookMs: "number",
+      inFlight: "number",
+    },
+    [
+      { type: "counter", name: "tidemill_attempts_total", help: "Attempts that ended.", labels: ["outcome"] },
+      {
+        type: "histogram",
+        name: "tidemill_callback_duration_seconds",
+        help: "Time from sending a callback to the end of its response.",
+        observeMs: "tookMs",
+        buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900],
+      },
+      { type: "gauge", name: "tidemill_callbacks_in_flight", help: "Callbacks in flight when the last one ended.", set: "inFlight" },
+    ],
+  ),
+  callback_crashed: event("error", "A callback could not be made, because of a fault in the node. The attempt counts as failed.", {
+    jobId: "string",
+    error: "error",
+  }),
+  job_kind_not_found: event(
+    "error",
+    "A job is of a kind that this node does not know, one of a later version for example. It is left to other nodes.",
+    {
+      jobId: "string",
+      kind: "string",
+    },
+  ),
+  settle_retried: event("warn", "The outcomes of attempts could not be written. The node tries again.", { error: "error" }),
+  settle_failed: event("error", "The database refuses a job's outcome. The job goes to the dead-letter queue.", {
+    jobId: "string",
+    error: "error",
+  }),
+  settle_lost_race: event("debug", "Attempts ended after their jobs were cancelled or rescued. Nothing was changed.", { count: "number" }, [
+    { type: "counter", name: "tidemill_settles_lost_total", help: "Attempts that ended after a cancel or a rescue.", increment: "count" },
+  ]),
+  jobs_given_back: event("debug", "A stopping node gave back the jobs that it had not finished.", { count: "number" }),
+  jobs_rescued: event("warn", "Jobs were taken back from nodes whose lease has expired.", { count: "number" }, [
+    { type: "counter", name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", increment: "count" },
+  ]),
+  leases_expired: event("debug", "Leases of workers expired, and their jobs were taken back.", { count: "number" }),
+  circuit_opened: event(
+    "warn",
+    "A queue's endpoint failed 20 times in a row. The queue waits, and probes it one job at a time.",
+    { workspaceId: "string", laneId: "number" },
+    [{ type: "counter", name: "tidemill_circuits_opened_total", help: "Circuits that opened." }],
+  ),
+  circuit_closed: event("info", "A queue's endpoint has recovered.", {
+    workspaceId: "string",
+    laneId: "number",
+    failedProbes: "number",
+    openMs: "number",
+  }),
+  circuit_close_failed: event("warn", "A circuit could not be closed. The next probe tries again.", { error: "error" }),
+
+  // Schedules and approvals.
+  schedules_fired: event(
+    "debug",
+    "Schedules that were due fired in one transaction.",
+    { schedules: "number", jobs: "number", lateMs: "number" },
+    [
+      {
+        type: "histogram",
+        name: "tidemill_schedule_lateness_seconds",
+        help: "How late the oldest tick was, of those that fired in one transaction.",
+        observeMs: "lateMs",
+        buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600],
+      },
+    ],
+  ),
+  schedule_jobs_made: event("debug", "Schedules made jobs.", { count: "number" }, [
+    { type: "counter", name: "tidemill_schedule_jobs_total", help: "Jobs that schedules made.", increment: "count" },
+  ]),
+  schedule_parse_failed: event("error", "This node cannot read a schedule, its time zone for example. It is tried again in an hour.", {
+    workspaceId: "string",
+    schedule: "string",
+    cron: "string",
+    timezone: "string",
+    error: "error",
+  }),
+  schedules_failed: event("error", "The database refused to write the ticks of workspaces. They stay due.", {
+    workspaces: "strings",
+    error: "error",
+  }),
+  jobs_decided: event(
+    "debug",
+    "Jobs of approval queues were decided.",
+    { decision: ["approved", "rejected"], by: ["caller", "timeout"], count: "number" },
+    [
+      {
+        type: "counter",
+        name: "tidemill_approvals_decided_total",
+        help: "Jobs of approval queues that were decided, by callers or by their timeout.",
+        increment: "count",
+        labels: ["decision", "by"],
+      },
+    ],
+  ),
+  approvals_failed: event("error", "The database refused to write the overdue decisions of workspaces. Their jobs stay pending.", {
+    workspaces: "strings",
+    error: "error",
+  }),
+
+  // Secrets.
+  secret_access_failed: event("error", "The database refused to hand out secrets. The attempts that need them are tried again.", {
+    uses: "number",
+    error: "error",
+  }),
+  secret_decrypt_failed: event("warn", "A secret does not decrypt. Jobs that need it fail.", {
+    workspaceId: "string",
+    secret: "string",
+    error: "error",
+  }),
+  keyring_read_failed: event("error", "The node could not read the master keys again. It goes on with those it has.", { error: "error" }),
+  master_key_not_found: event("error", "The node does not have a master key that is in use.", { masterKeyId: "string" }),
+  key_file_update_failed: event("warn", "A rotation is over, but the node could not rename its key files.", { error: "error" }),
+};

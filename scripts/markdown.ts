@@ -1,0 +1,7 @@
+/** A table of Markdown. A cell's line breaks and bars do not end it. */
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll(/\s*\n\s*/g, " ").replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+
+export const code = (text: string): string => `\`${text}\``;

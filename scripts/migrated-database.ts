@@ -1,0 +1,27 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { Events, migrate, openDatabases, readConfig } from "@tidemill/server";
+
+/** Runs a statement without values. */
+export type Query = <Row>(text: string) => Promise<Row[]>;
+
+/** Does something with a database that has the schema and no rows, on an embedded PostgreSQL that is gone afterwards. */
+export async function withMigratedDatabase<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+  const directory = await mkdtemp(path.join(tmpdir(), "tidemill-docs-"));
+  try {
+    // PostgreSQL that root starts runs as somebody else, who must be able to get here.
+    await chmod(directory, 0o711);
+    const { emit } = new Events();
+    const config = readConfig({ TIDEMILL_DATA_DIR: path.join(directory, "data") });
+    const databases = await openDatabases(config, "guest", emit);
+    try {
+      await migrate(databases.connection, emit);
+      return await work(async <Row>(text: string) => (await databases.engine.query({ name: "", text, values: [] })).rows as Row[]);
+    } finally {
+      await databases.close();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
