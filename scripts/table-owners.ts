@@ -76,10 +76,11 @@ interface Exception {
   /** Under packages/server/src. */
   readonly file: string;
   readonly writes: readonly string[];
+  readonly reason: string;
 }
 
 /** Statements that must write tables of two owners in one round trip. docs/sql.md shows them. */
-export const EXCEPTIONS: readonly (Exception & { readonly reason: string })[] = [
+export const EXCEPTIONS: readonly Exception[] = [
   {
     file: "jobs/store/claim.ts",
     writes: ["circuit", "lane_starts"],
@@ -104,9 +105,3 @@ export const EXCEPTIONS: readonly (Exception & { readonly reason: string })[] = 
     reason: "The statement that assigns slots of a lane's keys records how far it came. If they were apart, a crash could leave keys out.",
   },
 ];
-
-/**
- * TEMPORARY. Writes that are to move to the table's owner. An entry that is no longer needed fails the check; when the list is empty,
- * delete it.
- */
-export const TO_BE_MOVED: readonly Exception[] = [];
