@@ -36,6 +36,35 @@ export function findWrites(text: string): Write[] {
   return found.toSorted((one, other) => one.line - other.line);
 }
 
+/** A shared part of statements: const NAME = fragment`…`. */
+const FRAGMENT = /\bconst\s+(\w+)\s*=\s*fragment`([^`]*)`/g;
+
+const INSERTED = /\$\{(\w+)\}/g;
+
+/** The fragments that some sources define, each with the tables that it writes, by itself or by a fragment in it. */
+export function findFragments(texts: readonly string[]): Map<string, Set<string>> {
+  const bodies = texts.flatMap((text) => [...text.matchAll(FRAGMENT)].map(([, name = "", body = ""]) => ({ name, body })));
+  const writes = new Map<string, Set<string>>();
+  const known = () => [...writes.values()].reduce((sum, { size }) => sum + size, 0);
+  let before = -1;
+  while (before !== known()) {
+    before = known();
+    for (const { name, body } of bodies) {
+      const own = findWrites(body).flatMap(({ table }) => table ?? []);
+      const inner = [...body.matchAll(INSERTED)].flatMap(([, other = ""]) => [...(writes.get(other) ?? [])]);
+      writes.set(name, new Set([...(writes.get(name) ?? []), ...own, ...inner]));
+    }
+  }
+  return writes;
+}
+
+/** What a text writes by the fragments that stand in its templates. */
+export function findFragmentWrites(text: string, fragments: ReadonlyMap<string, ReadonlySet<string>>): Write[] {
+  return [...text.matchAll(INSERTED)].flatMap(({ 1: name = "", index }) =>
+    [...(fragments.get(name) ?? [])].map((table) => ({ table, line: text.slice(0, index).split("\n").length })),
+  );
+}
+
 /** The functions that migrations leave behind, each with the text of its last definition. */
 export function findFunctions(migrations: string): Map<string, string> {
   const functions = new Map<string, string>();

@@ -15,9 +15,9 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["schedules"],
+  ["approvals", "dead-letters", "schedules", "webhooks", "workers", "workflows"],
   ["queues"],
-  ["dead-letters", "explain", "callbacks", "workers", "approvals", "webhooks", "workflows"],
+  ["callbacks", "explain"],
   ["retention", "status"],
 ];
 

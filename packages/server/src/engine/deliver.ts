@@ -23,7 +23,7 @@ const UNKNOWN_KIND_MS = 30_000;
 export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt {
   const kind = kinds.of(claim);
   if (!kind) {
-    emit("job_kind_unknown", { jobId: claim.id, kind: claim.kind });
+    emit("job_kind_not_found", { jobId: claim.id, kind: claim.kind });
     return { result: Promise.resolve({ kind: "postponed", waitMs: UNKNOWN_KIND_MS }), abort: () => {} };
   }
   const attempt = startSafely(kind.deliverer, claim);

@@ -147,15 +147,18 @@ export const EVENTS = {
       { type: "gauge", name: "tidemill_callbacks_in_flight", help: "Callbacks in flight when the last one ended.", set: "inFlight" },
     ],
   ),
-  job_kind_unknown: event("warn", "A job is of a kind that this node does not know. It is left to newer nodes.", {
-    jobId: "string",
-    kind: "string",
-  }),
-  leases_expired: event("warn", "Leases of workers ran out before their jobs were settled. The attempts failed.", { count: "number" }),
   callback_crashed: event("error", "A callback could not be made, because of a fault in the node. The attempt counts as failed.", {
     jobId: "string",
     error: "error",
   }),
+  job_kind_not_found: event(
+    "error",
+    "A job is of a kind that this node does not know, one of a later version for example. It is left to other nodes.",
+    {
+      jobId: "string",
+      kind: "string",
+    },
+  ),
   settle_retried: event("warn", "The outcomes of attempts could not be written. The node tries again.", { error: "error" }),
   settle_failed: event("error", "The database refuses a job's outcome. The job goes to the dead-letter queue.", {
     jobId: "string",
@@ -168,6 +171,7 @@ export const EVENTS = {
   jobs_rescued: event("warn", "Jobs were taken back from nodes whose lease has expired.", { count: "number" }, [
     { type: "counter", name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", increment: "count" },
   ]),
+  leases_expired: event("warn", "Leases of workers expired before their jobs were settled. The attempts failed.", { count: "number" }),
   circuit_opened: event(
     "warn",
     "A queue's endpoint failed 20 times in a row. The queue waits, and probes it one job at a time.",
