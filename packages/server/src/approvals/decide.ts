@@ -1,5 +1,5 @@
 import type { Decision } from "@tidemill/contract";
-import { findJob, type Hand, JOB_MOVES, type JobKey, type JobRow } from "#jobs";
+import { findJob, type Hand, JOB_MOVES, type JobKey, type JobRow, jobNotFound } from "#jobs";
 import { problem, type Transactional } from "#kernel";
 import { approveJob, rejectJob } from "./store.ts";
 import { tellDecided } from "./tell.ts";
@@ -26,7 +26,7 @@ export async function decideJob(database: Transactional, hand: Hand, key: JobKey
     });
     if (decided) return decided;
     const job = await findJob(database, key);
-    if (!job) throw problem("NOT_FOUND");
+    if (!job) throw jobNotFound(key.id, hand.queue);
     const allowedFrom: readonly string[] = MOVES[ruling.decision].from;
     if (!allowedFrom.includes(job.state)) throw problem("INVALID_STATE", { state: job.state, allowed_from: allowedFrom });
   }

@@ -1,6 +1,6 @@
 import type { ExplainedGate, Explanation } from "@tidemill/contract";
-import { type JobKey, showJobId } from "#jobs";
-import { type Db, problem, toMoment } from "#kernel";
+import { type JobKey, jobNotFound, showJobId } from "#jobs";
+import { type Db, toMoment } from "#kernel";
 import { readQuota } from "#usage";
 import { estimateStart } from "./explain-estimate.ts";
 import { gatesOf } from "./explain-gates.ts";
@@ -16,7 +16,7 @@ import { type Found, findExplained } from "./explain-store.ts";
  */
 export async function explainJob(db: Db, key: JobKey, queue: string): Promise<Explanation> {
   const found = await findExplained(db, key);
-  if (!found) throw problem("NOT_FOUND");
+  if (!found) throw jobNotFound(key.id, queue);
   const gates = gatesOf(found, await readQuota(db, key.workspaceId));
   const holding = gates.filter((gate) => gate.holds);
   const heldBy = holding.map(({ gate }) => gate);

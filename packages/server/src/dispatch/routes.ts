@@ -3,8 +3,8 @@ import type { FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
 import { jobKey, readJobId, retryJob, showJob, showJobId } from "#jobs";
-import { problem, type Tenants, type WorkspaceId } from "#kernel";
-import { findQueue } from "#queues";
+import type { Tenants, WorkspaceId } from "#kernel";
+import { findQueue, type Queue, queueNotFound } from "#queues";
 import { showWorkspaceId } from "#workspaces";
 import type { LaneKey } from "./claim.ts";
 import { type Asked, type DeadLetterQuery, purgeDeadLetters, retryDeadLetters } from "./dead-letter.ts";
@@ -63,8 +63,7 @@ export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchR
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const queue = await findQueue(tenants.of(workspaceId), workspaceId, request.params.name);
-      if (!queue) throw problem("NOT_FOUND");
+      const queue = await findOrThrow(workspaceId, request.params.name);
       const asked = { audit, actorId: actorOf(request), resourceType: "queue", resourceId: queue.name, input: request.body } as const;
       return retryAndWake(asked, { workspaceId, laneId: queue.id, filter: request.body });
     },
@@ -151,9 +150,16 @@ export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchR
     return { retried };
   }
 
+  /** @throws NOT_FOUND */
+  async function findOrThrow(workspaceId: WorkspaceId, name: string): Promise<Queue> {
+    const db = tenants.of(workspaceId);
+    const queue = await findQueue(db, workspaceId, name);
+    if (!queue) throw await queueNotFound(db, workspaceId, name);
+    return queue;
+  }
+
   async function queryOf(workspaceId: WorkspaceId, { queue, ...filter }: DeadLetterFilter): Promise<DeadLetterQuery> {
-    const found = queue === undefined ? null : await findQueue(tenants.of(workspaceId), workspaceId, queue);
-    if (queue !== undefined && !found) throw problem("NOT_FOUND");
+    const found = queue === undefined ? null : await findOrThrow(workspaceId, queue);
     return { workspaceId, laneId: found?.id ?? null, filter };
   }
 }

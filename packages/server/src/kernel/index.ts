@@ -24,6 +24,8 @@ export * from "./key-bytes.ts";
 export * from "./log.ts";
 export * from "./loop.ts";
 export * from "./metrics.ts";
+export * from "./nearest.ts";
+export * from "./not-found.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
 export * from "./shared-reads.ts";

@@ -1,4 +1,5 @@
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
+import { queueNotFound } from "./not-found.ts";
 import type { Caller, LaneId, QueueMaker } from "./queue.ts";
 import { markQueueDeleted } from "./store.ts";
 import { tellDeleted } from "./tell.ts";
@@ -16,7 +17,7 @@ export const deleteQueue = (
 ): Promise<{ id: LaneId }> =>
   database.transaction(async (tx) => {
     const deleted = await markQueueDeleted(tx, caller.workspaceId, name);
-    if (!deleted) throw problem("NOT_FOUND");
+    if (!deleted) throw await queueNotFound(tx, caller.workspaceId, name);
     const schedules = await removeSchedulesOf(tx, caller.workspaceId, deleted.id);
     await tellDeleted(tx, audit, caller, name, schedules);
     return deleted;

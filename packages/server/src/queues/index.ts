@@ -1,5 +1,6 @@
 export * from "./callback-url.ts";
 export * from "./create.ts";
+export * from "./not-found.ts";
 export * from "./patch.ts";
 export * from "./queue.ts";
 export * from "./routes.ts";

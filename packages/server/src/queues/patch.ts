@@ -1,8 +1,9 @@
 import type { PatchQueue } from "@tidemill/contract";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import { requireFeature } from "#workspaces";
 import { checkApproval } from "./check-approval.ts";
 import { checkCallback } from "./check-callback.ts";
+import { queueNotFound } from "./not-found.ts";
 import { type Caller, makeCallbackSecret, type Queue, type QueueMaker } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { lockQueue, updateQueue } from "./store.ts";
@@ -25,7 +26,7 @@ export async function patchQueue(
   checkCallback(guard, request);
   return database.transaction(async (tx) => {
     const before = await lockQueue(tx, caller.workspaceId, name);
-    if (!before) throw problem("NOT_FOUND");
+    if (!before) throw await queueNotFound(tx, caller.workspaceId, name);
     checkApproval(before.type, request);
     if (request.callback_url) requireFeature(caller.plan, "callback_url");
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
@@ -33,7 +34,7 @@ export async function patchQueue(
     const update = () => updateQueue(tx, before, settingsOf(request, secret));
     const { concurrency_per_key = before.concurrency_per_key } = request;
     const queue = await (concurrency_per_key === before.concurrency_per_key ? update() : changeKeyLimit(tx, before.id, update));
-    if (!queue) throw problem("NOT_FOUND");
+    if (!queue) throw await queueNotFound(tx, caller.workspaceId, name);
     if (changesDelivery(request)) await forgetCircuit(tx, queue.workspace_id, queue.id);
     await tellUpdated(tx, audit, caller, { before, queue }, request);
     return { queue, secret };

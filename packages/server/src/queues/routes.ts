@@ -13,9 +13,10 @@ import {
 import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
 import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readNumber, readPage, replies, showNumber } from "#http";
-import { type Db, problem, SharedReads, type Tenants } from "#kernel";
+import { type Db, SharedReads, type Tenants } from "#kernel";
 import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
+import { queueNotFound } from "./not-found.ts";
 import { patchQueue } from "./patch.ts";
 import { type Caller, type Queue, type QueueMaker, showQueue } from "./queue.ts";
 import { findQueue, listQueues } from "./store.ts";
@@ -100,7 +101,7 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
       const { workspaceId, plan } = principalOf(request);
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
-      if (!queue) throw problem("NOT_FOUND");
+      if (!queue) throw await queueNotFound(db, workspaceId, request.params.name);
       const circuit = await circuitOf(db, queue);
       return { ...showQueue(queue, plan), circuit, metrics: await metrics.read(String(queue.id), () => metricsOf(db, queue)) };
     },

@@ -71,6 +71,16 @@ export const updateQueue = (db: Db, { workspace_id, id }: Queue, settings: Queue
 export const findQueue = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Queue | null> =>
   row(db, sql`select * from queue where workspace_id = ${workspaceId} and name = ${name} and deleted_at is null`);
 
+/** Names around one, in their order: at most `limit` on each side. Uses index queue_name. */
+export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, limit: number): Promise<{ name: string }[]> =>
+  rows(
+    db,
+    sql`
+      (select name from queue where workspace_id = ${workspaceId} and deleted_at is null and name >= ${name} order by name limit ${limit})
+      union all
+      (select name from queue where workspace_id = ${workspaceId} and deleted_at is null and name < ${name} order by name desc limit ${limit})`,
+  );
+
 /** The queue of a lane, for the engine. */
 export const findLane = (db: Db, workspaceId: WorkspaceId, id: LaneId): Promise<Queue | null> =>
   row(db, sql`select * from queue where workspace_id = ${workspaceId} and id = ${id} and deleted_at is null`);

@@ -1,5 +1,6 @@
 import type { AuditLog } from "#audit";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
+import { secretNotFound } from "./not-found.ts";
 import type { Caller } from "./secret.ts";
 import { removeSecret } from "./store.ts";
 import { tellDeleted } from "./tell.ts";
@@ -11,6 +12,6 @@ import { tellDeleted } from "./tell.ts";
  */
 export const deleteSecret = (database: Transactional, audit: AuditLog, caller: Caller, name: string): Promise<void> =>
   database.transaction(async (tx) => {
-    if (!(await removeSecret(tx, caller.workspaceId, name))) throw problem("NOT_FOUND");
+    if (!(await removeSecret(tx, caller.workspaceId, name))) throw await secretNotFound(tx, caller.workspaceId, name);
     await tellDeleted(tx, audit, caller, name);
   });

@@ -1,8 +1,9 @@
 import type { PatchSecret } from "@tidemill/contract";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import { currentKey } from "./current-key.ts";
 import { sealSecret } from "./envelope.ts";
 import { readHosts } from "./hosts.ts";
+import { secretNotFound } from "./not-found.ts";
 import { type Caller, checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
 import { lockSecret, updateSecret } from "./store.ts";
 import { tellPatched } from "./tell.ts";
@@ -25,14 +26,14 @@ export async function patchSecret(
   return database.transaction(async (tx) => {
     const master = value === undefined ? null : await currentKey(tx, vault.keyring, caller.workspaceId);
     const before = await lockSecret(tx, caller.workspaceId, name);
-    if (!before) throw problem("NOT_FOUND");
+    if (!before) throw await secretNotFound(tx, caller.workspaceId, name);
     const sealed = master && value !== undefined ? { ...sealSecret(vault.random, master, before, value), hint: hintOf(value) } : undefined;
     const secret = await updateSecret(tx, before, {
       sealed,
       allowedQueues: allowed_queues,
       allowedHosts: allowed_hosts && readHosts(allowed_hosts),
     });
-    if (!secret) throw problem("NOT_FOUND");
+    if (!secret) throw await secretNotFound(tx, caller.workspaceId, name);
     await tellPatched(tx, vault.audit, caller, secret, request);
     return secret;
   });

@@ -1,6 +1,6 @@
 import { CreatedKey, CreateKey, Key, KeyPath, ListKeys, Page } from "@tidemill/contract";
 import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
-import { problem, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import { notFound, type Tenants, typeId, type WorkspaceId } from "#kernel";
 import { createKey } from "./create-key.ts";
 import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
@@ -77,7 +77,7 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
     async (request, reply) => {
       const workspaceId = workspaceOf(request);
       const id = readKeyId(request.params.id);
-      if (!id) throw problem("NOT_FOUND");
+      if (!id) throw notFound({ resource: "key", id: request.params.id });
       await revokeKey(tenants.of(workspaceId), registrar, { workspaceId, actorId: actorOf(request) }, id);
       onWorkspaceChanged(workspaceId);
       return reply.code(204).send();

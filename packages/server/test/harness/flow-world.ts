@@ -57,6 +57,7 @@ export class FlowWorld {
   async enqueue(jobs: readonly NewJob[], db: Transactional = this.#engine): Promise<JobId[]> {
     const enqueuer = new Enqueuer({ db, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, mostWaiting: 10_000 });
     const stored = await enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
+    if (!stored) throw new Error("The queue is gone.");
     return stored.map(({ id }) => id);
   }
 

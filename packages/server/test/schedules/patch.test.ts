@@ -120,7 +120,7 @@ describe("changing a schedule", () => {
   test("to a queue that is not there names it; of a schedule that is not there says nothing", async ({ service, at: _ }) => {
     const made = await schedule(service);
     const absent = await service.api("PATCH", `/v1/schedules/${made.name}`, { queue: "nowhere" });
-    expect([...faultsOf(absent, "NOT_FOUND"), absent.body.error.message]).toEqual(["There is no queue nowhere."]);
+    expect([...faultsOf(absent, "NOT_FOUND"), absent.body.error.message]).toEqual(['There is no queue "nowhere".']);
     expect(await scheduleOf(service, made)).toEqual(made);
     expect(faultsOf(await service.api("PATCH", "/v1/schedules/absent", { tag: "t" }), "NOT_FOUND")).toEqual([]);
   });
