@@ -34,9 +34,12 @@ describe("tidemill explain", () => {
 
   test("says what it does not find", async ({ stage }) => {
     const { id, acme, job, refused } = await pausedQueue(stage);
-    expect(await refused(id, "absent", job)).toEqual([1, "", `tidemill: There is no queue absent in the workspace ${id}.\n`]);
+    expect(await refused(id, "absent", job)).toEqual([1, "", 'tidemill: There is no queue "absent".\n']);
+    expect(await refused(id, "email", job)).toEqual([1, "", 'tidemill: There is no queue "email". Did you mean "emails"?\n']);
+    const nobody = "ws_01m7zf6kffe00a0a7enfysbfm9";
+    expect(await refused(nobody, "emails", job)).toEqual([1, "", `tidemill: There is no workspace "${nobody}".\n`]);
     expect(await refused(id, "emails", "job_x")).toEqual([1, "", 'tidemill: "job_x" is not the id of a job.\n']);
     await acme.ok("POST", "/v1/queues", { name: "other" });
-    expect(await refused(id, "other", job)).toEqual([1, "", `tidemill: There is no job ${job} in the queue other.\n`]);
+    expect(await refused(id, "other", job)).toEqual([1, "", `tidemill: There is no job "${job}" in the queue "other".\n`]);
   });
 });

@@ -70,7 +70,7 @@ export {
   unknownSettings,
   type WorkspaceId,
 } from "#kernel";
-export { findQueue } from "#queues";
+export { findQueue, queueNotFound } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#secrets";
 export {
@@ -89,6 +89,7 @@ export {
   revokeKey,
   showKey,
   showWorkspace,
+  workspaceNotFound,
 } from "#workspaces";
 export { type OpenDatabases, openDatabases } from "./databases.ts";
 

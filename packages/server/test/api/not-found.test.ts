@@ -36,34 +36,32 @@ const missed = (resource: string, name: string, suggestion: string | null) => ({
 });
 
 describe("NOT_FOUND", () => {
-  test.for([
-    ["GET", "/v1/queues/emial"],
-    ["PATCH", "/v1/queues/emial", { paused: true }],
-    ["DELETE", "/v1/queues/emial"],
-    ["POST", "/v1/queues/emial/retry-all"],
-    ["GET", "/v1/queues/emial/jobs"],
-    ["POST", "/v1/queues/emial/jobs", { payload: 1 }],
-    ["POST", "/v1/queues/emial/jobs", { payload: 1, idempotencyKey: "once" }],
-    ["POST", "/v1/queues/emial/jobs", { payload: 1, concurrencyKey: "one" }],
-    ["POST", "/v1/queues/emial/jobs/batch", [{ payload: 1 }, { payload: 2 }]],
-    ["GET", `/v1/queues/emial/jobs/${JOB}`],
-    ["DELETE", `/v1/queues/emial/jobs/${JOB}`],
-    ["POST", `/v1/queues/emial/jobs/${JOB}/retry`],
-    ["GET", `/v1/queues/emial/jobs/${JOB}/explain`],
-    ["POST", `/v1/queues/emial/jobs/${JOB}/approve`],
-    ["POST", `/v1/queues/emial/jobs/${JOB}/reject`],
-    ["POST", "/v1/dlq/retry", { queue: "emial" }],
-    ["POST", "/v1/dlq/purge", { queue: "emial" }],
-    ["POST", "/v1/schedules", { ...CRON, queue: "emial" }],
-    ["PATCH", "/v1/schedules/daily", { queue: "emial" }],
-  ] as [string, string, unknown?][])(
-    "names the queue, and the one that was probably meant: %s %s %j",
-    async ([method, path, body], { service }) => {
-      await service.ok("POST", "/v1/queues", { name: "email" });
-      await service.ok("POST", "/v1/schedules", { ...CRON, name: "daily", queue: "email" });
-      expect(await missedBy(service, method, path, body)).toEqual(missed("queue", "emial", "email"));
-    },
-  );
+  test("names the queue, and the one that was probably meant", async ({ service }) => {
+    await service.ok("POST", "/v1/queues", { name: "email" });
+    await service.ok("POST", "/v1/schedules", { ...CRON, name: "daily", queue: "email" });
+    for (const [method, path, body] of [
+      ["GET", "/v1/queues/emial"],
+      ["PATCH", "/v1/queues/emial", { paused: true }],
+      ["DELETE", "/v1/queues/emial"],
+      ["POST", "/v1/queues/emial/retry-all"],
+      ["GET", "/v1/queues/emial/jobs"],
+      ["POST", "/v1/queues/emial/jobs", { payload: 1 }],
+      ["POST", "/v1/queues/emial/jobs", { payload: 1, idempotencyKey: "once" }],
+      ["POST", "/v1/queues/emial/jobs", { payload: 1, concurrencyKey: "one" }],
+      ["POST", "/v1/queues/emial/jobs/batch", [{ payload: 1 }, { payload: 2 }]],
+      ["GET", `/v1/queues/emial/jobs/${JOB}`],
+      ["DELETE", `/v1/queues/emial/jobs/${JOB}`],
+      ["POST", `/v1/queues/emial/jobs/${JOB}/retry`],
+      ["GET", `/v1/queues/emial/jobs/${JOB}/explain`],
+      ["POST", `/v1/queues/emial/jobs/${JOB}/approve`],
+      ["POST", `/v1/queues/emial/jobs/${JOB}/reject`],
+      ["POST", "/v1/dlq/retry", { queue: "emial" }],
+      ["POST", "/v1/dlq/purge", { queue: "emial" }],
+      ["POST", "/v1/schedules", { ...CRON, queue: "emial" }],
+      ["PATCH", "/v1/schedules/daily", { queue: "emial" }],
+    ] as [string, string, unknown?][])
+      expect([method, path, await missedBy(service, method, path, body)]).toEqual([method, path, missed("queue", "emial", "email")]);
+  });
 
   test("names the queue of a workspace with a quota, too", async ({ service, database }) => {
     const workspace = await newWorkspace(database, "free");
@@ -72,22 +70,25 @@ describe("NOT_FOUND", () => {
     expect(await missedBy(limited, "POST", "/v1/queues/emial/jobs", { payload: 1 })).toEqual(missed("queue", "emial", "email"));
   });
 
-  test.for([
-    ["GET", ""],
-    ["PATCH", "", { tag: "t" }],
-    ["DELETE", ""],
-    ["PATCH", "/pause"],
-    ["PATCH", "/resume"],
-    ["POST", "/trigger"],
-  ] as [string, string, unknown?][])(
-    "names the schedule, and the one that was probably meant: %s %s",
-    async ([method, path, body], { service }) => {
-      await service.ok("POST", "/v1/queues", { name: "reports" });
-      await service.ok("POST", "/v1/schedules", { ...CRON, name: "daily-report", queue: "reports" });
+  test("names the schedule, and the one that was probably meant", async ({ service }) => {
+    await service.ok("POST", "/v1/queues", { name: "reports" });
+    await service.ok("POST", "/v1/schedules", { ...CRON, name: "daily-report", queue: "reports" });
+    for (const [method, path, body] of [
+      ["GET", ""],
+      ["PATCH", "", { tag: "t" }],
+      ["DELETE", ""],
+      ["PATCH", "/pause"],
+      ["PATCH", "/resume"],
+      ["POST", "/trigger"],
+    ] as [string, string, unknown?][]) {
       const asked = `/v1/schedules/dayly-report${path}`;
-      expect(await missedBy(service, method, asked, body)).toEqual(missed("schedule", "dayly-report", "daily-report"));
-    },
-  );
+      expect([method, path, await missedBy(service, method, asked, body)]).toEqual([
+        method,
+        path,
+        missed("schedule", "dayly-report", "daily-report"),
+      ]);
+    }
+  });
 
   test("names the secret, and the one that was probably meant", async ({ service }) => {
     await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value: "x" });
