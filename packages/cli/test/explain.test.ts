@@ -24,11 +24,11 @@ describe("tidemill explain", () => {
   test("says why a job is not running, gate by gate", async ({ stage }) => {
     const { id, acme, job, explain } = await pausedQueue(stage);
     const [summary, standing, gates] = (await explain(id, "emails", job)).split("\n\n");
-    expect(summary).toBe("The queue is paused: it starts nothing until it is resumed.");
+    expect(summary).toBe("Not running: the queue is paused.");
     expect(readRows(standing ?? "")).toEqual([{ STATE: "waiting", AHEAD: "1", ESTIMATED_START: "unknown" }]);
     const rows = readRows(gates ?? "");
     expect(rows).toHaveLength(11);
-    expect(rows.filter(({ HOLDS }) => HOLDS !== "")).toEqual([{ GATE: "queue_paused", HOLDS: "yes", MESSAGE: summary }]);
+    expect(rows.filter(({ HOLDS }) => HOLDS !== "")).toEqual([{ GATE: "queue_paused", HOLDS: "yes", MESSAGE: "The queue is paused." }]);
     expect(JSON.parse(await explain(id, "emails", job, "--json"))).toEqual(await acme.ok("GET", `/v1/queues/emails/jobs/${job}/explain`));
   });
 
