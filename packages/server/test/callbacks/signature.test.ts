@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { SIGNATURE_TOLERANCE_SECONDS } from "@tidemill/contract";
-import { describe, expect } from "vitest";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, vi } from "vitest";
 import { sign, signingKey } from "#outbound";
 import { isSigned, type Received } from "../harness/handler.ts";
 import { test, until } from "../harness/service.ts";
@@ -60,6 +61,28 @@ describe("a callback", () => {
     expect(isSigned(callback, handler.secret)).toBe(true);
     expect(isSigned(callback, handler.secret.slice("cbs_".length))).toBe(false);
     expect(isSigned({ ...callback, raw: `${callback.raw} ` }, handler.secret)).toBe(false);
+  });
+
+  test("is verified by a Standard Webhooks library, whose secret is in the raw format", async ({ service, onTestFinished }) => {
+    const handler = await service.handler({ answers: [500, 200] });
+    const job = await service.enqueue({ queue: handler.queue, payload: { to: "Zoë", text: "世界 🌊", n: 1 } });
+    await service.untilIdle();
+    expect(handler.received).toHaveLength(2);
+    const library = new Webhook(handler.secret, { format: "raw" });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const { headers, raw, body } of handler.received) {
+      const sentMs = Number(headers["webhook-timestamp"]) * 1000;
+      vi.setSystemTime(sentMs + SIGNATURE_TOLERANCE_SECONDS * 1000);
+      const given = headers as Record<string, string>;
+      expect(library.verify(raw, given)).toEqual(body);
+      expect(given["webhook-id"]).toBe(job.id);
+      expect(() => library.verify(`${raw} `, given)).toThrow("No matching signature");
+      expect(() => library.verify(raw, { ...given, "webhook-id": `${job.id}x` })).toThrow("No matching signature");
+      expect(() => new Webhook("cbs_another", { format: "raw" }).verify(raw, given)).toThrow("No matching signature");
+      vi.setSystemTime(sentMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1000);
+      expect(() => library.verify(raw, given)).toThrow("too old");
+    }
   });
 
   test("has one id through all attempts, and counts them from 1", async ({ service }) => {
