@@ -7,15 +7,15 @@ import { standingOf } from "./explain-summary.ts";
 
 export type Quota = Awaited<ReturnType<typeof readQuota>>;
 
-type Told<Name extends GateName> = Omit<Extract<ExplainedGate, { gate: Name }>, "gate" | "holds">;
+type Description<Name extends GateName> = Omit<Extract<ExplainedGate, { gate: Name }>, "gate" | "holds">;
 /** What a gate says while it does not hold the job; while it does, it says the reason. */
-type Tellers = { [Name in GateName]: (found: Found, quota: Quota) => Told<Name> };
+type Descriptions = { [Name in GateName]: (found: Found, quota: Quota) => Description<Name> };
 
 /** All gates in their order, each with whether it holds the job and what it goes by. */
 export const gatesOf = (found: Found, quota: Quota): ExplainedGate[] =>
   GATES.map((gate) => {
     const held = holds(gate, found);
-    const { message, figures } = TELLERS[gate](found, quota);
+    const { message, figures } = DESCRIPTIONS[gate](found, quota);
     return { gate, holds: held, message: held ? heldMessage(gate, found) : message, figures } as ExplainedGate;
   });
 
@@ -25,7 +25,7 @@ function heldMessage(gate: GateName, found: Found): string {
   return found.ahead > 0 && isOfLine(gate, found) ? `${reason} ${capitalize(lineBefore(found))}.` : reason;
 }
 
-const TELLERS: Tellers = {
+const DESCRIPTIONS: Descriptions = {
   state: (found) => {
     const { state, attempt, attempts, started_at, finished_at } = found;
     return { message: standingOf(found), figures: { state, attempt, attempts, started_at, finished_at } };

@@ -5,8 +5,8 @@ import { ProblemError } from "./problem.ts";
 /** How many names on each side of a missing one are compared with it: a workspace may have a million. */
 export const MAX_NAMES_COMPARED = 100;
 
-/** No name is longer. A longer text that a caller sent in place of one is shown in part. */
-const MAX_SHOWN = 128;
+/** Names and paths of routes are shorter. A longer text that a caller sent in place of one is shown in part. */
+const MAX_SHOWN = 256;
 
 /** Makes a NOT_FOUND that says what was looked for, and what was probably meant. */
 export function notFound(details: NotFoundDetails): ProblemError {

@@ -150,14 +150,14 @@ describe("NOT_FOUND", () => {
     });
   });
 
-  test("shows the first 128 characters of a name that is too long to be one", async ({ service }) => {
+  test("shows the first 256 characters of a name that is too long to be one", async ({ service }) => {
     const name = 'é"🌊'.repeat(10_000);
-    const shown = `${name.slice(0, 128)}…`;
+    const shown = `${name.slice(0, 256)}…`;
     const { message, details } = await missedBy(service, "POST", "/v1/dlq/retry", { queue: name });
     expect(details).toEqual({ resource: "queue", name: shown, suggestion: null });
     expect(message).toBe(`There is no queue ${JSON.stringify(shown)}.`);
     const path = `/v1/${"x".repeat(4_000)}`;
-    expect((await missedBy(service, "GET", path)).details).toMatchObject({ path: `${path.slice(0, 128)}…` });
+    expect((await missedBy(service, "GET", path)).details).toMatchObject({ path: `${path.slice(0, 256)}…` });
   });
 });
 
