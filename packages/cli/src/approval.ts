@@ -1,7 +1,6 @@
 import { ApproveJob, RejectJob } from "@tidemill/contract";
 import {
   decideJob,
-  findQueue,
   findWorkspace,
   type JobId,
   type JobRow,
@@ -11,10 +10,11 @@ import {
   readJobId,
   showJob,
   showJobId,
+  workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
 import { allPages } from "./all-pages.ts";
-import { unlessAbsent } from "./fail.ts";
+import { findLane } from "./find-lane.ts";
 import { printJson, printTable } from "./table.ts";
 import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
@@ -36,7 +36,7 @@ const COLUMNS = ["id", "queue", "tag", "priority", "run_at", "created_at"];
 export async function listApprovalsCommand(workspace: string, { queue, json }: ListOptions): Promise<void> {
   const workspaceId = idOf(workspace);
   await withDatabase(async ({ api }) => {
-    if (!(await findWorkspace(api, workspaceId))) throw new Error(`There is no workspace ${workspace}.`);
+    if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const filters = { queues: queue === undefined ? null : [queue], tags: null };
     const jobs = await allPages((before: JobId | null, most) => listPending(api, { workspaceId, ...filters, before, most }));
     if (json) printJson(jobs.map((job) => recordOf(job, job.queue)));
@@ -79,14 +79,9 @@ async function decide(workspace: string, queue: string, job: string, ruling: Rul
   const id = readJobId(job);
   if (!id) throw new Error(`"${job}" is not the id of a job.`);
   await withDatabase(async (databases, { audit }) => {
-    const { api } = databases;
-    const lane = await findQueue(api, workspaceId, queue);
-    if (!lane) throw new Error(`There is no queue ${queue} in the workspace ${workspace}.`);
+    const lane = await findLane(databases, workspaceId, queue);
     const key = { workspaceId, laneId: lane.id, id };
-    const decided = await unlessAbsent(
-      decideJob(api, { audit, actorId: OPERATOR, queue }, key, ruling).catch(sayState),
-      `There is no job ${job} in the queue ${queue}.`,
-    );
+    const decided = await decideJob(databases.api, { audit, actorId: OPERATOR, queue }, key, ruling).catch(sayState);
     if (decided.state === "waiting") await tellNodes(databases, { kind: "lane", lane: key });
     if (json) printJson(recordOf(decided, queue));
     else printTable([{ id: job, queue, state: decided.state, run_at: decided.run_at, by: ruling.by }]);

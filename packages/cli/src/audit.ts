@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type ChainReport, type NotedHead, readWorkspaceId, verifyAuditAcrossWorkspaces } from "@tidemill/server";
+import { type ChainReport, type NotedHead, readWorkspaceId, verifyAuditAcrossWorkspaces, workspaceNotFound } from "@tidemill/server";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
 import { printJson } from "./table.ts";
@@ -23,7 +23,7 @@ export async function verifyAuditCommand(
   const heads = noted === undefined ? [] : readNoted(noted);
   await withDatabase(async ({ api }) => {
     const chains = await verifyAuditAcrossWorkspaces(api, only, heads);
-    if (only && chains.length === 0) throw new Error(`There is no workspace ${workspace}.`);
+    if (only && chains.length === 0) throw workspaceNotFound(only);
     const verified = { workspaces: chains.length, events: chains.reduce((sum, { events }) => sum + events, 0) };
     if (json) printJson({ ...verified, chains });
     else process.stdout.write(`Read ${verified.events} audit events in ${verified.workspaces} workspaces.\n`);

@@ -1,5 +1,5 @@
-import { explainJob, findQueue, readJobId } from "@tidemill/server";
-import { unlessAbsent } from "./fail.ts";
+import { explainJob, readJobId } from "@tidemill/server";
+import { findLane } from "./find-lane.ts";
 import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 import { idOf } from "./workspace.ts";
@@ -9,11 +9,9 @@ export async function explainCommand(workspace: string, queue: string, job: stri
   const workspaceId = idOf(workspace);
   const id = readJobId(job);
   if (!id) throw new Error(`"${job}" is not the id of a job.`);
-  await withDatabase(async ({ api }) => {
-    const lane = await findQueue(api, workspaceId, queue);
-    if (!lane) throw new Error(`There is no queue ${queue} in the workspace ${workspace}.`);
-    const key = { workspaceId, laneId: lane.id, id };
-    const explained = await unlessAbsent(explainJob(api, key, queue), `There is no job ${job} in the queue ${queue}.`);
+  await withDatabase(async (databases) => {
+    const lane = await findLane(databases, workspaceId, queue);
+    const explained = await explainJob(databases.api, { workspaceId, laneId: lane.id, id }, queue);
     if (json) return printJson(explained);
     const { state, summary, ahead, ahead_is_more, gates, estimated_start } = explained;
     process.stdout.write(`${summary}\n\n`);

@@ -15,9 +15,3 @@ export function fail(error: unknown): never {
   if (process.env.TIDEMILL_LOG_LEVEL === "debug") process.stderr.write(`${known.stack ?? ""}\n`);
   process.exit(1);
 }
-
-/** What `work` answers; where there is no such thing, an error that says so in `message`. */
-export const unlessAbsent = <Result>(work: Promise<Result>, message: string): Promise<Result> =>
-  work.catch((error: unknown) => {
-    throw (error as { code?: string }).code === "NOT_FOUND" ? new Error(message) : error;
-  });

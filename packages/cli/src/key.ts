@@ -1,8 +1,17 @@
 import { CreateKey } from "@tidemill/contract";
-import { createKey, findWorkspace, listKeys, OPERATOR, readKeyId, revokeKey, showKey, type Uuid } from "@tidemill/server";
+import {
+  createKey,
+  findWorkspace,
+  listKeys,
+  OPERATOR,
+  readKeyId,
+  revokeKey,
+  showKey,
+  type Uuid,
+  workspaceNotFound,
+} from "@tidemill/server";
 import { Value } from "typebox/value";
 import { allPages } from "./all-pages.ts";
-import { unlessAbsent } from "./fail.ts";
 import { printJson, printRecord, printTable } from "./table.ts";
 import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
@@ -14,7 +23,7 @@ const COLUMNS = ["id", "name", "role", "expires_at", "last_used_at", "created_at
 export async function listKeysCommand(workspace: string, { json }: { json?: boolean }): Promise<void> {
   const workspaceId = idOf(workspace);
   await withDatabase(async ({ api }) => {
-    if (!(await findWorkspace(api, workspaceId))) throw new Error(`There is no workspace ${workspace}.`);
+    if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const keys = (await allPages((before: Uuid | null, most) => listKeys(api, workspaceId, before, most))).map(showKey);
     if (json) printJson(keys);
     else printTable(keys, COLUMNS);
@@ -34,8 +43,7 @@ export async function createKeyCommand(
     );
   }
   await withDatabase(async ({ api }, registrar) => {
-    const created = createKey(api, registrar, { workspaceId, actorId: OPERATOR }, request);
-    printRecord(await unlessAbsent(created, `There is no workspace ${workspace}.`), json);
+    printRecord(await createKey(api, registrar, { workspaceId, actorId: OPERATOR }, request), json);
   });
 }
 
@@ -45,8 +53,7 @@ export async function revokeKeyCommand(workspace: string, key: string, { json }:
   const id = readKeyId(key);
   if (!id) throw new Error('A key is named by its id, key_…, which "tidemill key list" shows.');
   await withDatabase(async (databases, registrar) => {
-    const act = { workspaceId, actorId: OPERATOR };
-    await unlessAbsent(revokeKey(databases.api, registrar, act, id), `The workspace ${workspace} has no key ${key}.`);
+    await revokeKey(databases.api, registrar, { workspaceId, actorId: OPERATOR }, id);
     await tellNodes(databases, { kind: "workspace", workspaceId });
     printRecord({ id: key, revoked: true }, json);
   });

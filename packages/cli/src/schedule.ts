@@ -1,4 +1,13 @@
-import { Calendars, findWorkspace, listSchedules, momentMs, type Schedule, type ScheduleId, toMoment } from "@tidemill/server";
+import {
+  Calendars,
+  findWorkspace,
+  listSchedules,
+  momentMs,
+  type Schedule,
+  type ScheduleId,
+  toMoment,
+  workspaceNotFound,
+} from "@tidemill/server";
 import { allPages } from "./all-pages.ts";
 import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
@@ -18,7 +27,7 @@ const COLUMNS = ["name", "queue", "cron", "state", "timezone", "next_run_in_time
 export async function listSchedulesCommand(workspace: string, { next, queue, paused, json }: ListOptions): Promise<void> {
   const workspaceId = idOf(workspace);
   await withDatabase(async ({ api }) => {
-    if (!(await findWorkspace(api, workspaceId))) throw new Error(`There is no workspace ${workspace}.`);
+    if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const filters = { queues: queue === undefined ? null : [queue], states: paused ? (["paused"] as const) : null };
     const schedules = await allPages((before: ScheduleId | null, most) => listSchedules(api, { workspaceId, ...filters, before, most }));
     const calendars = new Calendars();

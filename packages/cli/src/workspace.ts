@@ -9,11 +9,11 @@ import {
   readWorkspaceId,
   showWorkspace,
   type WorkspaceId,
+  workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
 import { allPages } from "./all-pages.ts";
 import { confirm } from "./confirm.ts";
-import { unlessAbsent } from "./fail.ts";
 import { printJson, printRecord, printTable } from "./table.ts";
 import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
@@ -66,10 +66,7 @@ export async function updateWorkspaceCommand(
   if (Object.keys(request).length === 0) throw new Error("Nothing is to be changed: name it with --name, --plan or a limit.");
   if (!Value.Check(PatchWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
   await withDatabase(async (databases, registrar) => {
-    const patched = await unlessAbsent(
-      patchWorkspace(databases.api, registrar, workspaceId, request),
-      `There is no workspace ${workspace}.`,
-    );
+    const patched = await patchWorkspace(databases.api, registrar, workspaceId, request);
     await tellNodes(databases, { kind: "workspace", workspaceId });
     printRecord(json ? patched : flat(patched), json);
   });
@@ -81,10 +78,10 @@ export async function deleteWorkspaceCommand(workspace: string, { yes, json }: {
   if (!yes && !process.stdin.isTTY) throw new Error("Without a terminal to ask at, deleting a workspace needs --yes.");
   await withDatabase(async (databases, registrar) => {
     const found = await findWorkspace(databases.api, workspaceId);
-    if (!found) throw new Error(`There is no workspace ${workspace}.`);
+    if (!found) throw workspaceNotFound(workspaceId);
     const question = `Delete the workspace ${JSON.stringify(found.name)} with its queues, jobs and keys? [y/N] `;
     if (!yes && !(await confirm(question, process.stdin, process.stderr))) throw new Error("Nothing was deleted.");
-    await unlessAbsent(deleteWorkspace(databases.api, registrar, workspaceId, emptyWorkspace), `There is no workspace ${workspace}.`);
+    await deleteWorkspace(databases.api, registrar, workspaceId, emptyWorkspace);
     await tellNodes(databases, { kind: "closed", workspaceId });
     printRecord({ id: workspace, deleted: true }, json);
   });

@@ -66,8 +66,8 @@ describe("tidemill approval", () => {
     const absent = "ws_01kajv3k4ve6nsd9z5kgtzx0rw";
     const asked: [says: string, ...command: [string, ...string[]]][] = [
       ["The job does not wait to be decided: it is waiting.", "reject", id, "payouts", one.id],
-      [`There is no job ${other.id} in the queue mails.`, "approve", id, "mails", other.id],
-      [`There is no queue absent in the workspace ${id}.`, "approve", id, "absent", other.id],
+      [`There is no job "${other.id}" in the queue "mails".`, "approve", id, "mails", other.id],
+      ['There is no queue "absent".', "approve", id, "absent", other.id],
       ['"nope" is not the id of a job.', "approve", id, "payouts", "nope"],
       [
         "A rejection has a --by of 1 to 256 characters, and a comment or reason of at most 4096.",
@@ -78,7 +78,7 @@ describe("tidemill approval", () => {
         "--by",
         "",
       ],
-      [`There is no workspace ${absent}.`, "list", absent],
+      [`There is no workspace "${absent}".`, "list", absent],
     ];
     const answers = await Promise.all(asked.map(([, ...command]) => refused(...command)));
     expect(answers).toEqual(asked.map(([says]) => [1, "", `tidemill: ${says}\n`]));

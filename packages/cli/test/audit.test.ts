@@ -76,7 +76,7 @@ test("tidemill audit verify reads every chain, and names the first event that is
 test("tidemill audit verify of no workspace says so", async ({ stage }) => {
   const { url } = await stage.database();
   const absent = await stage.run(["audit", "verify", "ws_01m7zf6kffe00a0a7enfysbfm9"], { DATABASE_URL: url });
-  expect(absent).toMatchObject({ code: 1, stdout: "", stderr: "tidemill: There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9.\n" });
+  expect(absent).toMatchObject({ code: 1, stdout: "", stderr: 'tidemill: There is no workspace "ws_01m7zf6kffe00a0a7enfysbfm9".\n' });
   const dataDir = stage.dataDir();
   const malformed = await stage.run(["audit", "verify", "acme"], { TIDEMILL_DATA_DIR: dataDir });
   expect(malformed).toMatchObject({ code: 1, stdout: "", stderr: 'tidemill: "acme" is not the id of a workspace.\n' });

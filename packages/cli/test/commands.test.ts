@@ -124,15 +124,15 @@ describe("workspaces and keys from the command line", () => {
   });
 
   test.for([
-    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
-    [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
-    [["key", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
+    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], 'There is no workspace "ws_01m7zf6kffe00a0a7enfysbfm9".'],
+    [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], 'There is no workspace "ws_01m7zf6kffe00a0a7enfysbfm9".'],
+    [["key", "list", "ws_01m7zf6kffe00a0a7enfysbfm9"], 'There is no workspace "ws_01m7zf6kffe00a0a7enfysbfm9".'],
     [
       ["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9", "key_01kajv3k4ve6nsd9z5kgtzx0rw"],
-      "The workspace ws_01m7zf6kffe00a0a7enfysbfm9 has no key key_01kajv3k4ve6nsd9z5kgtzx0rw.",
+      'There is no key "key_01kajv3k4ve6nsd9z5kgtzx0rw".',
     ],
-    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
-    [["workspace", "delete", "ws_01m7zf6kffe00a0a7enfysbfm9", "--yes"], "There is no workspace ws_01m7zf6kffe00a0a7enfysbfm9."],
+    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x"], 'There is no workspace "ws_01m7zf6kffe00a0a7enfysbfm9".'],
+    [["workspace", "delete", "ws_01m7zf6kffe00a0a7enfysbfm9", "--yes"], 'There is no workspace "ws_01m7zf6kffe00a0a7enfysbfm9".'],
   ] as const)("what does not exist is said not to: %j", async ([args, says], { stage }) => {
     const database = await stage.database();
     expect(await runHere(args, { DATABASE_URL: database.url })).toEqual({ code: 1, stdout: "", stderr: `tidemill: ${says}\n` });

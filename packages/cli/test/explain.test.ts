@@ -24,19 +24,22 @@ describe("tidemill explain", () => {
   test("says why a job is not running, gate by gate", async ({ stage }) => {
     const { id, acme, job, explain } = await pausedQueue(stage);
     const [summary, standing, gates] = (await explain(id, "emails", job)).split("\n\n");
-    expect(summary).toBe("The queue is paused: it starts nothing until it is resumed.");
+    expect(summary).toBe("Not running: the queue is paused.");
     expect(readRows(standing ?? "")).toEqual([{ STATE: "waiting", AHEAD: "1", ESTIMATED_START: "unknown" }]);
     const rows = readRows(gates ?? "");
     expect(rows).toHaveLength(11);
-    expect(rows.filter(({ HOLDS }) => HOLDS !== "")).toEqual([{ GATE: "queue_paused", HOLDS: "yes", MESSAGE: summary }]);
+    expect(rows.filter(({ HOLDS }) => HOLDS !== "")).toEqual([{ GATE: "queue_paused", HOLDS: "yes", MESSAGE: "The queue is paused." }]);
     expect(JSON.parse(await explain(id, "emails", job, "--json"))).toEqual(await acme.ok("GET", `/v1/queues/emails/jobs/${job}/explain`));
   });
 
   test("says what it does not find", async ({ stage }) => {
     const { id, acme, job, refused } = await pausedQueue(stage);
-    expect(await refused(id, "absent", job)).toEqual([1, "", `tidemill: There is no queue absent in the workspace ${id}.\n`]);
+    expect(await refused(id, "absent", job)).toEqual([1, "", 'tidemill: There is no queue "absent".\n']);
+    expect(await refused(id, "email", job)).toEqual([1, "", 'tidemill: There is no queue "email". Did you mean "emails"?\n']);
+    const nobody = "ws_01m7zf6kffe00a0a7enfysbfm9";
+    expect(await refused(nobody, "emails", job)).toEqual([1, "", `tidemill: There is no workspace "${nobody}".\n`]);
     expect(await refused(id, "emails", "job_x")).toEqual([1, "", 'tidemill: "job_x" is not the id of a job.\n']);
     await acme.ok("POST", "/v1/queues", { name: "other" });
-    expect(await refused(id, "other", job)).toEqual([1, "", `tidemill: There is no job ${job} in the queue other.\n`]);
+    expect(await refused(id, "other", job)).toEqual([1, "", `tidemill: There is no job "${job}" in the queue "other".\n`]);
   });
 });

@@ -5,6 +5,7 @@ export const ERRORS = {
   QUOTA_EXCEEDED: { status: 402, message: "The month's executions are used up." },
   PLAN_REQUIRED: { status: 403, message: "The workspace's plan does not have this feature." },
   FORBIDDEN: { status: 403, message: "The key's role does not allow this." },
+  // Each names what was looked for, in its message and in its details (`NotFoundDetails`).
   NOT_FOUND: { status: 404, message: "There is no such resource." },
   METHOD_NOT_ALLOWED: { status: 405, message: "The resource does not have this method." },
   CONFLICT: { status: 409, message: "The name exists already." },

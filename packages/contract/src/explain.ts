@@ -83,7 +83,7 @@ export const ExplainedGate = Type.Union([
 export type ExplainedGate = Static<typeof ExplainedGate>;
 
 const at = "2026-11-21T09:30:00.000Z";
-const held = "The queue has started 100 of at most 100 jobs in 60 seconds, and 4 go before it.";
+const held = "the queue has started 100 of 100 allowed jobs in the last 60 s and may start the next in 7 s";
 
 const exampleGates: ExplainedGate[] = [
   {
@@ -96,16 +96,16 @@ const exampleGates: ExplainedGate[] = [
   {
     gate: "approval",
     holds: false,
-    message: "It does not wait to be approved.",
+    message: "The queue needs no approval.",
     figures: { decision: null, decide_at: null, on_timeout: null },
   },
   { gate: "queue_paused", holds: false, message: "The queue is not paused.", figures: { paused: false } },
-  { gate: "plan", holds: false, message: "The plan pro has callbacks.", figures: { plan: "pro", callbacks: true } },
+  { gate: "plan", holds: false, message: "The plan pro includes callbacks.", figures: { plan: "pro", callbacks: true } },
   { gate: "handler", holds: false, message: "The queue has a callback_url.", figures: { has_callback_url: true } },
   {
     gate: "circuit",
     holds: false,
-    message: "The endpoint is not taken for dead.",
+    message: "The circuit is closed.",
     figures: { state: "closed", opened_at: null, next_probe_at: null, may_probe: false, last_error: null },
   },
   {
@@ -117,19 +117,19 @@ const exampleGates: ExplainedGate[] = [
   {
     gate: "queue_concurrency",
     holds: false,
-    message: "The queue has 3 of at most 20 jobs in flight.",
+    message: "The queue has 3 of 20 allowed jobs in flight.",
     figures: { limit: 20, in_flight: 3, free: 17, ahead: 4 },
   },
   {
     gate: "rate_limit",
     holds: true,
-    message: held,
+    message: `T${held.slice(1)}. 4 jobs go before it.`,
     figures: { max: 100, per_seconds: 60, started: 100, free: 0, opens_at: "2026-11-21T09:30:07.000Z" },
   },
   {
     gate: "quota",
     holds: false,
-    message: "1200 of the month's 100000 executions are used; no quota holds a job that was accepted.",
+    message: "1200 of the month's 100000 executions are used. The quota does not hold jobs that were accepted.",
     figures: { used: 1200, limit: 100_000, resets_at: "2026-12-01T00:00:00.000Z" },
   },
 ];
@@ -141,7 +141,7 @@ export const Explanation = Type.Object(
     queue: Type.String(),
     state: Type.Enum([...JOB_STATES]),
     held_by: Type.Array(Type.Enum([...GATES]), { description: "The gates that hold it." }),
-    summary: Type.String(),
+    summary: Type.String({ description: "Why it is not running, in a sentence or two; or how it stands once it has started." }),
     ahead: Nullable(
       Type.Integer({ minimum: 0, description: "Jobs of the queue that may start and go before it; null once it has started or finished." }),
     ),
@@ -158,7 +158,7 @@ export const Explanation = Type.Object(
         queue: "emails",
         state: "waiting",
         held_by: ["rate_limit"],
-        summary: held,
+        summary: `Not running: ${held}. 4 jobs go before it, and it should start in 9 s.`,
         ahead: 4,
         ahead_is_more: false,
         gates: exampleGates,

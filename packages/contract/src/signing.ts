@@ -6,6 +6,16 @@ export const CALLBACK_HEADERS = {
   signature: "X-Service-Signature",
 } as const;
 
+/**
+ * The same signature under the names of Standard Webhooks, so that any library of theirs verifies it; the secret is in their raw
+ * format. Source: contract §4, Callback; https://www.standardwebhooks.com
+ */
+export const WEBHOOK_HEADERS = {
+  id: "webhook-id",
+  timestamp: "webhook-timestamp",
+  signature: "webhook-signature",
+} as const;
+
 /** A handler's answer with this header set to `true` fails the job at once. */
 export const NO_RETRY_HEADER = "X-Service-No-Retry";
 

@@ -24,6 +24,7 @@ export {
   unknownSettings,
   type WorkspaceId,
 } from "#kernel";
+export { queueNotFound } from "#lanes";
 export { findQueue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#vault";
@@ -43,6 +44,7 @@ export {
   revokeKey,
   showKey,
   showWorkspace,
+  workspaceNotFound,
 } from "#workspaces";
 export { type OpenDatabases, openDatabases } from "./databases.ts";
 export { emptyWorkspace } from "./empty-workspace.ts";

@@ -1,4 +1,4 @@
-import { approveJob, findJob, type Hand, JOB_MOVES, type JobKey, type JobRow, type Ruling, rejectJob } from "#jobs";
+import { approveJob, findJob, type Hand, JOB_MOVES, type JobKey, type JobRow, jobNotFound, type Ruling, rejectJob } from "#jobs";
 import { problem, type Transactional } from "#kernel";
 import { tellDecided } from "./tell.ts";
 
@@ -21,7 +21,7 @@ export async function decideJob(database: Transactional, hand: Hand, key: JobKey
     });
     if (decided) return decided;
     const job = await findJob(database, key);
-    if (!job) throw problem("NOT_FOUND");
+    if (!job) throw jobNotFound(key.id, hand.queue);
     const allowedFrom: readonly string[] = MOVES[ruling.decision].from;
     if (!allowedFrom.includes(job.state)) throw problem("INVALID_STATE", { state: job.state, allowed_from: allowedFrom });
   }

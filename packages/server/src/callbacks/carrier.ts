@@ -1,4 +1,4 @@
-import { CALLBACK_HEADERS, LIMITS } from "@tidemill/contract";
+import { CALLBACK_HEADERS, LIMITS, WEBHOOK_HEADERS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type Clock, ProblemError } from "#kernel";
@@ -125,6 +125,7 @@ class Callback implements Attempt {
     const body = Buffer.from(bodyOf(this.#claim, id, endpoint.queue, payload));
     // Signed when it leaves, not when the job was claimed: the receiver's tolerance starts now.
     const timestamp = Math.floor(clock.nowMs() / 1000);
+    const signature = sign(endpoint.key, id, timestamp, body);
     this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
     this.#abort = sender.send(
       {
@@ -137,7 +138,10 @@ class Callback implements Attempt {
           [CALLBACK_HEADERS.jobId]: id,
           [CALLBACK_HEADERS.attempt]: String(this.#claim.attempt),
           [CALLBACK_HEADERS.timestamp]: String(timestamp),
-          [CALLBACK_HEADERS.signature]: sign(endpoint.key, id, timestamp, body),
+          [CALLBACK_HEADERS.signature]: signature,
+          [WEBHOOK_HEADERS.id]: id,
+          [WEBHOOK_HEADERS.timestamp]: String(timestamp),
+          [WEBHOOK_HEADERS.signature]: signature,
         },
         body,
         mostBodyBytes: LIMITS.resultBytes,

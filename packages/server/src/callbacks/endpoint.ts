@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { parseTemplates, type TemplatePart } from "@tidemill/contract";
 import { LRUCache } from "lru-cache";
+import { isReservedHeader } from "#http";
 import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneId } from "#lanes";
@@ -71,7 +72,7 @@ export class Endpoints {
 
   #endpointOf(queue: Queue, callbackUrl: string, secret: string): Endpoint {
     const { origin, hostname, path } = inPlace("callback_url", () => readCallbackUrl(callbackUrl));
-    const values = JSON.parse(queue.callback_headers) as Record<string, string>;
+    const values = settable(JSON.parse(queue.callback_headers) as Record<string, string>);
     const headers = mapValues(values, (value, name) => inPlace(`header ${name}`, () => parseTemplates(value)));
     const secrets = secretNamesIn([path, ...Object.values(headers)]);
     return {
@@ -89,6 +90,10 @@ export class Endpoints {
     };
   }
 }
+
+/** Headers that were stored before their names were reserved do not go out. */
+const settable = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !isReservedHeader(name)));
 
 export const mapValues = <From, To>(record: Readonly<Record<string, From>>, map: (value: From, name: string) => To): Record<string, To> =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

@@ -3,8 +3,8 @@ import type { FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
 import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
-import { problem, type Tenants, type WorkspaceId } from "#kernel";
-import { findLane, type Waker } from "#lanes";
+import type { Tenants, WorkspaceId } from "#kernel";
+import { findLane, type LaneId, queueNotFound, type Waker } from "#lanes";
 import { showWorkspaceId } from "#workspaces";
 import { type Asked, purgeDeadLetters, retryDeadLetters } from "./retry.ts";
 import { listFailed } from "./store.ts";
@@ -37,8 +37,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
     async (request) => {
       const workspaceId = workspaceOf(request);
       const { name } = request.params;
-      const queue = await findLane(tenants.of(workspaceId), workspaceId, "queue", name);
-      if (!queue) throw problem("NOT_FOUND");
+      const queue = await findOrThrow(workspaceId, name);
       const asked = { audit, actorId: actorOf(request), resourceType: "queue", resourceId: name, input: request.body } as const;
       return retryAndWake(asked, { workspaceId, laneId: queue.id, filter: request.body });
     },
@@ -125,9 +124,16 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
     return { retried };
   }
 
+  /** @throws NOT_FOUND */
+  async function findOrThrow(workspaceId: WorkspaceId, name: string): Promise<{ id: LaneId }> {
+    const db = tenants.of(workspaceId);
+    const queue = await findLane(db, workspaceId, "queue", name);
+    if (!queue) throw await queueNotFound(db, workspaceId, name);
+    return queue;
+  }
+
   async function queryOf(workspaceId: WorkspaceId, { queue, ...filter }: DeadLetterFilter): Promise<DeadLetterQuery> {
-    const found = queue === undefined ? null : await findLane(tenants.of(workspaceId), workspaceId, "queue", queue);
-    if (queue !== undefined && !found) throw problem("NOT_FOUND");
+    const found = queue === undefined ? null : await findOrThrow(workspaceId, queue);
     return { workspaceId, laneId: found?.id ?? null, filter };
   }
 }

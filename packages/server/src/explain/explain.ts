@@ -1,11 +1,12 @@
-import type { ExplainedGate, Explanation } from "@tidemill/contract";
-import { type JobKey, showJobId } from "#jobs";
-import { type Db, problem, toMoment } from "#kernel";
+import type { Explanation } from "@tidemill/contract";
+import { type JobKey, jobNotFound, showJobId } from "#jobs";
+import { type Db, toMoment } from "#kernel";
 import { readQuota } from "#usage";
 import { estimateStart } from "./estimate.ts";
-import { gatesOf } from "./gates.ts";
+import { gatesOf, type Quota } from "./gates.ts";
 import { waits } from "./holds.ts";
 import { type Found, findExplained } from "./store.ts";
+import { summarize } from "./summary.ts";
 
 /**
  * Why a job is not running: every gate that it has to pass, with its figures, and whether it holds the job now. All that can hold it
@@ -16,28 +17,22 @@ import { type Found, findExplained } from "./store.ts";
  */
 export async function explainJob(db: Db, key: JobKey, queue: string): Promise<Explanation> {
   const found = await findExplained(db, key);
-  if (!found) throw problem("NOT_FOUND");
-  const gates = gatesOf(found, await readQuota(db, key.workspaceId));
-  const holding = gates.filter((gate) => gate.holds);
-  const heldBy = holding.map(({ gate }) => gate);
+  if (!found) throw jobNotFound(key.id, queue);
+  return { id: showJobId(key.id), queue, ...explain(found, await readQuota(db, key.workspaceId)) };
+}
+
+/** What is to be said of a job as one snapshot has it. */
+export function explain(found: Found, quota: Quota): Omit<Explanation, "id" | "queue"> {
+  const gates = gatesOf(found, quota);
+  const heldBy = gates.flatMap(({ gate, holds }) => (holds ? [gate] : []));
   const startMs = estimateStart(found, heldBy);
   return {
-    id: showJobId(key.id),
-    queue,
     state: found.state,
     held_by: heldBy,
-    summary: sumUp(found, gates, holding),
+    summary: summarize(found, heldBy, startMs),
     ahead: waits(found) ? found.ahead : null,
     ahead_is_more: found.ahead_is_more,
     gates,
     estimated_start: startMs === null ? null : toMoment(startMs),
   };
-}
-
-function sumUp(found: Found, [state]: readonly ExplainedGate[], holding: readonly ExplainedGate[]): string {
-  const [first, ...others] = holding;
-  if (state && !waits(found)) return state.message;
-  if (first) return others.length === 0 ? first.message : `It is held by ${holding.map(({ gate }) => gate).join(", ")}.`;
-  if (found.ahead === 0) return "Nothing holds it: it is the next to start.";
-  return `Nothing holds it: it starts when there is room, after ${found.ahead_is_more ? "more than " : ""}${found.ahead} that go before it.`;
 }

@@ -1,4 +1,12 @@
-import { ATTEMPT_ERRORS, AUDIT_EVENT_TYPES, AUDIT_RESOURCE_TYPES, hasTemplate, JOB_STATES, SCHEDULE_STATES } from "@tidemill/contract";
+import {
+  ATTEMPT_ERRORS,
+  AUDIT_EVENT_TYPES,
+  AUDIT_RESOURCE_TYPES,
+  hasTemplate,
+  JOB_STATES,
+  SCHEDULE_STATES,
+  WEBHOOK_HEADERS,
+} from "@tidemill/contract";
 import { parseMoment } from "#kernel";
 import { readHost } from "./host.ts";
 
@@ -9,7 +17,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 export const isHeaderValue = (value: string): boolean => HEADER_VALUE.test(value);
 
 /** Headers that are the connection's or that a callback has of its own. */
-const TAKEN = new Set([
+const RESERVED = new Set<string>([
   "connection",
   "content-length",
   "content-type",
@@ -21,7 +29,11 @@ const TAKEN = new Set([
   "transfer-encoding",
   "upgrade",
   "user-agent",
+  ...Object.values(WEBHOOK_HEADERS),
 ]);
+
+/** Whether a header is one that a callback has of its own, which its queue cannot set. */
+export const isReservedHeader = (name: string): boolean => RESERVED.has(name.toLowerCase()) || /^(x-service-|proxy-)/i.test(name);
 
 const ACTOR = /^(key_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
 
@@ -34,7 +46,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   "date-time": (text) => parseMoment(text) !== null && !/[+-](1[6-9]|2\d):\d\d$/.test(text),
   /** Of one with templates in it, the queues' room knows more. */
   "callback-url": (text) => (hasTemplate(text) ? isStorable(text) : isCallbackUrl(text)),
-  "callback-header-name": (name) => TOKEN.test(name) && !TAKEN.has(name.toLowerCase()) && !/^(x-service-|proxy-)/i.test(name),
+  "callback-header-name": (name) => TOKEN.test(name) && !isReservedHeader(name),
   "header-value": isHeaderValue,
   host: (text) => readHost(text) !== null,
   /** PostgreSQL's text holds no NUL, and UTF-8 no lone surrogate. */

@@ -1,5 +1,5 @@
 export * from "./authenticate.ts";
-export { isHeaderValue } from "./formats.ts";
+export { isHeaderValue, isReservedHeader } from "./formats.ts";
 export * from "./host.ts";
 export * from "./json-body.ts";
 export * from "./listen.ts";

@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
-import { type EmitEvent, invalid, problem, type Random, unavailable } from "#kernel";
+import { type EmitEvent, invalid, notFound, problem, type Random, unavailable } from "#kernel";
 import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
+import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
@@ -67,9 +68,7 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
   // Replies are built field by field; there is nothing to filter out of them.
   api.setSerializerCompiler(() => JSON.stringify);
   api.setErrorHandler(onError);
-  api.setNotFoundHandler(() => {
-    throw problem("NOT_FOUND");
-  });
+  refuseUnknownRoutes(api as unknown as Api);
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
     try {
@@ -99,6 +98,15 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
   // An expectation that is not known need not be met (RFC 9110, 10.1.1); Node would refuse it without a body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;
+}
+
+function refuseUnknownRoutes(api: Api): void {
+  const routes = new Set<string>();
+  api.addHook("onRoute", ({ url, path }) => void routes.add(url ?? path));
+  api.setNotFoundHandler(({ method, url }) => {
+    const [path = ""] = url.split("?");
+    throw notFound({ resource: "route", method, path, suggestion: nearRoute(path, routes) });
+  });
 }
 
 function countUnderWay(api: Api): void {

@@ -1,7 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import { distance } from "fastest-levenshtein";
 import type { FastifySchemaCompiler } from "fastify";
-import { problem } from "#kernel";
+import { nearest, problem } from "#kernel";
 import { FORMAT_MESSAGES, FORMATS } from "./formats.ts";
 
 /** A field that is wrong, as `details.issues` lists it. */
@@ -12,7 +11,6 @@ interface Issue {
 
 /** Issues that one refusal lists. */
 export const MOST_ISSUES = 20;
-const FARTHEST_TYPO = 3;
 
 const options = { strict: false, allErrors: false, verbose: true, formats: FORMATS } as const;
 /** Values are taken as they are: nothing is coerced, nothing is dropped. */
@@ -108,11 +106,8 @@ const propertiesOf = ({ parentSchema }: ErrorObject): object => (parentSchema as
 
 /** Names the field that was probably meant, where one is near. */
 function unknownField(typed: string, properties: object): string {
-  const near = Object.keys(properties)
-    .map((name) => ({ name, typos: distance(typed.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ name, typos }) => typos <= Math.min(FARTHEST_TYPO, Math.floor(name.length / 2)))
-    .sort((a, b) => a.typos - b.typos)[0];
-  return near ? `is not a known field; did you mean "${near.name}"?` : "is not a known field";
+  const near = nearest(typed, Object.keys(properties));
+  return near ? `is not a known field; did you mean "${near}"?` : "is not a known field";
 }
 
 /** JSON pointer "/jobs/3/payload" as "jobs[3].payload". */

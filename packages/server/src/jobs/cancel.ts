@@ -1,5 +1,5 @@
-import { problem, type Transactional } from "#kernel";
-import type { JobKey, JobRow } from "./job.ts";
+import type { Transactional } from "#kernel";
+import { type JobKey, type JobRow, jobNotFound } from "./job.ts";
 import { cancelJob, findJob, lockKeyOfWaiting, removeJob } from "./store/jobs.ts";
 import { type Hand, tellPurged } from "./tell.ts";
 
@@ -17,7 +17,7 @@ export async function cancelOrRemove(database: Transactional, hand: Hand, key: J
     const cancelled = await cancel(database, key);
     if (cancelled) return { kind: "cancelled", job: cancelled, claimedBy: cancelled.claimed_by };
     if (await remove(database, hand, key)) return { kind: "removed" };
-    if (!(await findJob(database, key))) throw problem("NOT_FOUND");
+    if (!(await findJob(database, key))) throw jobNotFound(key.id, hand.queue);
   }
 }
 

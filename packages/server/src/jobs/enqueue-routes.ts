@@ -10,9 +10,10 @@ import {
   QueuePath,
 } from "@tidemill/contract";
 import { type Api, compileArrayOr, principalOf, type RawJson, replies } from "#http";
-import { type Clock, invalid, parseMoment, problem } from "#kernel";
+import { type Clock, invalid, parseMoment, problem, type Tenants } from "#kernel";
+import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
-import type { EnqueuedJob, Enqueuer } from "./enqueue.ts";
+import type { Customer, EnqueuedJob, Enqueuer } from "./enqueue.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { showJob } from "./job.ts";
 import type { NewJob } from "./new-job.ts";
@@ -24,7 +25,14 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const KEY_HEADER = "idempotency-key";
 
 /** Enqueue, single and in bulk. */
-export function mountEnqueue(api: Api, clock: Clock, enqueuer: Pick<Enqueuer, "enqueue">): void {
+export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer: Pick<Enqueuer, "enqueue">): void {
+  /** The queue is looked for again only when it was not there. */
+  const enqueue = async (customer: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> => {
+    const enqueued = await enqueuer.enqueue(customer, queue, jobs);
+    if (enqueued) return enqueued;
+    throw await queueNotFound(tenants.of(customer.workspaceId), customer.workspaceId, queue);
+  };
+
   api.post(
     "/v1/queues/:name/jobs",
     {
@@ -43,7 +51,7 @@ export function mountEnqueue(api: Api, clock: Clock, enqueuer: Pick<Enqueuer, "e
     async (request, reply) => {
       const { name } = request.params;
       const sent = withKey(request.body, keyHeaderOf(request));
-      const [job] = await enqueuer.enqueue(principalOf(request), name, [newJob(sent, "", clock)]);
+      const [job] = await enqueue(principalOf(request), name, [newJob(sent, "", clock)]);
       if (!job) throw new Error("Enqueue answered no job.");
       return reply
         .code(job.duplicate ? 200 : 201)
@@ -80,7 +88,7 @@ export function mountEnqueue(api: Api, clock: Clock, enqueuer: Pick<Enqueuer, "e
         throw invalid(KEY_HEADER, "is for one job: give each of a batch an idempotencyKey of its own");
       const bare = Array.isArray(request.body);
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
-      const jobs = await enqueuer.enqueue(
+      const jobs = await enqueue(
         principalOf(request),
         name,
         sent.map((job, index) => newJob(job, `${bare ? "" : "jobs"}[${index}].`, clock)),

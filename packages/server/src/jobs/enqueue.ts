@@ -5,7 +5,6 @@ import {
   type JobId,
   momentMs,
   ProblemError,
-  problem,
   type Transactional,
   tolerate,
   type UuidSource,
@@ -93,20 +92,21 @@ export class Enqueuer {
 
   /**
    * Stores jobs of one queue, all or none, and answers them in their order once they are durable. In place of one whose
-   * idempotency key is known comes the job that came with it first.
+   * idempotency key is known comes the job that came with it first. Null when the workspace has no such queue.
    *
-   * @throws NOT_FOUND when the workspace has no such queue; IDEMPOTENCY_MISMATCH when a key is known for another job;
+   * @throws IDEMPOTENCY_MISMATCH when a key is known for another job;
    *   QUOTA_EXCEEDED when the month has not that many executions left; UNAVAILABLE when too many jobs wait to be written, or the
    *   database is away
    */
-  async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> {
+  async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[] | null> {
     const waiting = [this.#free, this.#ordered].flatMap((writers) => Object.values(writers)).reduce((sum, one) => sum + one.waiting, 0);
     if (waiting + jobs.length > this.#maxWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
-    const outcome = (await this.#batcherOf(jobs, executionsPerMonth).add({ workspaceId, queue, jobs: toInsert })) ?? problem("NOT_FOUND");
+    const outcome = await this.#batcherOf(jobs, executionsPerMonth).add({ workspaceId, queue, jobs: toInsert });
     if (outcome instanceof Error) throw outcome;
+    if (!outcome) return null;
     return outcome.map((one, index) =>
       "first" in one ? { ...one.first, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
     );

@@ -1,5 +1,5 @@
 import type { AttemptEntry, JobState } from "@tidemill/contract";
-import { type JobId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import { type JobId, notFound, type ProblemError, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
 /**
@@ -61,6 +61,8 @@ export interface JobRow {
 }
 
 export const showJobId = (id: JobId): string => typeId("job", id);
+
+export const jobNotFound = (id: JobId, queue: string): ProblemError => notFound({ resource: "job", id: showJobId(id), queue });
 
 export const readJobId = (text: string): JobId | null => uuidOf("job", text) as JobId | null;
 

@@ -1,5 +1,5 @@
 import { type Db, problem, type Transactional } from "#kernel";
-import { JOB_MOVES, type JobKey, type JobRow } from "./job.ts";
+import { JOB_MOVES, type JobKey, type JobRow, jobNotFound } from "./job.ts";
 import { findJob, restoreJob, retryFailedJob } from "./store/jobs.ts";
 import { type Hand, tellOverruled, tellRetried } from "./tell.ts";
 
@@ -14,7 +14,7 @@ export async function retryJob(database: Transactional, hand: Hand, key: JobKey)
   const moved = await database.transaction(async (tx) => (await retryFailed(tx, hand, key)) ?? (await restore(tx, hand, key)));
   if (moved) return moved;
   const job = await findJob(database, key);
-  if (!job) throw problem("NOT_FOUND");
+  if (!job) throw jobNotFound(key.id, hand.queue);
   throw problem("INVALID_STATE", { state: job.state, allowed_from: JOB_MOVES.retry.from });
 }
 

@@ -1,12 +1,12 @@
 import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
-import { type Clock, type Db, problem, type Tenants, type WorkspaceId } from "#kernel";
-import { type Aborter, findLane, type Waker } from "#lanes";
+import { type Clock, type Db, notFound, type Tenants, type WorkspaceId } from "#kernel";
+import { type Aborter, findLane, queueNotFound, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer } from "./enqueue.ts";
 import { mountEnqueue } from "./enqueue-routes.ts";
-import { type JobKey, readJobId, showJob, showJobId } from "./job.ts";
+import { type JobKey, jobNotFound, readJobId, showJob, showJobId } from "./job.ts";
 import { listJobs } from "./list.ts";
 import { retryJob } from "./retry.ts";
 import { findJob } from "./store/jobs.ts";
@@ -26,7 +26,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The job endpoints of the specification. */
 export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, aborter }: JobRoutes): void {
-  mountEnqueue(api, clock, enqueuer);
+  mountEnqueue(api, clock, tenants, enqueuer);
 
   api.get(
     "/v1/queues/:name/jobs",
@@ -48,7 +48,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
       const page = readPage(request.query, readJobId);
       const db = tenants.of(workspaceId);
       const queue = await findLane(db, workspaceId, "queue", name);
-      if (!queue) throw problem("NOT_FOUND");
+      if (!queue) throw await queueNotFound(db, workspaceId, name);
       const found = await listJobs(db, {
         workspaceId,
         laneId: queue.id,
@@ -80,7 +80,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
       const db = tenants.of(workspaceOf(request));
       const key = await jobKey(db, workspaceOf(request), request.params);
       const job = await findJob(db, key);
-      if (!job) throw problem("NOT_FOUND");
+      if (!job) throw jobNotFound(key.id, request.params.name);
       return reply.type(JSON_TYPE).send(showJob(job, request.params.name, `,"attempts_log":[${job.attempts_log}]`));
     },
   );
@@ -137,11 +137,12 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
 /**
  * What names the job of a path.
  *
- * @throws NOT_FOUND when the workspace has no such queue
+ * @throws NOT_FOUND when the workspace has no such queue, or the id is none
  */
 export async function jobKey(db: Db, workspaceId: WorkspaceId, path: { name: string; id: string }): Promise<JobKey> {
   const queue = await findLane(db, workspaceId, "queue", path.name);
+  if (!queue) throw await queueNotFound(db, workspaceId, path.name);
   const id = readJobId(path.id);
-  if (!queue || !id) throw problem("NOT_FOUND");
+  if (!id) throw notFound({ resource: "job", id: path.id, queue: path.name });
   return { workspaceId, laneId: queue.id, id };
 }

@@ -29,6 +29,8 @@ export * from "./json/tokens.ts";
 export * from "./key-bytes.ts";
 export * from "./log.ts";
 export * from "./metrics.ts";
+export * from "./nearest.ts";
+export * from "./not-found.ts";
 export * from "./periodic-loop.ts";
 export * from "./problem.ts";
 export * from "./random.ts";

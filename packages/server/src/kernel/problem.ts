@@ -20,9 +20,9 @@ export class ProblemError extends Error {
   }
 }
 
-/** Makes a `ProblemError`: `throw problem("QUOTA_EXCEEDED", { used, limit, plan })`. */
+/** Makes a `ProblemError`: `throw problem("QUOTA_EXCEEDED", { used, limit, plan })`. `notFound` makes those of NOT_FOUND. */
 export function problem(
-  code: ErrorCode,
+  code: Exclude<ErrorCode, "NOT_FOUND">,
   details: Record<string, unknown> = {},
   { message = ERRORS[code].message, headers = {} }: { message?: string; headers?: Record<string, string> } = {},
 ): ProblemError {

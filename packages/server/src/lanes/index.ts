@@ -1,3 +1,4 @@
 export * from "./lane.ts";
+export * from "./not-found.ts";
 export * from "./signals.ts";
 export * from "./store.ts";

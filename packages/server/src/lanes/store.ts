@@ -49,6 +49,26 @@ export const findLane = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, name:
     sql`select id from lane where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name = ${name} and deleted_at is null`,
   );
 
+/** Names of lanes of that kind around one, in their order: at most `limit` on each side. Uses index lane_name. */
+export const listNamesAround = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  kind: LaneKind,
+  name: string,
+  limit: number,
+): Promise<{ name: string }[]> =>
+  rows(
+    db,
+    sql`
+      (select name from lane
+        where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name >= ${name} and deleted_at is null
+        order by name limit ${limit})
+      union all
+      (select name from lane
+        where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name < ${name} and deleted_at is null
+        order by name desc limit ${limit})`,
+  );
+
 /** Deletes a lane for callers; its jobs and its row are swept later. Uses index lane_name. */
 export const markLaneDeleted = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, name: string): Promise<{ id: LaneId } | null> =>
   row(

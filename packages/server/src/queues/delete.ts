@@ -1,5 +1,5 @@
-import { problem, type Transactional } from "#kernel";
-import { type LaneKey, markLaneDeleted } from "#lanes";
+import type { Transactional } from "#kernel";
+import { type LaneKey, markLaneDeleted, queueNotFound } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import type { Caller, QueueMaker } from "./queue.ts";
 import { tellDeleted } from "./tell.ts";
@@ -17,7 +17,7 @@ export const deleteQueue = (
 ): Promise<LaneKey> =>
   database.transaction(async (tx) => {
     const deleted = await markLaneDeleted(tx, caller.workspaceId, "queue", name);
-    if (!deleted) throw problem("NOT_FOUND");
+    if (!deleted) throw await queueNotFound(tx, caller.workspaceId, name);
     const lane = { workspaceId: caller.workspaceId, laneId: deleted.id };
     await tellDeleted(tx, audit, caller, name, await removeSchedulesOf(tx, lane));
     return lane;

@@ -1,7 +1,8 @@
 import type { PatchQueue } from "@tidemill/contract";
 import { resetCircuit } from "#circuits";
 import { changeKeyLimit } from "#engine";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
+import { queueNotFound } from "#lanes";
 import { requireFeature } from "#workspaces";
 import { checkApproval } from "./check-approval.ts";
 import { checkCallback } from "./check-callback.ts";
@@ -27,7 +28,7 @@ export async function patchQueue(
   checkCallback(guard, request);
   return database.transaction(async (tx) => {
     const before = await lockQueue(tx, caller.workspaceId, name);
-    if (!before) throw problem("NOT_FOUND");
+    if (!before) throw await queueNotFound(tx, caller.workspaceId, name);
     checkApproval(before.type, request);
     if (request.callback_url) requireFeature(caller.plan, "callback_url");
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
@@ -35,7 +36,7 @@ export async function patchQueue(
     const update = () => updateQueue(tx, before, settingsOf(request, secret));
     const { concurrency_per_key = before.concurrency_per_key } = request;
     const queue = await (concurrency_per_key === before.concurrency_per_key ? update() : changeKeyLimit(tx, before.id, update));
-    if (!queue) throw problem("NOT_FOUND");
+    if (!queue) throw await queueNotFound(tx, caller.workspaceId, name);
     if (changesDelivery(request)) await resetCircuit(tx, { workspaceId: queue.workspace_id, laneId: queue.id });
     await tellUpdated(tx, audit, caller, { before, queue }, request);
     return { queue, secret };

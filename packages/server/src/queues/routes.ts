@@ -13,8 +13,8 @@ import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
 import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readNumber, readPage, replies, showNumber } from "#http";
 import { readLaneMetrics } from "#jobs";
-import { problem, SharedReads, type Tenants } from "#kernel";
-import type { Aborter, Waker } from "#lanes";
+import { SharedReads, type Tenants } from "#kernel";
+import { type Aborter, queueNotFound, type Waker } from "#lanes";
 import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
 import { patchQueue } from "./patch.ts";
@@ -101,7 +101,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       const { workspaceId, plan } = principalOf(request);
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
-      if (!queue) throw problem("NOT_FOUND");
+      if (!queue) throw await queueNotFound(db, workspaceId, request.params.name);
       const circuit = await readCircuit(db, queue);
       return {
         ...showQueue(queue, plan),

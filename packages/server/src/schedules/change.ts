@@ -1,6 +1,7 @@
-import { type Db, momentMs, problem, type Transactional, type WorkspaceId } from "#kernel";
+import { type Db, momentMs, type Transactional, type WorkspaceId } from "#kernel";
 import { type Fired, type Firing, fireDue } from "./fire.ts";
 import { holdQueue } from "./hold-queue.ts";
+import { scheduleNotFound } from "./not-found.ts";
 import type { Schedule } from "./schedule.ts";
 import { findSchedule, type HeldLane, lockSchedule } from "./store.ts";
 
@@ -58,11 +59,11 @@ async function fireSome(tx: Db, firing: Firing, target: Target): Promise<UpToDat
   // Before the schedule, in the order in which whoever deletes a queue locks them.
   const toLane = toQueue === undefined ? undefined : await holdQueue(tx, workspaceId, toQueue);
   const locked = await lockSchedule(tx, workspaceId, name);
-  if (!locked) throw problem("NOT_FOUND");
+  if (!locked) throw await scheduleNotFound(tx, workspaceId, name);
   const fired = await fireDue(tx, firing, locked);
   // By a statement of its own: it sees what the last holder committed, and what was fired just now.
   const schedule = await findSchedule(tx, workspaceId, name);
-  if (!schedule) throw problem("NOT_FOUND");
+  if (!schedule) throw await scheduleNotFound(tx, workspaceId, name);
   const atMs = momentMs(locked.now);
   const nowMs = Math.max(atMs, schedule.last_tick_at === null ? 0 : momentMs(schedule.last_tick_at));
   return { schedule, nowMs, atMs, toLane, fired, isDue: schedule.next_run_at !== null && momentMs(schedule.next_run_at) <= nowMs };

@@ -1,5 +1,6 @@
 import type { AuditLog } from "#audit";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
+import { scheduleNotFound } from "./not-found.ts";
 import type { Caller } from "./schedule.ts";
 import { removeSchedule } from "./store.ts";
 import { tellDeleted } from "./tell.ts";
@@ -11,6 +12,6 @@ import { tellDeleted } from "./tell.ts";
  */
 export const deleteSchedule = (database: Transactional, audit: AuditLog, caller: Caller, name: string): Promise<void> =>
   database.transaction(async (tx) => {
-    if (!(await removeSchedule(tx, caller.workspaceId, name))) throw problem("NOT_FOUND");
+    if (!(await removeSchedule(tx, caller.workspaceId, name))) throw await scheduleNotFound(tx, caller.workspaceId, name);
     await tellDeleted(tx, audit, caller, name);
   });

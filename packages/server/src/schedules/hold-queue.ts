@@ -1,4 +1,5 @@
-import { type Db, problem, type WorkspaceId } from "#kernel";
+import type { Db, WorkspaceId } from "#kernel";
+import { queueNotFound } from "#lanes";
 import { type HeldLane, holdLane } from "./store.ts";
 
 /**
@@ -8,6 +9,6 @@ import { type HeldLane, holdLane } from "./store.ts";
  */
 export async function holdQueue(tx: Db, workspaceId: WorkspaceId, queue: string): Promise<HeldLane> {
   const lane = await holdLane(tx, workspaceId, queue);
-  if (!lane) throw problem("NOT_FOUND", {}, { message: `There is no queue ${queue}.` });
+  if (!lane) throw await queueNotFound(tx, workspaceId, queue);
   return lane;
 }

@@ -1,8 +1,9 @@
 import type { PatchSchedule } from "@tidemill/contract";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import type { Calendars } from "./calendar.ts";
 import { type Changing, changeSchedule, type UpToDate } from "./change.ts";
 import { calendarOf, checkCalendar } from "./check-calendar.ts";
+import { scheduleNotFound } from "./not-found.ts";
 import type { Caller, Schedule } from "./schedule.ts";
 import { settingsOf } from "./settings.ts";
 import { updateSchedule } from "./store.ts";
@@ -29,7 +30,7 @@ export async function patchSchedule(
   return changeSchedule(database, changing, target, async (tx, before) => {
     const nextMs = nextRun(changing.calendars, before, request);
     const stored = await updateSchedule(tx, before.schedule, { ...settings, laneId: before.toLane?.id, nextMs });
-    if (!stored) throw problem("NOT_FOUND");
+    if (!stored) throw await scheduleNotFound(tx, caller.workspaceId, name);
     const schedule = { ...stored, queue: request.queue ?? before.schedule.queue };
     await tellUpdated(tx, changing.audit, caller, before.schedule, schedule, request);
     return schedule;

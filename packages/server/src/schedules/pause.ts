@@ -1,5 +1,6 @@
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import { type Changing, changeSchedule } from "./change.ts";
+import { scheduleNotFound } from "./not-found.ts";
 import type { Caller, Schedule } from "./schedule.ts";
 import { updatePaused } from "./store.ts";
 import { tellPaused } from "./tell.ts";
@@ -13,7 +14,7 @@ export const pauseSchedule = (database: Transactional, changing: Changing, calle
   changeSchedule(database, changing, { workspaceId: caller.workspaceId, name }, async (tx, { schedule }) => {
     if (schedule.paused) return schedule;
     const paused = await updatePaused(tx, schedule, { paused: true, nextMs: null });
-    if (!paused) throw problem("NOT_FOUND");
+    if (!paused) throw await scheduleNotFound(tx, caller.workspaceId, name);
     await tellPaused(tx, changing.audit, caller, name);
     return { ...paused, queue: schedule.queue };
   });

@@ -1,6 +1,7 @@
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import { type Changing, changeSchedule } from "./change.ts";
 import { calendarOf } from "./check-calendar.ts";
+import { scheduleNotFound } from "./not-found.ts";
 import type { Caller, Schedule } from "./schedule.ts";
 import { updatePaused } from "./store.ts";
 import { tellResumed } from "./tell.ts";
@@ -15,7 +16,7 @@ export const resumeSchedule = (database: Transactional, changing: Changing, call
     if (!schedule.paused) return schedule;
     const nextMs = calendarOf(changing.calendars, schedule).next(nowMs);
     const resumed = await updatePaused(tx, schedule, { paused: false, nextMs });
-    if (!resumed) throw problem("NOT_FOUND");
+    if (!resumed) throw await scheduleNotFound(tx, caller.workspaceId, name);
     await tellResumed(tx, changing.audit, caller, name);
     return { ...resumed, queue: schedule.queue };
   });

@@ -8,11 +8,11 @@ import {
   type ScheduleState,
 } from "@tidemill/contract";
 import { type Api, nextPage, noContent, readNumber, readPage, replies, showNumber, workspaceOf } from "#http";
-import { problem } from "#kernel";
 import { answer, callerOf, JSON_TYPE, type ScheduleRoutes } from "./answer.ts";
 import { createSchedule } from "./create.ts";
 import { deleteSchedule } from "./delete.ts";
 import { listSchedules } from "./list.ts";
+import { scheduleNotFound } from "./not-found.ts";
 import { patchSchedule } from "./patch.ts";
 import { mountRuns } from "./run-routes.ts";
 import { showSchedule } from "./show.ts";
@@ -91,8 +91,10 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
     },
     async (request, reply) => {
       const workspaceId = workspaceOf(request);
-      const schedule = await findSchedule(tenants.of(workspaceId), workspaceId, request.params.name);
-      if (!schedule) throw problem("NOT_FOUND");
+      const { name } = request.params;
+      const db = tenants.of(workspaceId);
+      const schedule = await findSchedule(db, workspaceId, name);
+      if (!schedule) throw await scheduleNotFound(db, workspaceId, name);
       return reply.type(JSON_TYPE).send(showSchedule(schedule));
     },
   );

@@ -68,6 +68,16 @@ export const findSchedule = (db: Db, workspaceId: WorkspaceId, name: string): Pr
       where s.workspace_id = ${workspaceId} and s.name = ${name}`,
   );
 
+/** Names around one, in their order: at most `limit` on each side. Uses index schedule_name. */
+export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, limit: number): Promise<{ name: string }[]> =>
+  rows(
+    db,
+    sql`
+      (select name from schedule where workspace_id = ${workspaceId} and name >= ${name} order by name limit ${limit})
+      union all
+      (select name from schedule where workspace_id = ${workspaceId} and name < ${name} order by name desc limit ${limit})`,
+  );
+
 /** Locks the schedule until the transaction ends, and tells the time. Leans on schedule_name. */
 export const lockSchedule = (
   db: Db,

@@ -1,9 +1,10 @@
 import { insertJobsAcrossWorkspaces, type JobRow, recordOf } from "#jobs";
-import { type Db, type JobId, problem, type Transactional } from "#kernel";
+import type { Db, JobId, Transactional } from "#kernel";
 import { takeExecutions } from "#usage";
 import { type Changing, changeSchedule, type UpToDate } from "./change.ts";
 import { jobOf } from "./draft.ts";
 import type { Fired, Firing } from "./fire.ts";
+import { scheduleNotFound } from "./not-found.ts";
 import type { Caller } from "./schedule.ts";
 import { storeLastRun } from "./store.ts";
 import { tellTriggered } from "./tell.ts";
@@ -41,7 +42,7 @@ async function insertJob(tx: Db, { ids }: Firing, { schedule, atMs }: UpToDate):
   const job = jobOf(schedule, ids.next() as JobId, atMs);
   const [stored] = await insertJobsAcrossWorkspaces(tx, null, [{ workspaceId, queue, jobs: [job] }]);
   const inserted = stored?.[0];
-  if (!inserted) throw problem("NOT_FOUND");
+  if (!inserted) throw await scheduleNotFound(tx, workspaceId, schedule.name);
   const lanes = inserted.state === "waiting" ? [{ workspaceId, laneId: inserted.laneId }] : [];
   return { job: recordOf(job, inserted), queue, fired: { jobs: 1, lanes, nextMs: null } };
 }

@@ -1,6 +1,7 @@
 import type { Actor, AuditLog } from "#audit";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import { auditDeleted } from "./audit.ts";
+import { secretNotFound } from "./not-found.ts";
 import { removeSecret } from "./store.ts";
 
 /**
@@ -10,6 +11,6 @@ import { removeSecret } from "./store.ts";
  */
 export const deleteSecret = (database: Transactional, audit: AuditLog, actor: Actor, name: string): Promise<void> =>
   database.transaction(async (tx) => {
-    if (!(await removeSecret(tx, actor.workspaceId, name))) throw problem("NOT_FOUND");
+    if (!(await removeSecret(tx, actor.workspaceId, name))) throw await secretNotFound(tx, actor.workspaceId, name);
     await auditDeleted(tx, audit, actor, name);
   });

@@ -1,10 +1,11 @@
 import type { PatchSecret } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import { problem, type Transactional } from "#kernel";
+import type { Transactional } from "#kernel";
 import { auditPatched } from "./audit.ts";
 import { currentKey } from "./current-key.ts";
 import { sealSecret } from "./envelope.ts";
 import { normalizeHosts } from "./normalize-hosts.ts";
+import { secretNotFound } from "./not-found.ts";
 import { checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
 import { lockSecret, updateSecret } from "./store.ts";
 
@@ -26,14 +27,14 @@ export async function patchSecret(
   return database.transaction(async (tx) => {
     const master = value === undefined ? null : await currentKey(tx, vault.keyring, actor.workspaceId);
     const before = await lockSecret(tx, actor.workspaceId, name);
-    if (!before) throw problem("NOT_FOUND");
+    if (!before) throw await secretNotFound(tx, actor.workspaceId, name);
     const sealed = master && value !== undefined ? { ...sealSecret(vault.random, master, before, value), hint: hintOf(value) } : undefined;
     const secret = await updateSecret(tx, before, {
       sealed,
       allowedQueues: allowed_queues,
       allowedHosts: allowed_hosts && normalizeHosts(allowed_hosts),
     });
-    if (!secret) throw problem("NOT_FOUND");
+    if (!secret) throw await secretNotFound(tx, actor.workspaceId, name);
     await auditPatched(tx, vault.audit, actor, secret, request);
     return secret;
   });

@@ -1,9 +1,10 @@
 import type { CreatedKey, CreateKey } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import { type Db, invalid, momentMs, problem, type Transactional, typeId } from "#kernel";
+import { type Db, invalid, momentMs, type Transactional, typeId } from "#kernel";
 import { hashKey, makeKey } from "./api-key.ts";
 import { insertKey } from "./key-store.ts";
 import type { Registrar } from "./registrar.ts";
+import { workspaceNotFound } from "./workspace.ts";
 
 /**
  * Makes a key of a workspace. Its text is in the answer and nowhere else. Source: contract §2.
@@ -23,7 +24,7 @@ export async function addKey(
 ): Promise<CreatedKey> {
   if (expires_at !== null && momentMs(expires_at) <= clock.nowMs()) throw invalid("expires_at", "must be later than now");
   const stored = await insertKey(tx, { id: ids.next(), workspaceId, name, role, hash: hashKey(key), expiresAt: expires_at });
-  if (!stored) throw problem("NOT_FOUND");
+  if (!stored) throw workspaceNotFound(workspaceId);
   const shown = { id: typeId("key", stored.id), name, role, expires_at: stored.expires_at, created_at: stored.created_at };
   await audit.record(tx, {
     workspaceId,

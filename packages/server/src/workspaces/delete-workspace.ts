@@ -1,6 +1,6 @@
-import { type Db, problem, type Transactional, type WorkspaceId } from "#kernel";
+import type { Db, Transactional, WorkspaceId } from "#kernel";
 import { OPERATOR, type Registrar } from "./registrar.ts";
-import { limitsOf, showWorkspaceId } from "./workspace.ts";
+import { limitsOf, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
 import { markWorkspaceDeleted } from "./workspace-store.ts";
 
 /**
@@ -17,7 +17,7 @@ export const deleteWorkspace = (
 ): Promise<void> =>
   database.transaction(async (tx) => {
     const deleted = await markWorkspaceDeleted(tx, workspaceId);
-    if (!deleted) throw problem("NOT_FOUND");
+    if (!deleted) throw workspaceNotFound(workspaceId);
     await onDelete(tx, workspaceId);
     await audit.record(tx, {
       workspaceId,

@@ -1,7 +1,7 @@
 import { CreatedKey, CreateKey, Key, KeyPath, ListKeys, Page } from "@tidemill/contract";
 import { requestActor } from "#audit";
 import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { problem, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import { notFound, type Tenants, typeId, type WorkspaceId } from "#kernel";
 import { createKey } from "./create-key.ts";
 import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
@@ -76,7 +76,7 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
     async (request, reply) => {
       const actor = requestActor(request);
       const id = readKeyId(request.params.id);
-      if (!id) throw problem("NOT_FOUND");
+      if (!id) throw notFound({ resource: "key", id: request.params.id });
       await revokeKey(tenants.of(actor.workspaceId), registrar, actor, id);
       onWorkspaceChanged(actor.workspaceId);
       return reply.code(204).send();

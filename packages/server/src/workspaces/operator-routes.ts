@@ -13,7 +13,7 @@ import {
   WorkspacePath,
 } from "@tidemill/contract";
 import { type Access, type Api, nextPage, noContent, readPage, replies } from "#http";
-import { type Database, type Db, problem, typeId, type WorkspaceId } from "#kernel";
+import { type Database, type Db, notFound, typeId, type WorkspaceId } from "#kernel";
 import { createKey } from "./create-key.ts";
 import { createWorkspace } from "./create-workspace.ts";
 import { deleteWorkspace } from "./delete-workspace.ts";
@@ -22,7 +22,7 @@ import { listKeys } from "./key-store.ts";
 import { patchWorkspace } from "./patch-workspace.ts";
 import { OPERATOR, type Registrar } from "./registrar.ts";
 import { revokeKey } from "./revoke-key.ts";
-import { readWorkspaceId, showWorkspace, showWorkspaceId } from "./workspace.ts";
+import { readWorkspaceId, showWorkspace, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
 import { findWorkspace, listAcrossWorkspaces } from "./workspace-store.ts";
 
 export interface OperatorRoutes {
@@ -117,7 +117,7 @@ export function mountOperatorApi(
     async (request, reply) => {
       const workspaceId = workspaceIn(request.params);
       const keyId = readKeyId(request.params.key_id);
-      if (!keyId) throw problem("NOT_FOUND");
+      if (!keyId) throw notFound({ resource: "key", id: request.params.key_id });
       await revokeKey(database, registrar, { workspaceId, actorId: OPERATOR }, keyId);
       onWorkspaceChanged(workspaceId);
       return reply.code(204).send();
@@ -127,12 +127,12 @@ export function mountOperatorApi(
 
 function workspaceIn({ id: text }: { id: string }): WorkspaceId {
   const id = readWorkspaceId(text);
-  if (!id) throw problem("NOT_FOUND");
+  if (!id) throw notFound({ resource: "workspace", id: text });
   return id;
 }
 
 async function existing(db: Db, id: WorkspaceId) {
   const workspace = await findWorkspace(db, id);
-  if (!workspace) throw problem("NOT_FOUND");
+  if (!workspace) throw workspaceNotFound(id);
   return workspace;
 }

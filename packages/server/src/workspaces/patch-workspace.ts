@@ -1,7 +1,7 @@
 import { type Limits, type PatchWorkspace, PLANS, type Workspace } from "@tidemill/contract";
-import { problem, type Transactional, type WorkspaceId } from "#kernel";
+import type { Transactional, WorkspaceId } from "#kernel";
 import { OPERATOR, type Registrar } from "./registrar.ts";
-import { limitsOf, showWorkspace, showWorkspaceId } from "./workspace.ts";
+import { limitsOf, showWorkspace, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
 import { lockWorkspace, updateWorkspace } from "./workspace-store.ts";
 
 /**
@@ -18,12 +18,12 @@ export const patchWorkspace = (
 ): Promise<Workspace> =>
   database.transaction(async (tx) => {
     const before = await lockWorkspace(tx, workspaceId);
-    if (!before) throw problem("NOT_FOUND");
+    if (!before) throw workspaceNotFound(workspaceId);
     const { name = before.name, plan = before.plan } = request;
     const limits = { ...(request.plan ? PLANS[request.plan].limits : limitsOf(before)), ...request.limits };
     const limitsChanged = plan !== before.plan || !sameLimits(limits, before);
     const after = await updateWorkspace(tx, workspaceId, { name, plan, limits, limitsChanged });
-    if (!after) throw problem("NOT_FOUND");
+    if (!after) throw workspaceNotFound(workspaceId);
     await audit.record(tx, {
       workspaceId,
       eventType: "workspace.updated",

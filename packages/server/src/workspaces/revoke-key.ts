@@ -1,5 +1,5 @@
 import type { Actor } from "#audit";
-import { problem, type Transactional, typeId, type Uuid } from "#kernel";
+import { notFound, type Transactional, typeId, type Uuid } from "#kernel";
 import { markKeyRevoked } from "./key-store.ts";
 import type { Registrar } from "./registrar.ts";
 
@@ -16,7 +16,7 @@ export const revokeKey = (
 ): Promise<void> =>
   database.transaction(async (tx) => {
     const revoked = await markKeyRevoked(tx, workspaceId, id);
-    if (!revoked) throw problem("NOT_FOUND");
+    if (!revoked) throw notFound({ resource: "key", id: typeId("key", id) });
     const { name, role, expires_at } = revoked;
     await audit.record(tx, {
       workspaceId,

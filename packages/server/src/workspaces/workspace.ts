@@ -1,5 +1,5 @@
 import type { Limits, Plan, Workspace } from "@tidemill/contract";
-import { type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import { notFound, type ProblemError, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 
 /** A workspace as it is stored. */
 export interface WorkspaceRow extends Limits {
@@ -13,6 +13,8 @@ export interface WorkspaceRow extends Limits {
 export const showWorkspaceId = (id: WorkspaceId): string => typeId("ws", id);
 
 export const readWorkspaceId = (text: string): WorkspaceId | null => uuidOf("ws", text) as WorkspaceId | null;
+
+export const workspaceNotFound = (id: WorkspaceId): ProblemError => notFound({ resource: "workspace", id: showWorkspaceId(id) });
 
 export const limitsOf = ({ executions_per_month, requests_per_minute, retention_days }: Limits): Limits => ({
   executions_per_month,

@@ -1,8 +1,9 @@
 import { describe, expect } from "vitest";
 import { bodySchemaOf, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
+import type { Reply } from "../harness/ask.ts";
 import { exchange } from "../harness/exchange.ts";
 import { comparable } from "../harness/operator.ts";
-import { everythingStored } from "../harness/problem.ts";
+import { everythingStored, faultsOf } from "../harness/problem.ts";
 import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
@@ -51,6 +52,12 @@ const ask = (
     ...(operation.requestBody && { body: JSON.stringify(body) }),
   });
 
+/** What is as foreign, and is nobody's. A queue of the caller's own stays. */
+const absentTwin = ({ name, id }: Named): Named => ({
+  name: name.replace("theirs", "absent").replace("THEIRS", "ABSENT"),
+  id: id.startsWith("key_") ? ABSENT_KEY : id && ABSENT_JOB,
+});
+
 const names = (operation: Operation): string[] => operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
 
 /** The wall between workspaces, as callers meet it. Source: contract §1, `NOT_FOUND`. */
@@ -69,12 +76,6 @@ export function describeTenancy(test: typeof Test): void {
         expect([operation.id, names(operation).every((name) => name === "name" || name === "id")]).toEqual([operation.id, true]);
         const ofKeys = operation.path.startsWith("/v1/keys/");
         const ofSecrets = operation.path.startsWith("/v1/secrets/");
-        const absentName = ofSecrets ? "ABSENT" : "absent";
-        const absent = comparable(await ask(service, operation, { name: absentName, id: ofKeys ? ABSENT_KEY : ABSENT_JOB }));
-        expect(absent).toMatchObject({
-          status: 404,
-          text: '{"error":{"code":"NOT_FOUND","message":"There is no such resource.","details":{}}}',
-        });
         const jobs: Named[] = [
           ...ids.map((id) => ({ name: "theirs", id })),
           ...ids.map((id) => ({ name: "mine", id })),
@@ -85,12 +86,47 @@ export function describeTenancy(test: typeof Test): void {
         const foreign = ofKeys ? keys : names(operation).includes("id") ? jobs : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
-          expect([operation.id, named, comparable(await ask(service, operation, named))]).toEqual([operation.id, named, absent]);
+          const twin = absentTwin(named);
+          const [theirs, absent] = [await ask(service, operation, named), await ask(service, operation, twin)];
+          expect([operation.id, ...faultsOf(absent, "NOT_FOUND")]).toEqual([operation.id]);
+          // Names and ids are as long as their twins': a reply says the ones that it was asked for.
+          const asked = { ...theirs, text: theirs.text.replaceAll(named.name, twin.name).replaceAll(named.id, twin.id) };
+          expect([operation.id, named, comparable(asked)]).toEqual([operation.id, named, comparable(absent)]);
           compared += 1;
         }
       }
       expect(compared).toBeGreaterThan(20);
       expect(await everythingStored(service.database)).toEqual(before);
+    });
+
+    test("answers, byte for byte, as it did before anybody had it, and never suggests it", async ({ service }) => {
+      await service.ok("POST", "/v1/queues", { name: "mine" });
+      await service.ok("POST", "/v1/schedules", { name: "mine", queue: "mine", cron: "@yearly", timezone: "UTC" });
+      const operations = await operationsOf(service);
+      const askAll = async () => {
+        const replies: [string, string, unknown][] = [];
+        for (const name of ["email", "emial"]) {
+          for (const operation of operations.filter((one) => names(one).length > 0 && !one.path.startsWith("/v1/keys/"))) {
+            const named = { name: operation.path.startsWith("/v1/secrets/") ? name.toUpperCase() : name, id: ABSENT_JOB };
+            replies.push([operation.id, named.name, comparable(await ask(service, operation, named))]);
+          }
+          for (const operation of operations.filter((one) => bodySchemaOf(one)?.properties?.queue)) {
+            const body = { ...(operation.id === "createSchedule" && { cron: "@daily", timezone: "UTC" }), queue: name };
+            replies.push([operation.id, name, comparable(await ask(service, operation, { name: "mine" }, { body }))]);
+          }
+        }
+        return replies;
+      };
+      const before = await askAll();
+      expect(before.length).toBeGreaterThan(40);
+      for (const [operation, name, reply] of before)
+        expect([operation, name, reply]).toEqual([
+          operation,
+          name,
+          expect.objectContaining({ status: 404, text: expect.stringContaining(name) }),
+        ]);
+      await furnish(await neighbour(service), "email");
+      expect(await askAll()).toEqual(before);
     });
 
     test("answers as what is not there does where a body or a filter names a queue", async ({ service }) => {
@@ -193,32 +229,38 @@ export function describeTenancy(test: typeof Test): void {
     const { id: key } = await service.ok("POST", "/v1/keys", { name: "gone" });
     await service.ok("DELETE", `/v1/keys/${key}`);
     const [revoked, never] = [await service.api("DELETE", `/v1/keys/${key}`), await service.api("DELETE", `/v1/keys/${ABSENT_KEY}`)];
-    expect(comparable(revoked)).toEqual(comparable(never));
-    await service.ok("POST", "/v1/secrets", { name: "ONCE", value: "x" });
-    await service.ok("DELETE", "/v1/secrets/ONCE");
+    expect(comparable({ ...revoked, text: revoked.text.replaceAll(key, ABSENT_KEY) })).toEqual(comparable(never));
+    await service.ok("POST", "/v1/secrets", { name: "BEFORE", value: "x" });
+    await service.ok("DELETE", "/v1/secrets/BEFORE");
     for (const [method, body] of [
       ["PATCH", { value: "y" }],
       ["DELETE", undefined],
     ] as const) {
-      const [gone, absent] = [await service.api(method, "/v1/secrets/ONCE", body), await service.api(method, "/v1/secrets/ABSENT", body)];
-      expect([method, gone.status, comparable(gone)]).toEqual([method, 404, comparable(absent)]);
+      const [gone, absent] = [await service.api(method, "/v1/secrets/BEFORE", body), await service.api(method, "/v1/secrets/ABSENT", body)];
+      const asked = { ...gone, text: gone.text.replaceAll("BEFORE", "ABSENT") };
+      expect([method, gone.status, comparable(asked)]).toEqual([method, 404, comparable(absent)]);
     }
-    const ids = await furnish(service, "gone");
-    await service.ok("DELETE", `/v1/queues/gone/jobs/${ids[0]}`);
+    const ids = await furnish(service, "before");
+    await service.ok("DELETE", `/v1/queues/before/jobs/${ids[0]}`);
     const operations = (await operationsOf(service)).filter((one) => one.path.startsWith("/v1/queues/{name}"));
     const removed = operations.filter((one) => names(one).includes("id"));
     for (const operation of removed) {
       const replies = [
-        await ask(service, operation, { name: "gone", id: ids[0] as string }),
-        await ask(service, operation, { name: "gone", id: ABSENT_JOB }),
+        await ask(service, operation, { name: "before", id: ids[0] as string }),
+        await ask(service, operation, { name: "before", id: ABSENT_JOB }),
       ];
-      expect([operation.id, comparable(replies[0] as never)]).toEqual([operation.id, comparable(replies[1] as never)]);
+      const [gone, absent] = replies as [Reply, Reply];
+      const asked = { ...gone, text: gone.text.replaceAll(ids[0] as string, ABSENT_JOB) };
+      expect([operation.id, comparable(asked)]).toEqual([operation.id, comparable(absent)]);
     }
-    await service.ok("DELETE", "/v1/queues/gone");
+    await service.ok("DELETE", "/v1/queues/before");
     for (const operation of operations) {
       const absent = comparable(await ask(service, operation, { name: "absent", id: ABSENT_JOB }));
-      for (const id of ids)
-        expect([operation.id, comparable(await ask(service, operation, { name: "gone", id }))]).toEqual([operation.id, absent]);
+      for (const id of ids) {
+        const gone = await ask(service, operation, { name: "before", id });
+        const asked = { ...gone, text: gone.text.replaceAll("before", "absent").replaceAll(id, ABSENT_JOB) };
+        expect([operation.id, comparable(asked)]).toEqual([operation.id, absent]);
+      }
     }
   });
 }

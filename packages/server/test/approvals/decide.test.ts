@@ -139,8 +139,13 @@ describe("a decision is refused", () => {
         { queue, id: ABSENT },
         { queue: "absent", id: theirs.id },
         { queue, id: theirs.id },
-      ])
-        expect((await decide(service, job)).body).toEqual({ error: { code: "NOT_FOUND", message: expect.any(String), details: {} } });
+      ]) {
+        const details =
+          job.queue === "absent"
+            ? { resource: "queue", name: "absent", suggestion: null }
+            : { resource: "job", id: job.id, queue: job.queue };
+        expect((await decide(service, job)).body).toEqual({ error: { code: "NOT_FOUND", message: expect.any(String), details } });
+      }
     expect(await other.job(theirs)).toMatchObject({ state: "pending_approval" });
   });
 

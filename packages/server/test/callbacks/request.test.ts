@@ -5,7 +5,10 @@ import { RawServer } from "../harness/raw-server.ts";
 import { test, until } from "../harness/service.ts";
 
 describe("the request of a callback", () => {
-  test("is one POST with nothing but the headers of HTTP, of JSON and of the specification", async ({ service, onTestFinished }) => {
+  test("is one POST with nothing but the headers of HTTP, of JSON, of the specification and of Standard Webhooks", async ({
+    service,
+    onTestFinished,
+  }) => {
     const server = await RawServer.listen((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
     onTestFinished(() => server.close());
     const queue = await service.queue({ callback_url: `${server.url}?a=1&b=%20` });
@@ -20,6 +23,9 @@ describe("the request of a callback", () => {
       "content-type",
       "host",
       "user-agent",
+      "webhook-id",
+      "webhook-signature",
+      "webhook-timestamp",
       "x-service-attempt",
       "x-service-job-id",
       "x-service-signature",
@@ -110,6 +116,9 @@ describe("the request of a callback", () => {
     "Host",
     "Transfer-Encoding",
     "Connection",
+    "webhook-id",
+    "Webhook-Timestamp",
+    "WEBHOOK-SIGNATURE",
   ])("lets no header of the queue take the place of its own: %s", async (name, { service }) => {
     const reply = await service.api("POST", "/v1/queues", {
       name: "emails",
@@ -118,5 +127,29 @@ describe("the request of a callback", () => {
     });
     expect(reply.status).toBe(400);
     expect(reply.body.error.code).toBe("VALIDATION_ERROR");
+    const queue = await service.queue({ callback_headers: { "X-Team": "billing" } });
+    const patched = await service.api("PATCH", `/v1/queues/${queue}`, { callback_headers: { [name]: "mine" } });
+    expect([patched.status, patched.body.error.code]).toEqual([400, "VALIDATION_ERROR"]);
+  });
+
+  test("sends none of those that a queue has from before their names were reserved", async ({ service, database }) => {
+    const handler = await service.handler({ callback_headers: { "X-Team": "billing" } });
+    const stored = {
+      "Webhook-Id": "mine",
+      "webhook-SIGNATURE": "v1,mine",
+      "webhook-timestamp": "1",
+      "Webhook-Kept": "yes",
+      "X-Team": "billing",
+    };
+    await database.query("update queue set callback_headers = $2, revision = revision + 1 where name = $1", [
+      handler.queue,
+      JSON.stringify(stored),
+    ]);
+    const job = await service.enqueue({ queue: handler.queue });
+    await service.untilIdle();
+    const [callback] = handler.received as [Received];
+    expect(callback.headers).toMatchObject({ "webhook-id": job.id, "webhook-kept": "yes", "x-team": "billing" });
+    expect(callback.headers["webhook-signature"]).toBe(callback.headers["x-service-signature"]);
+    expect(callback.headers["webhook-timestamp"]).toBe(callback.headers["x-service-timestamp"]);
   });
 });

@@ -1,9 +1,12 @@
 import { createHmac } from "node:crypto";
 import { SIGNATURE_TOLERANCE_SECONDS } from "@tidemill/contract";
-import { describe, expect } from "vitest";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, vi } from "vitest";
+import { dateAt } from "#kernel";
 import { sign, signingKey } from "#outbound";
 import { isSigned, type Received } from "../harness/handler.ts";
 import { test, until } from "../harness/service.ts";
+import { readVectors } from "../harness/vectors.ts";
 
 const ID = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 const SECRET = "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs";
@@ -23,19 +26,10 @@ describe("the signature", () => {
     expect(createHmac("sha256", signingKey(secret)).update(data).digest("hex")).toBe(digest);
   });
 
-  // Made by: printf '%s' '<id>.<timestamp>.<body>' | openssl dgst -sha256 -hmac '<secret>' -binary | base64
-  test.each([
-    ["plain", SECRET, '{"hello":"world"}', "v1,MFG34x412KHhbP40T+FVrZxFbNBVLnwyIowFKKp37/k="],
-    [
-      "not ASCII",
-      SECRET,
-      '{"id":"x","payload":{"to":"Ada","emoji":"🌊","text":"Grüße, 世界"}}',
-      "v1,KuiDtS62zwxk/8z5itN4f40kR4w9kwwT3pzvESQLT8I=",
-    ],
-    ["empty", SECRET, "", "v1,uRjxmri8lML51MxoQPlIQemr6VspF2qaR5DR2jCDTVc="],
-    ["plain, under a secret that is not ASCII", "schlüssel", '{"hello":"world"}', "v1,r2kE0J4zQKqFpJodv6h3X1X2aw+xSpsM4omiWrR4DJs="],
-  ])("of a body that is %s is what openssl makes of it", (_, secret, body, signature) => {
-    expect(sign(signingKey(secret), ID, 1_795_262_400, Buffer.from(body))).toBe(signature);
+  test.each(readVectors("signatures").sign)("of the vectors: $name", ({ secret, id, timestamp, body, signature }) => {
+    expect(sign(signingKey(secret), id, timestamp, Buffer.from(body))).toBe(signature);
+    const library = new Webhook(Buffer.from(secret), { format: "raw" });
+    expect(library.sign(id, dateAt(timestamp * 1000), body)).toBe(signature);
   });
 
   test("is of the raw body: any other byte makes it another", () => {
@@ -60,6 +54,28 @@ describe("a callback", () => {
     expect(isSigned(callback, handler.secret)).toBe(true);
     expect(isSigned(callback, handler.secret.slice("cbs_".length))).toBe(false);
     expect(isSigned({ ...callback, raw: `${callback.raw} ` }, handler.secret)).toBe(false);
+  });
+
+  test("is verified by a Standard Webhooks library, whose secret is in the raw format", async ({ service, onTestFinished }) => {
+    const handler = await service.handler({ answers: [500, 200] });
+    const job = await service.enqueue({ queue: handler.queue, payload: { to: "Zoë", text: "世界 🌊", n: 1 } });
+    await service.untilIdle();
+    expect(handler.received).toHaveLength(2);
+    const library = new Webhook(handler.secret, { format: "raw" });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const { headers, raw, body } of handler.received) {
+      const sentMs = Number(headers["webhook-timestamp"]) * 1000;
+      vi.setSystemTime(sentMs + SIGNATURE_TOLERANCE_SECONDS * 1000);
+      const given = headers as Record<string, string>;
+      expect(library.verify(raw, given)).toEqual(body);
+      expect(given["webhook-id"]).toBe(job.id);
+      expect(() => library.verify(`${raw} `, given)).toThrow("No matching signature");
+      expect(() => library.verify(raw, { ...given, "webhook-id": `${job.id}x` })).toThrow("No matching signature");
+      expect(() => new Webhook("cbs_another", { format: "raw" }).verify(raw, given)).toThrow("No matching signature");
+      vi.setSystemTime(sentMs + (SIGNATURE_TOLERANCE_SECONDS + 1) * 1000);
+      expect(() => library.verify(raw, given)).toThrow("too old");
+    }
   });
 
   test("has one id through all attempts, and counts them from 1", async ({ service }) => {

@@ -63,7 +63,14 @@ describe("a job that is held is taken by no claim, held by", () => {
     await stage.job({ state: "active", key: "k" });
     const id = await stage.job({ state: "pending_approval", key: "k", runAt: "moment() + interval '1 hour'" });
     const held = ["due", "approval", "queue_paused", "circuit", "key_concurrency", "queue_concurrency", "rate_limit"];
-    expect(await stage.explain(id)).toMatchObject({ held_by: held, summary: `It is held by ${held.join(", ")}.` });
+    expect(await stage.explain(id)).toMatchObject({
+      held_by: held,
+      summary:
+        "Not running: it is due in 1 h (2026-11-21T13:00:00.000Z), it waits for approval, the queue is paused, " +
+        "the circuit is open (TIMEOUT) and the next probe goes out in 1 min (2026-11-21T12:01:00.000Z), " +
+        "its concurrencyKey has 1 of 1 allowed jobs active, the queue has 1 of 1 allowed jobs in flight, " +
+        "and the queue has started 1 of 1 allowed jobs in the last 10 s and may start the next in 10 s.",
+    });
     expect(await stage.taken()).toEqual([]);
   });
 });
@@ -158,8 +165,8 @@ describe("what goes before a job is counted", () => {
   test("of a job that nothing holds", async ({ stage }) => {
     const ids = await stage.jobs({ count: 2 });
     expect(await Promise.all(ids.map(async (id) => (await stage.explain(id)).summary))).toEqual([
-      "Nothing holds it: it is the next to start.",
-      "Nothing holds it: it starts when there is room, after 1 that go before it.",
+      "Next in line: it starts as soon as a node has room.",
+      "Waiting in line behind 1 job.",
     ]);
   });
 
@@ -167,13 +174,13 @@ describe("what goes before a job is counted", () => {
     const ids = await stage.jobs({ count: 10_002 });
     const [exact, more] = [await stage.explain(ids[10_000] as JobId), await stage.explain(ids[10_001] as JobId)];
     expect(exact).toMatchObject({ ahead: 10_000, ahead_is_more: false });
-    expect(more).toMatchObject({ ahead: 10_000, ahead_is_more: true, summary: expect.stringContaining("after more than 10000 that") });
+    expect(more).toMatchObject({ ahead: 10_000, ahead_is_more: true, summary: "Waiting in line behind more than 10000 jobs." });
   });
 
   test("of its key, to 10,000", async ({ stage }) => {
     const ids = await stage.jobs({ key: "k", count: 10_002 });
     expect((await stage.explain(ids[10_001] as JobId)).gates[GATES.indexOf("key_concurrency")]).toMatchObject({
-      message: "Of its concurrencyKey 0 of at most 1 jobs are active, and more than 10000 go before it.",
+      message: "Its concurrencyKey has 0 of 1 allowed jobs active and more than 10000 jobs ahead of it.",
       figures: { ahead: 10_000, ahead_is_more: true },
     });
   });

@@ -1,5 +1,6 @@
 import { type ExplainedGate, type Explanation, GATES, type GateName } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { momentMs, toMoment } from "#kernel";
 import { laneOf, putCircuit, test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { type Service, until } from "../harness/service.ts";
@@ -24,7 +25,7 @@ describe("an explanation", () => {
       queue,
       state: "waiting",
       held_by: ["handler"],
-      summary: "The queue has no callback_url: its jobs wait for a worker to take them.",
+      summary: "Not running: the queue has no callback_url or worker.",
       ahead: 0,
       ahead_is_more: false,
       gates: [
@@ -38,21 +39,26 @@ describe("an explanation", () => {
         {
           gate: "approval",
           holds: false,
-          message: "It does not wait to be approved.",
+          message: "The queue needs no approval.",
           figures: { decision: null, decide_at: null, on_timeout: null },
         },
         { gate: "queue_paused", holds: false, message: "The queue is not paused.", figures: { paused: false } },
-        { gate: "plan", holds: false, message: "The plan enterprise has callbacks.", figures: { plan: "enterprise", callbacks: true } },
+        {
+          gate: "plan",
+          holds: false,
+          message: "The plan enterprise includes callbacks.",
+          figures: { plan: "enterprise", callbacks: true },
+        },
         {
           gate: "handler",
           holds: true,
-          message: "The queue has no callback_url: its jobs wait for a worker to take them.",
+          message: "The queue has no callback_url or worker.",
           figures: { has_callback_url: false },
         },
         {
           gate: "circuit",
           holds: false,
-          message: "The endpoint is not taken for dead.",
+          message: "The circuit is closed.",
           figures: { state: "closed", opened_at: null, next_probe_at: null, may_probe: false, last_error: null },
         },
         {
@@ -64,7 +70,7 @@ describe("an explanation", () => {
         {
           gate: "queue_concurrency",
           holds: false,
-          message: "The queue has no limit on jobs in flight.",
+          message: "The queue has no concurrency limit.",
           figures: { limit: null, in_flight: null, free: null, ahead: 0 },
         },
         {
@@ -93,7 +99,7 @@ describe("an explanation", () => {
     expect(await explain(service, job)).toMatchObject({
       state: "active",
       held_by: [],
-      summary: `It is running: attempt 1, since ${NOON}.`,
+      summary: "Running: attempt 1 of 3 started just now.",
       ahead: null,
       estimated_start: null,
     });
@@ -107,15 +113,15 @@ describe("an explanation", () => {
     const completed = await service.enqueue({ queue: handler.queue });
     await service.untilState(completed, "completed");
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: true });
-    for (const [job, state] of [
-      [failed, "failed"],
-      [completed, "completed"],
+    for (const [job, state, summary] of [
+      [failed, "failed", "Failed just now, after 1 of 1 attempts. It is in the dead-letter queue."],
+      [completed, "completed", "Completed just now, on attempt 1 of 1."],
     ]) {
       const explained = await explain(service, job);
       expect(explained).toMatchObject({
         state,
         held_by: ["state"],
-        summary: `It is finished: ${state}.`,
+        summary,
         ahead: null,
         estimated_start: null,
       });
@@ -128,9 +134,12 @@ describe("an explanation", () => {
     const job = await service.enqueue({ queue });
     await service.untilState(job, "delayed");
     const { run_at } = await service.job(job);
+    // A fifth of jitter at most.
+    const seconds = Math.ceil((momentMs(run_at) - service.clock.nowMs()) / 1000);
+    const inTime = seconds > 60 ? `1 min ${seconds - 60} s` : "1 min";
     expect(await explain(service, job)).toMatchObject({
       held_by: ["due"],
-      summary: `It is not due before ${run_at}.`,
+      summary: `Not running: attempt 2 of 3 is due in ${inTime} (${run_at}).`,
       ahead: 0,
       estimated_start: run_at,
     });
@@ -143,7 +152,7 @@ describe("the gate", () => {
     const job = await service.enqueue({ queue });
     expect(gateOf(await explain(service, job), "approval")).toMatchObject({
       holds: true,
-      message: "It waits to be approved, and is approved at 2026-11-21T12:01:00.000Z if nobody decides.",
+      message: "It waits for approval and is approved in 1 min (2026-11-21T12:01:00.000Z) if nobody decides.",
       figures: { decision: null, decide_at: "2026-11-21T12:01:00.000Z", on_timeout: "approve" },
     });
   });
@@ -157,13 +166,13 @@ describe("the gate", () => {
     expect(gateOf(await explain(service, first), "circuit")).toEqual({
       gate: "circuit",
       holds: false,
-      message: "The endpoint is taken for dead (TIMEOUT): a probe is due, and this job is the one to go.",
+      message: "The circuit is open (TIMEOUT) and this job is the next probe.",
       figures: { ...open, may_probe: true },
     });
     expect(gateOf(await explain(service, second), "circuit")).toEqual({
       gate: "circuit",
       holds: true,
-      message: `The endpoint is taken for dead (TIMEOUT): one job at a time is tried, the next at ${NOON}.`,
+      message: "The circuit is open (TIMEOUT) and a job before it is the next probe. 1 job goes before it.",
       figures: { ...open, may_probe: false },
     });
   });
@@ -177,10 +186,13 @@ describe("the gate", () => {
     );
     expect(gateOf(await explain(service, called), "plan")).toMatchObject({
       holds: true,
-      message: "Callbacks are stopped: the plan free does not have them.",
+      message: "The plan free does not include callbacks.",
       figures: { plan: "free", callbacks: false },
     });
-    expect(gateOf(await explain(service, pulled), "plan")).toMatchObject({ holds: false, message: "The plan free has no callbacks." });
+    expect(gateOf(await explain(service, pulled), "plan")).toMatchObject({
+      holds: false,
+      message: "The plan free does not include callbacks.",
+    });
   });
 
   test("key_concurrency says how many of its key are active, and how many go before it", async ({ service }) => {
@@ -195,7 +207,7 @@ describe("the gate", () => {
     expect(gateOf(await explain(service, jobs[2]), "key_concurrency")).toEqual({
       gate: "key_concurrency",
       holds: true,
-      message: "Of its concurrencyKey 1 of at most 1 jobs is active, and 1 goes before it.",
+      message: "Its concurrencyKey has 1 of 1 allowed jobs active and 1 job ahead of it.",
       figures: { key: "customer-7", limit: 1, active: 1, ahead: 1, ahead_is_more: false },
     });
   });
@@ -208,7 +220,7 @@ describe("the gate", () => {
     expect(gateOf(await explain(service, jobs[2]), "queue_concurrency")).toEqual({
       gate: "queue_concurrency",
       holds: true,
-      message: "The queue has 2 of at most 2 jobs in flight, and it is the next.",
+      message: "The queue has 2 of 2 allowed jobs in flight.",
       figures: { limit: 2, in_flight: 2, free: 0, ahead: 0 },
     });
     expect(gateOf(await explain(service, jobs[3]), "queue_concurrency").figures).toMatchObject({ ahead: 1 });
@@ -224,7 +236,8 @@ describe("the gate", () => {
     expect(gateOf(explained, "rate_limit")).toEqual({
       gate: "rate_limit",
       holds: true,
-      message: "The queue has started 2 of at most 2 jobs in 60 seconds, and 1 goes before it.",
+      message:
+        "The queue has started 2 of 2 allowed jobs in the last 60 s and may start the next in 1 min (2026-11-21T12:01:00.000Z). 1 job goes before it.",
       figures: { max: 2, per_seconds: 60, started: 2, free: 0, opens_at: "2026-11-21T12:01:00.000Z" },
     });
   });
@@ -235,8 +248,26 @@ describe("the gate", () => {
     expect(gateOf(await explain(limited, job), "quota")).toEqual({
       gate: "quota",
       holds: false,
-      message: "1 of the month's 1 executions are used; no quota holds a job that was accepted.",
+      message: "1 of the month's 1 executions are used. The quota does not hold jobs that were accepted.",
       figures: { used: 1, limit: 1, resets_at: "2026-12-01T00:00:00.000Z" },
     });
+  });
+});
+
+test("a job that only waits for its moment is estimated to start then", async ({ service }) => {
+  const { queue } = await service.handler();
+  const job = await service.enqueue({ queue, delay: 29 });
+  expect(await explain(service, job)).toMatchObject({
+    held_by: ["due"],
+    summary: "Not running: it is due in 29 s.",
+    estimated_start: toMoment(service.clock.nowMs() + 29_000),
+  });
+  await service.advance(10);
+  expect((await explain(service, job)).summary).toBe("Not running: it is due in 19 s.");
+  const unhandled = await service.enqueue({ queue: await service.queue(), delay: 29 });
+  expect(await explain(service, unhandled)).toMatchObject({
+    held_by: ["due", "handler"],
+    summary: "Not running: it is due in 29 s, and the queue has no callback_url or worker.",
+    estimated_start: null,
   });
 });

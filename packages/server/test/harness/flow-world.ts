@@ -50,6 +50,7 @@ export class FlowWorld {
   async enqueue(jobs: readonly NewJob[], db: Transactional = this.#engine): Promise<JobId[]> {
     const enqueuer = new Enqueuer({ db, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, maxWaiting: 10_000 });
     const stored = await enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
+    if (!stored) throw new Error("The queue is gone.");
     return stored.map(({ id }) => id);
   }
 

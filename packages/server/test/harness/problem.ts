@@ -1,3 +1,5 @@
+import { NotFoundDetails } from "@tidemill/contract";
+import { Value } from "typebox/value";
 import type { Reply } from "./ask.ts";
 import type { TestDatabase } from "./database.ts";
 import { exchange, type Sent } from "./exchange.ts";
@@ -37,6 +39,7 @@ export function faultsOf({ status, headers, text, body }: Reply, code: keyof typ
       typeof error.message === "string" &&
       error.message !== "",
     "details are no object": typeof details === "object" && details !== null && !Array.isArray(details),
+    [`details of NOT_FOUND ${JSON.stringify(details)}`]: code !== "NOT_FOUND" || Value.Check(NotFoundDetails, details),
     "no issues": code !== "VALIDATION_ERROR" || (Array.isArray(details?.issues) && details.issues.every(isIssue)),
   };
   return Object.entries(checks).flatMap(([fault, fine]) => (fine ? [] : [fault]));

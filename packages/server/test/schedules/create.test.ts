@@ -83,7 +83,7 @@ describe("creating a schedule", () => {
 
   test("of a queue that is not there names it", async ({ service }) => {
     const reply = await create(service, { queue: "nowhere" });
-    expect([...faultsOf(reply, "NOT_FOUND"), reply.body.error.message]).toEqual(["There is no queue nowhere."]);
+    expect([...faultsOf(reply, "NOT_FOUND"), reply.body.error.message]).toEqual(['There is no queue "nowhere".']);
     expect(await namesOf(service)).toEqual([]);
   });
 

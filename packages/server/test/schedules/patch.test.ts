@@ -117,12 +117,13 @@ describe("changing a schedule", () => {
     expect(mended).toMatchObject({ cron: "*/5 * * * *", timezone: "UTC", next_run_at: at("12:05")[0] });
   });
 
-  test("to a queue that is not there names it; of a schedule that is not there says nothing", async ({ service, at: _ }) => {
+  test("to a queue that is not there names the queue; of a schedule that is not there names the schedule", async ({ service, at: _ }) => {
     const made = await schedule(service);
     const absent = await service.api("PATCH", `/v1/schedules/${made.name}`, { queue: "nowhere" });
-    expect([...faultsOf(absent, "NOT_FOUND"), absent.body.error.message]).toEqual(["There is no queue nowhere."]);
+    expect([...faultsOf(absent, "NOT_FOUND"), absent.body.error.message]).toEqual(['There is no queue "nowhere".']);
     expect(await scheduleOf(service, made)).toEqual(made);
-    expect(faultsOf(await service.api("PATCH", "/v1/schedules/absent", { tag: "t" }), "NOT_FOUND")).toEqual([]);
+    const missing = await service.api("PATCH", "/v1/schedules/absent", { tag: "t" });
+    expect([...faultsOf(missing, "NOT_FOUND"), missing.body.error.message]).toEqual(['There is no schedule "absent".']);
   });
 
   test("needs something to change, and knows no other name", async ({ service, at: _ }) => {

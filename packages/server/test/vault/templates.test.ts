@@ -1,45 +1,28 @@
 import { parseTemplates, TemplateError } from "@tidemill/contract";
 import { describe, expect, test } from "vitest";
+import { readVectors } from "../harness/vectors.ts";
+
+const { valid, invalid } = readVectors("templates");
+
+/** What an error of the vectors is called in the message. */
+const MESSAGES: Record<string, RegExp> = {
+  unclosed: /^has a \$\{\{ without \}\}$/,
+  unknown_namespace: /^has a template of the namespace "\w+"; there is only "secrets"$/,
+  no_secret: /^has a template that names no secret \(".*"\); one reads /,
+};
 
 describe("parseTemplates", () => {
-  test.for([
-    ["plain", ["plain"]],
-    ["", [""]],
-    ["${{ secrets.A }}", [{ secret: "A" }]],
-    ["${{secrets.A_1}}", [{ secret: "A_1" }]],
-    ["${{\t secrets.TOKEN\n}}", [{ secret: "TOKEN" }]],
-    ["Bearer ${{ secrets.A }}!", ["Bearer ", { secret: "A" }, "!"]],
-    ["${{ secrets.A }}${{ secrets.B }}", [{ secret: "A" }, { secret: "B" }]],
-    ["${{ secrets.A }}}", [{ secret: "A" }, "}"]],
-    ["$${{ secrets.A }}", ["$", { secret: "A" }]],
-    ["${ secrets.A }", ["${ secrets.A }"]],
-    ["{{ secrets.A }}", ["{{ secrets.A }}"]],
-    ["$ {{ secrets.A }}", ["$ {{ secrets.A }}"]],
-    ["}} ${", ["}} ${"]],
-  ] as const)("%j", ([text, parts]) => {
+  test.each(valid)("reads $name", ({ text, parts }) => {
     expect(parseTemplates(text)).toEqual(parts);
   });
 
-  test.for([
-    ["${{", "without }}"],
-    ["${{ secrets.A", "without }}"],
-    ["${{ secrets.A }", "without }}"],
-    ["${{ secrets.A } }", "without }}"],
-    ["${{}}", "names no secret"],
-    ["${{ secrets }}", "names no secret"],
-    ["${{ secrets. }}", "names no secret"],
-    ["${{ secrets.a }}", "names no secret"],
-    ["${{ secrets.1A }}", "names no secret"],
-    ["${{ secrets.A-B }}", "names no secret"],
-    ["${{ secrets.A.B }}", "names no secret"],
-    ["${{ secrets . A }}", "names no secret"],
-    ["${{ secrets.A }} ${{ secrets.A || 'x' }}", "names no secret"],
-    [`\${{ secrets.${"A".repeat(129)} }}`, "names no secret"],
-    ["${{ Secrets.A }}", 'namespace "Secrets"'],
-    ["${{ env.HOME }}", 'namespace "env"'],
-    ["${{ ${{ secrets.A }} }}", "names no secret"],
-  ])("%s is refused", ([text = "", message = ""]) => {
+  test.each(invalid)("refuses $name", ({ text, error }) => {
     expect(() => parseTemplates(text)).toThrow(TemplateError);
-    expect(() => parseTemplates(text)).toThrow(message);
+    expect(() => parseTemplates(text)).toThrow(MESSAGES[error]);
+  });
+
+  test("names a namespace that there is not", () => {
+    expect(() => parseTemplates("${{ Secrets.A }}")).toThrow('namespace "Secrets"');
+    expect(() => parseTemplates("${{ env.HOME }}")).toThrow('namespace "env"');
   });
 });

@@ -1,0 +1,82 @@
+import type { GateName, LastError } from "@tidemill/contract";
+import type { Timestamp } from "#kernel";
+import { mayProbe } from "./holds.ts";
+import type { Found } from "./store.ts";
+import { fromNow } from "./times.ts";
+
+type HoldingGate = Exclude<GateName, "state" | "quota">;
+
+/**
+ * Why a gate holds a job, as a part of a sentence. It has no comma, so that several can be joined by commas.
+ * Source: contract §4, explain.
+ */
+export const reasonOf = (gate: HoldingGate, found: Found): string => REASONS[gate](found);
+
+const REASONS: Record<HoldingGate, (found: Found) => string> = {
+  due: ({ run_at, run_at_is_ahead, attempt, attempts, now }) => {
+    const subject = attempt === 0 ? "it" : `attempt ${attempt + 1} of ${attempts}`;
+    return run_at_is_ahead ? `${subject} is due ${fromNow(run_at, now)}` : `${subject} is due now and about to join the line`;
+  },
+
+  approval: ({ decide_at, approval_timeout, on_timeout, now }) => {
+    if (decide_at === null || approval_timeout === null) return "it waits for approval";
+    const decided = on_timeout === "approve" ? "approved" : "rejected";
+    const when = fromNow(decide_at, now);
+    return when === "now"
+      ? `nobody has decided on it in time and it is about to be ${decided}`
+      : `it waits for approval and is ${decided} ${when} if nobody decides`;
+  },
+
+  queue_paused: () => "the queue is paused",
+
+  plan: ({ plan }) => `the plan ${plan} does not include callbacks`,
+
+  handler: () => "the queue has no callback_url or worker",
+
+  circuit: (found) => {
+    const { probe_at, probe_is_due, now } = found;
+    const probe =
+      probe_is_due || probe_at === null ? "a job before it is the next probe" : `the next probe goes out ${fromNow(probe_at, now)}`;
+    return `${openCircuit(found)} and ${probe}`;
+  },
+
+  key_concurrency: ({ key_active, key_ahead, key_ahead_is_more, concurrency_per_key }) => {
+    if (key_active + key_ahead < concurrency_per_key) return "it is about to get a slot of its concurrencyKey";
+    const active = `its concurrencyKey has ${key_active} of ${concurrency_per_key} allowed jobs active`;
+    return key_ahead === 0 ? active : `${active} and ${countJobs(key_ahead, key_ahead_is_more)} ahead of it`;
+  },
+
+  queue_concurrency: ({ in_flight, concurrency }) => `the queue has ${in_flight} of ${concurrency} allowed jobs in flight`,
+
+  rate_limit: ({ started, rate_max, rate_seconds, starts_free, starts_at, now }) => {
+    const used = `the queue has started ${started} of ${rate_max} allowed jobs in the last ${rate_seconds} s`;
+    return starts_free === 0 && starts_at !== null ? `${used} and may start the next ${fromNow(starts_at, now)}` : used;
+  },
+};
+
+export const openCircuit = ({ last_error }: Found): string => {
+  const code = last_error === null ? null : (JSON.parse(last_error) as LastError).code;
+  return `the circuit is open${code === null ? "" : ` (${code})`}`;
+};
+
+/** The moment that the reason of a gate names, if it names one. */
+export function momentIn(gate: GateName, { run_at, decide_at, probe_at, starts_free, starts_at }: Found): Timestamp | null {
+  if (gate === "due") return run_at;
+  if (gate === "approval") return decide_at;
+  if (gate === "circuit") return probe_at;
+  return gate === "rate_limit" && starts_free === 0 ? starts_at : null;
+}
+
+/** Gates that hold a job because of its place in the line. */
+export const isOfLine = (gate: GateName, found: Found): boolean =>
+  gate === "queue_concurrency" || gate === "rate_limit" || (gate === "circuit" && !mayProbe(found));
+
+/** "1 job", "4 jobs", "more than 10000 jobs". */
+export const countJobs = (jobs: number, isMore: boolean): string =>
+  `${isMore ? "more than " : ""}${jobs} ${jobs === 1 && !isMore ? "job" : "jobs"}`;
+
+/** "4 jobs go before it". */
+export const lineBefore = ({ ahead, ahead_is_more }: Found): string =>
+  `${countJobs(ahead, ahead_is_more)} ${ahead === 1 && !ahead_is_more ? "goes" : "go"} before it`;
+
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
