@@ -22,7 +22,6 @@ export interface PublicApp
     AuditRoutes,
     StatusRoutes,
     KeyRoutes {
-  readonly version: string;
   readonly database: Database;
   readonly isReady: () => boolean;
 }
@@ -30,7 +29,7 @@ export interface PublicApp
 /** Mounts all that the public listener serves. */
 export async function mountPublic(api: Api, app: PublicApp): Promise<void> {
   const refuseOthers = refuseOtherMethods(api);
-  await describeApi(api, app.version);
+  await describeApi(api);
   await mountDocs(api);
   mountHealth(api, app);
   mountQueues(api, app);

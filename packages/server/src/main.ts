@@ -265,7 +265,6 @@ export async function startNode(
     const rateLimiter = new RequestRate({ db: apiDatabase, clock, emit });
     const api = createApi({ authenticator, rateLimiter, emit, random, isServing: () => serving });
     await mountPublic(api, {
-      version: VERSION,
       database: apiDatabase,
       tenants,
       registrar,

@@ -32,7 +32,10 @@ export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchR
       schema: {
         tags: ["Jobs"],
         security,
-        summary: "Retry a failed, cancelled or rejected job",
+        summary: "Retry a job",
+        description:
+          "Moves a failed, cancelled or rejected job back to `waiting`, with a fresh set of attempts. The numbers of its attempts go on. " +
+          "`INVALID_STATE` means that the job is in another state; `details` names the accepted ones.",
         operationId: "retryJob",
         params: JobPath,
         response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE"),
@@ -55,6 +58,9 @@ export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchR
         tags: ["Queues"],
         security,
         summary: "Retry the failed jobs of a queue",
+        description:
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is all " +
+          "failed jobs of the queue. Jobs that fail again during the request are not retried twice.",
         operationId: "retryAll",
         params: QueuePath,
         body: RetryAll,
@@ -78,6 +84,9 @@ export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchR
         tags: ["Dead letters"],
         security,
         summary: "List failed jobs of all queues",
+        description:
+          "Returns the jobs of the dead-letter queue: those that have failed for good, of all queues, newest first. They stay until they " +
+          "are retried, removed or purged.",
         operationId: "listDeadLetters",
         querystring: ListDeadLetters,
         response: replies({ 200: Page(Job) }),
@@ -108,6 +117,9 @@ export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchR
         tags: ["Dead letters"],
         security,
         summary: "Retry failed jobs of all queues",
+        description:
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is " +
+          "every failed job of the workspace. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "retryDeadLetters",
         body: DeadLetterFilter,
         response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
@@ -124,6 +136,9 @@ export function mountDispatch(api: Api, { tenants, audit, onWaiting }: DispatchR
         tags: ["Dead letters"],
         security,
         summary: "Remove failed jobs of all queues",
+        description:
+          "Removes the failed jobs that match every given filter. Without a body it is every failed job of the workspace. This cannot be " +
+          "undone. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "purgeDeadLetters",
         body: DeadLetterFilter,
         response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),

@@ -36,7 +36,8 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancell
       schema: {
         tags,
         security,
-        summary: "List jobs",
+        summary: "List the jobs of a queue",
+        description: "Returns the jobs of a queue, newest first. Filters that are given together must all match.",
         operationId: "listJobs",
         params: QueuePath,
         querystring: ListJobs,
@@ -71,7 +72,10 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancell
       schema: {
         tags,
         security,
-        summary: "A job with its attempts",
+        summary: "Get a job with its attempts",
+        description:
+          "Returns a job with one entry for each attempt that has ended. Finished jobs are available until the plan's retention has " +
+          "passed.",
         operationId: "getJob",
         params: JobPath,
         response: replies({ 200: JobWithLog }, "NOT_FOUND"),
@@ -94,6 +98,9 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, onCancell
         tags,
         security,
         summary: "Cancel a job, or remove a finished one",
+        description:
+          "A job that has not finished is cancelled and returned with 200. A running attempt is aborted if possible, and its outcome no " +
+          "longer counts. A job that has finished is removed, with 204.",
         operationId: "deleteJob",
         params: JobPath,
         response: replies({ 200: Job, 204: noContent("The finished job is removed.") }, "NOT_FOUND"),

@@ -18,7 +18,7 @@ async function mountedRoutes(): Promise<string[]> {
   const mounted: RouteOptions[] = [];
   const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
   api.addHook("onRoute", (route) => void mounted.push(route));
-  await mountPublic(api, { version: "0.0.0" } as PublicApp);
+  await mountPublic(api, {} as PublicApp);
   await api.ready();
   await api.close();
   return mounted
