@@ -1,14 +1,16 @@
+import { readFile } from "node:fs/promises";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { RouteOptions } from "fastify";
 import { describe, expect } from "vitest";
 import { createApi } from "#http";
 import { systemRandom } from "#kernel";
+import { lintOpenApi } from "../../../../scripts/lint-openapi.ts";
 import { mountPublic, type PublicApp } from "../../src/app.ts";
 import { FORMATS } from "../../src/http/formats.ts";
-import { examplesOf, type Media, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
+import { examplesOf, type Media, type Operation, operationsOf, pathOf, resolved, type Schema } from "../harness/api-doc.ts";
 import { STATUS } from "../harness/problem.ts";
-import { test } from "../harness/service.ts";
+import { type Service, test } from "../harness/service.ts";
 
 /** Strict: a keyword or a format that is not known is an error, not passed over. */
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: FORMATS });
@@ -96,6 +98,23 @@ describe("GET /doc", () => {
     );
   });
 
+  test("is under 200 kB", async ({ service }) => {
+    const { text } = await service.api("GET", "/doc");
+    expect(Buffer.byteLength(text)).toBeLessThan(200_000);
+  });
+
+  test("is the openapi.json of the repository", async ({ service }) => {
+    const { body } = await service.api("GET", "/doc");
+    expect(JSON.parse(await readFile(new URL("../../../../openapi.json", import.meta.url), "utf8"))).toEqual(body);
+  });
+
+  test("passes the rules of spectral:oas without warnings", async ({ service }) => {
+    const { body } = await service.api("GET", "/doc");
+    expect(await lintOpenApi(body)).toEqual([]);
+    delete body.paths["/v1/queues"].get.description;
+    expect(await lintOpenApi(body)).toEqual([expect.stringContaining("operation-description at paths./v1/queues.get")]);
+  });
+
   test("is shown to people at /docs", async ({ service }) => {
     const { status, headers, text } = await service.api("GET", "/docs", undefined, { authorization: "" });
     expect([status, headers.get("content-type")]).toEqual([200, expect.stringContaining("text/html")]);
@@ -104,7 +123,7 @@ describe("GET /doc", () => {
 });
 
 describe("every operation", () => {
-  test("has an id of its own, a summary, a tag that is explained, and asks for a workspace key", async ({ service }) => {
+  test("has an id of its own, a summary, a description, a tag that is explained, and asks for a workspace key", async ({ service }) => {
     const { body } = await service.api("GET", "/doc");
     const explained = (body.tags as { name: string; description: string }[])
       .filter(({ description }) => description)
@@ -112,10 +131,12 @@ describe("every operation", () => {
     expect(body.components.securitySchemes).toMatchObject({ workspaceKey: { type: "http", scheme: "bearer" } });
     const operations = await operationsOf(service);
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
-    for (const { id, summary, tags = [], security } of operations) {
-      expect({ id, summary, tags: tags.length > 0 && tags.every((tag) => explained.includes(tag)), security }).toEqual({
+    for (const { id, summary, description, tags = [], security } of operations) {
+      expect({ id, summary, description, tags: tags.length > 0 && tags.every((tag) => explained.includes(tag)), security }).toEqual({
         id: expect.stringMatching(/^[a-z][A-Za-z]+$/),
         summary: expect.stringMatching(/^\S.*\S$/),
+        // One to four sentences.
+        description: expect.stringMatching(/^[A-Z](?:[^.]|\.(?=\S))+\.(?: [A-Z`](?:[^.]|\.(?=\S))+\.){0,3}$/),
         tags: true,
         security: [{ workspaceKey: [] }],
       });
@@ -200,6 +221,61 @@ describe("every operation", () => {
         expect.toSatisfy((one: number) => one < 300 || one === 404),
         expect.anything(),
       ]);
+    }
+  });
+});
+
+describe("the parts of the document", () => {
+  const documentOf = async (service: Service): Promise<Schema> => (await service.api("GET", "/doc")).body;
+
+  /** The operations as they are served, with their references. */
+  const unresolved = (document: Schema): (Operation & { operationId: string })[] =>
+    Object.values(document.paths as Record<string, Record<string, Schema>>).flatMap((path) => Object.values(path));
+
+  /** The inner schemas of a schema, as far as the next references. */
+  const inner = ({ properties = {}, items, anyOf = [], additionalProperties }: Schema): Schema[] =>
+    [...Object.values(properties), ...anyOf, items, additionalProperties]
+      .filter((one) => typeof one === "object" && one !== null)
+      .flatMap((one) => [one, ...inner(one)]);
+
+  test("are named: bodies, parameters, headers and errors are there by reference", async ({ service }) => {
+    const operations = unresolved(await documentOf(service));
+    for (const { operationId, parameters = [], requestBody, responses } of operations) {
+      const own = Object.entries(responses).flatMap(([status, response]) => (status < "400" ? [response] : []));
+      const errors = Object.entries(responses).flatMap(([status, response]) => (status < "400" ? [] : [response]));
+      const schemas = [requestBody, ...own].flatMap((one) => Object.values(one?.content ?? {}).map(({ schema }) => schema));
+      const to = (kind: string) => ({ $ref: expect.stringMatching(`^#/components/${kind}/[A-Za-z-]+$`) });
+      expect([operationId, schemas]).toEqual([operationId, schemas.map(() => to("schemas"))]);
+      expect([operationId, parameters]).toEqual([operationId, parameters.map(() => to("parameters"))]);
+      expect([operationId, errors]).toEqual([operationId, errors.map(() => to("responses"))]);
+      const headers = own.flatMap((one) => Object.values(one.headers ?? {}));
+      expect([operationId, headers.length > 0, headers]).toEqual([operationId, true, headers.map(() => to("headers"))]);
+    }
+  });
+
+  test("are all used", async ({ service }) => {
+    const document = await documentOf(service);
+    const text = JSON.stringify(document);
+    const { securitySchemes: _, ...components } = document.components as Record<string, Record<string, unknown>>;
+    const refs = Object.entries(components).flatMap(([kind, parts]) => Object.keys(parts).map((name) => `"#/components/${kind}/${name}"`));
+    expect(refs.length).toBeGreaterThan(100);
+    expect(refs.filter((ref) => !text.includes(ref))).toEqual([]);
+  });
+
+  test("have no object inside that has fields and no name", async ({ service }) => {
+    const { schemas } = (await documentOf(service)).components as { schemas: Record<string, Schema> };
+    for (const [name, schema] of Object.entries(schemas)) {
+      expect([name, inner(schema).filter(({ properties }) => properties)]).toEqual([name, []]);
+    }
+  });
+
+  test("are described: every schema and every field", async ({ service }) => {
+    const document = await documentOf(service);
+    for (const [name, schema] of Object.entries(document.components.schemas as Record<string, Schema>)) {
+      expect([name, schema.description]).toEqual([name, expect.stringMatching(/\S/)]);
+      for (const [field, property] of Object.entries(schema.properties ?? {})) {
+        expect([name, field, resolved(document, property).description]).toEqual([name, field, expect.stringMatching(/\S/)]);
+      }
     }
   });
 });

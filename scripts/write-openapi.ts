@@ -1,0 +1,36 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { mountPublic, type PublicApp } from "../packages/server/src/app.ts";
+import { createApi } from "../packages/server/src/http/index.ts";
+import { systemRandom } from "../packages/server/src/kernel/index.ts";
+import { lintOpenApi } from "./lint-openapi.ts";
+
+/**
+ * Writes what a node serves at `GET /doc` to openapi.json. With `--check` it writes nothing and fails where the file differs, or where
+ * a rule of `spectral:oas` finds fault with it.
+ */
+
+const FILE = fileURLToPath(new URL("../openapi.json", import.meta.url));
+
+/** The document of all routes. They are mounted, but never called: they need no database. */
+async function servedDocument(): Promise<object> {
+  const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
+  await mountPublic(api, {} as PublicApp);
+  const response = await api.inject("/doc");
+  await api.close();
+  if (response.statusCode !== 200) throw new Error(`GET /doc answered ${response.statusCode}: ${response.body}`);
+  return response.json();
+}
+
+const document = await servedDocument();
+const fresh = `${JSON.stringify(document, null, 2)}\n`;
+if (process.argv.includes("--check")) {
+  const faults = await lintOpenApi(document);
+  if (fresh !== (await readFile(FILE, "utf8").catch(() => "")))
+    faults.push("openapi.json is not what the server serves. Run: npm run openapi");
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  if (faults.length > 0) process.exit(1);
+} else {
+  await writeFile(FILE, fresh);
+  process.stdout.write("Wrote openapi.json.\n");
+}
