@@ -63,8 +63,7 @@ export const Priority = Type.Integer({
   title: "Priority",
   minimum: -100,
   maximum: 100,
-  default: 0,
-  description: "Of the jobs that may start, those with a higher priority start first.",
+  description: "Of the jobs that may start, those with a higher priority start first. 0 unless given.",
 });
 
 export const Attempts = Type.Integer({

@@ -9,8 +9,7 @@ export const QUEUE_TYPES = ["standard", "approval"] as const;
 export type QueueType = (typeof QUEUE_TYPES)[number];
 const QueueType = Type.Enum([...QUEUE_TYPES], {
   title: "QueueType",
-  default: "standard",
-  description: "An `approval` queue holds each job until it is approved. The type cannot be changed.",
+  description: "An `approval` queue holds each job until it is approved. `standard` unless given; it cannot be changed.",
 });
 
 const CallbackUrl = Type.String({
@@ -49,8 +48,7 @@ const RateLimit = Type.Object(
 const ON_TIMEOUT = ["reject", "approve"] as const;
 const OnTimeout = Type.Enum([...ON_TIMEOUT], {
   title: "OnTimeout",
-  default: "reject",
-  description: "What is decided when nobody decides in time.",
+  description: "What is decided when nobody decides in time. `reject` unless given.",
 });
 
 const Approval = Type.Object(
@@ -77,7 +75,7 @@ const settings = {
   callback_url: Type.Optional(Nullable(CallbackUrl, { description: "Where jobs are delivered; null: nowhere, so that they wait." })),
   callback_headers: Type.Optional(CallbackHeaders),
   callback_timeout: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 900, default: 30, description: "How long one attempt may take. Seconds." }),
+    Type.Integer({ minimum: 1, maximum: 900, description: "How long one attempt may take. Seconds; 30 for a new queue unless given." }),
   ),
   defaultJobOptions: Type.Optional(JobOptions),
   concurrency: Type.Optional(
@@ -89,8 +87,7 @@ const settings = {
     Type.Integer({
       minimum: 1,
       maximum: 1_000,
-      default: 1,
-      description: "How many jobs with the same `concurrencyKey` may be in flight at once, over all nodes.",
+      description: "How many jobs with the same `concurrencyKey` may be in flight at once, over all nodes. 1 for a new queue unless given.",
     }),
   ),
   rate_limit: Type.Optional(Nullable(RateLimit, { description: "How often jobs may start; null: without a limit." })),

@@ -17,8 +17,7 @@ export const OVERLAPS = ["allow", "skip"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 const Overlap = Type.Enum([...OVERLAPS], {
   title: "Overlap",
-  default: "allow",
-  description: "`skip`: a tick makes no job while an earlier job of the schedule has not finished.",
+  description: "`skip`: a tick makes no job while an earlier job of the schedule has not finished. `allow` unless given.",
 });
 
 /** What becomes of ticks that a downtime kept from running. Source: contract §6. */
@@ -26,8 +25,7 @@ export const CATCH_UPS = ["none", "last", "all"] as const;
 export type CatchUp = (typeof CATCH_UPS)[number];
 const CatchUp = Type.Enum([...CATCH_UPS], {
   title: "CatchUp",
-  default: "last",
-  description: "Which ticks of a downtime run afterwards: none, the last one, or all, at most the newest 1,000.",
+  description: "Which ticks of a downtime run afterwards: none, the last one, or all, at most the newest 1,000. `last` unless given.",
 });
 
 /** Why a tick made no job. */

@@ -67,6 +67,8 @@ describe("the types that openapi-typescript makes of openapi.json", () => {
       export const isOver = ({ state, finished_at }: Job): boolean => state === "completed" && finished_at !== null;
       export const codeOf = ({ error }: components["schemas"]["Problem"]): components["schemas"]["ErrorCode"] => error.code;
       export const body: components["schemas"]["EnqueueJob"] = { payload: { to: "ada@example.com" }, tag: "welcome" };
+      export const queue: components["schemas"]["CreateQueue"] = { name: "emails" };
+      export const patch: components["schemas"]["PatchQueue"] = { paused: true };
       export const limitOf = (gate: components["schemas"]["ExplainedGate"]) => gate.gate === "rate_limit" ? gate.figures.max : null;
       export const query: operations["listJobs"]["parameters"]["query"] = { limit: 10, state: "waiting" };`;
     expect(await compile(client)).toEqual([]);
