@@ -30,7 +30,13 @@ export const ATTEMPT_ERRORS = [
   "NODE_LOST",
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
-export const AttemptError = Type.Enum([...ATTEMPT_ERRORS], { title: "AttemptError", description: "Why an attempt did not succeed." });
+export const AttemptError = Type.Enum([...ATTEMPT_ERRORS], {
+  title: "AttemptError",
+  description:
+    "Why an attempt did not succeed. `HTTP_STATUS`: the handler responded with an error. `TIMEOUT`, `CONNECTION`, `DNS`: it did not respond. " +
+    "`BLOCKED_ADDRESS`: its address is not allowed. `REDIRECT`: it redirected, which callbacks do not follow. `SECRET_…`, `TEMPLATE_INVALID`: a " +
+    "template could not be filled in. `WORKER_FAILED`, `LEASE_EXPIRED`: a worker failed or was lost. `NODE_LOST`: the node was lost.",
+});
 
 /** How an attempt ended: `lost` with its node, or `released` by a node that was stopping. */
 export const ATTEMPT_OUTCOMES = ["completed", "failed", "cancelled", "lost", "released"] as const;

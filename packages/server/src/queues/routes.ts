@@ -120,8 +120,8 @@ export function mountQueues(api: Api, { tenants, metricsOf, circuitOf, onChanged
         security,
         summary: "Change a queue",
         description:
-          "Changes the given settings and leaves the others as they are. Jobs that wait follow the new settings at once. A callback " +
-          "secret that this request makes, the first or a rotated one, is only in this response.",
+          "Changes the given settings and leaves the others as they are. Delivery, limits and `paused` change at once, for waiting jobs " +
+          "too. A callback secret that this request makes, the first or a rotated one, is only in this response.",
         operationId: "patchQueue",
         params: QueuePath,
         body: PatchQueue,
