@@ -28,7 +28,8 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
       schema: {
         tags,
         security,
-        summary: "List jobs that wait to be decided, of all queues",
+        summary: "List jobs that wait for a decision",
+        description: "Returns the jobs in state `pending_approval`, of all queues, newest first.",
         operationId: "listApprovals",
         querystring: ListApprovals,
         response: replies({ 200: Page(Job) }),
@@ -58,7 +59,10 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
       schema: {
         tags,
         security,
-        summary: "Approve a job: it waits, or is delayed when it is not due yet",
+        summary: "Approve a job",
+        description:
+          "Lets a job of an approval queue start: it becomes `waiting`, or `delayed` when it is not due yet. A job is decided once: " +
+          "`INVALID_STATE` means that it was decided or cancelled before. The decision is recorded on the job and in the audit log.",
         operationId: "approveJob",
         params: JobPath,
         body: ApproveJob,
@@ -78,7 +82,10 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
       schema: {
         tags,
         security,
-        summary: "Reject a job: it is finished without having started",
+        summary: "Reject a job",
+        description:
+          "Finishes a job of an approval queue as `rejected`, without an attempt. A job is decided once: `INVALID_STATE` means that it " +
+          "was decided or cancelled before. The decision is recorded on the job and in the audit log.",
         operationId: "rejectJob",
         params: JobPath,
         body: RejectJob,

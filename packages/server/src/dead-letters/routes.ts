@@ -28,6 +28,9 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         tags: ["Queues"],
         security,
         summary: "Retry the failed jobs of a queue",
+        description:
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is all " +
+          "failed jobs of the queue. Jobs that fail again during the request are not retried twice.",
         operationId: "retryAll",
         params: QueuePath,
         body: RetryAll,
@@ -52,6 +55,9 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         tags: ["Dead letters"],
         security,
         summary: "List failed jobs of all queues",
+        description:
+          "Returns the jobs of the dead-letter queue: those that have failed for good, of all queues, newest first. They stay until they " +
+          "are retried, removed or purged.",
         operationId: "listDeadLetters",
         querystring: ListDeadLetters,
         response: replies({ 200: Page(Job) }),
@@ -82,6 +88,9 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         tags: ["Dead letters"],
         security,
         summary: "Retry failed jobs of all queues",
+        description:
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is " +
+          "every failed job of the workspace. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "retryDeadLetters",
         body: DeadLetterFilter,
         response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
@@ -98,6 +107,9 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         tags: ["Dead letters"],
         security,
         summary: "Remove failed jobs of all queues",
+        description:
+          "Removes the failed jobs that match every given filter. Without a body it is every failed job of the workspace. This cannot be " +
+          "undone. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "purgeDeadLetters",
         body: DeadLetterFilter,
         response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),

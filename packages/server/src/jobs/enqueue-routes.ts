@@ -33,6 +33,10 @@ export function mountEnqueue(api: Api, clock: Clock, enqueuer: Pick<Enqueuer, "e
         tags,
         security,
         summary: "Enqueue a job",
+        description:
+          "Stores a job and returns it with 201; from then on it is not lost. A request with a known idempotency key stores nothing and " +
+          "returns the earlier job with 200. `IDEMPOTENCY_MISMATCH` means that the key was used for a different request, " +
+          "`QUOTA_EXCEEDED` that the month's executions are used up.",
         operationId: "enqueueJob",
         params: QueuePath,
         headers: EnqueueHeaders,
@@ -61,7 +65,11 @@ export function mountEnqueue(api: Api, clock: Clock, enqueuer: Pick<Enqueuer, "e
       schema: {
         tags,
         security,
-        summary: "Enqueue jobs in bulk: all or none",
+        summary: "Enqueue several jobs",
+        description:
+          "Stores 1 to 1,000 jobs, all of them or none, and returns them in the order sent. Jobs with a known idempotency key are " +
+          "returned as they are now. The status is 200 when that is so for every job of the batch, else 201. An error leaves nothing " +
+          "stored.",
         operationId: "enqueueBatch",
         params: QueuePath,
         body: EnqueueBatch,

@@ -35,6 +35,7 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "List schedules",
+        description: "Returns the schedules of the workspace, newest first. Filters that are given together must all match.",
         operationId: "listSchedules",
         querystring: ListSchedules,
         response: replies({ 200: Page(ScheduleRecord) }),
@@ -64,6 +65,9 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "Create a schedule",
+        description:
+          "Creates a schedule, which makes exactly one job at each tick of its cron expression. `NOT_FOUND` means that its queue does " +
+          "not exist, `CONFLICT` that its name is taken.",
         operationId: "createSchedule",
         body: CreateSchedule,
         response: replies({ 201: ScheduleRecord }, "NOT_FOUND", "CONFLICT", "PAYLOAD_TOO_LARGE"),
@@ -83,7 +87,8 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
       schema: {
         tags,
         security,
-        summary: "A schedule",
+        summary: "Get a schedule",
+        description: "Returns a schedule with its next run and its newest job.",
         operationId: "getSchedule",
         params: SchedulePath,
         response: replies({ 200: ScheduleRecord }, "NOT_FOUND"),
@@ -105,6 +110,9 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "Change a schedule",
+        description:
+          "Changes the given settings and leaves the others as they are. Ticks that were due before still run with the old settings. " +
+          "Only another cron expression or time zone moves the next run.",
         operationId: "patchSchedule",
         params: SchedulePath,
         body: PatchSchedule,
@@ -125,7 +133,8 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
       schema: {
         tags,
         security,
-        summary: "Delete a schedule; its jobs stay",
+        summary: "Delete a schedule",
+        description: "Deletes a schedule. The jobs that it made stay.",
         operationId: "deleteSchedule",
         params: SchedulePath,
         response: replies({ 204: noContent("The schedule is gone.") }, "NOT_FOUND"),

@@ -12,7 +12,9 @@ export function mountUsage(api: Api, { tenants }: { tenants: Tenants }): void {
       schema: {
         tags: ["Status"],
         security: [{ workspaceKey: [] }],
-        summary: "The executions and attempts of a billing period",
+        summary: "Get the usage of a month",
+        description:
+          "Returns the executions and attempts of a calendar month in UTC: in all, by queue and by day. Months are kept for two years.",
         operationId: "getUsage",
         querystring: UsageQuery,
         response: replies({ 200: Usage }),
