@@ -4,6 +4,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/server/package.json packages/server/
 COPY packages/cli/package.json packages/cli/
+COPY scripts/openapi-types/package.json scripts/openapi-types/
 
 FROM manifests AS build
 RUN npm ci

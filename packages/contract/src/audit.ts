@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Nullable, PageQuery, Timestamp } from "./paging.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** Every type of audit event. Source: contract §10. */
 export const AUDIT_EVENT_TYPES = [
@@ -40,16 +40,26 @@ export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 /** A fact of the audit log. Its types are those above, and what later releases add. Source: specification, Audit event; contract §10. */
 export const AuditEvent = Type.Object(
   {
-    id: Type.String({ pattern: "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$" }),
-    event_type: Type.String({ description: "What happened: the resource, and a verb in the past tense." }),
-    occurred_at: Timestamp,
-    actor_id: Type.String({ description: "Whose doing it was: the id of a key, `operator`, or `system`." }),
-    resource_type: Type.String(),
-    resource_id: Type.String({ description: "The resource's id, or its name where it goes by name." }),
-    input: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: "What was asked for, without secrets." })),
-    output: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: "What came of it, without secrets." })),
+    id: Type.String({ pattern: "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$", description: "Id of the event." }),
+    event_type: Type.String({
+      description: `What happened: the resource and a verb in the past tense. Later releases may add to these: ${AUDIT_EVENT_TYPES.join(", ")}.`,
+    }),
+    occurred_at: Moment("When it happened."),
+    actor_id: Type.String({ description: "Who did it: the id of a key, `operator`, or `system`." }),
+    resource_type: Type.String({
+      description: `What it happened to. Later releases may add to these: ${AUDIT_RESOURCE_TYPES.join(", ")}.`,
+    }),
+    resource_id: Type.String({ description: "The resource's id, or its name if it has no id." }),
+    input: Nullable(Type.Record(Type.String(), Type.Unknown()), {
+      description: "What was requested, without secrets; its fields depend on the type.",
+    }),
+    output: Nullable(Type.Record(Type.String(), Type.Unknown()), {
+      description: "The outcome, without secrets; its fields depend on the type.",
+    }),
   },
   {
+    title: "AuditEvent",
+    description: "Something that was done in the workspace, and who did it. Events are never changed.",
     examples: [
       {
         id: "aud_01kajv3k4ve6nsd9z5kgtzx0rw",
@@ -69,25 +79,46 @@ export type AuditEvent = Static<typeof AuditEvent>;
 export const ListAuditEvents = Type.Object(
   {
     ...PageQuery,
-    cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["aud_2s"] })),
+    cursor: Cursor("AuditCursor", "aud_2s"),
     event_type: Type.Optional(
       Type.String({
+        title: "AuditEventTypeFilter",
         format: "audit-event-types",
-        description: "One type, or several with commas.",
+        description: "Only events of this type, or of several, separated by commas.",
         examples: ["queue.created,queue.deleted"],
       }),
     ),
     resource_type: Type.Optional(
-      Type.String({ format: "audit-resource-types", description: "One type, or several with commas.", examples: ["queue"] }),
+      Type.String({
+        title: "AuditResourceTypeFilter",
+        format: "audit-resource-types",
+        description: "Only events about this type of resource, or about several, separated by commas.",
+        examples: ["queue"],
+      }),
     ),
     actor_id: Type.Optional(
-      Type.String({ format: "actors", description: "One actor, or several with commas.", examples: ["key_01kajv2m9qf1h8s0w6r3n5d7xe"] }),
+      Type.String({
+        title: "AuditActorFilter",
+        format: "actors",
+        description: "Only events of this actor, or of several, separated by commas: ids of keys, `operator`, `system`.",
+        examples: ["key_01kajv2m9qf1h8s0w6r3n5d7xe"],
+      }),
     ),
     from: Type.Optional(
-      Type.String({ format: "date-time", description: "What occurred at this moment or later.", examples: ["2026-11-01T00:00:00Z"] }),
+      Type.String({
+        title: "AuditFrom",
+        format: "date-time",
+        description: "Only events at this moment or later.",
+        examples: ["2026-11-01T00:00:00Z"],
+      }),
     ),
     to: Type.Optional(
-      Type.String({ format: "date-time", description: "What occurred before this moment.", examples: ["2026-12-01T00:00:00Z"] }),
+      Type.String({
+        title: "AuditTo",
+        format: "date-time",
+        description: "Only events before this moment.",
+        examples: ["2026-12-01T00:00:00Z"],
+      }),
     ),
   },
   { additionalProperties: false },

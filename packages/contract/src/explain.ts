@@ -1,7 +1,8 @@
 import { type Static, type TProperties, Type } from "typebox";
-import { JOB_STATES, JobId, LastError } from "./jobs.ts";
-import { Nullable, Timestamp } from "./paging.ts";
-import { PLAN_NAMES } from "./plans.ts";
+import { JobId, JobState, LastError } from "./jobs.ts";
+import { QueueName } from "./names.ts";
+import { Moment, Nullable } from "./paging.ts";
+import { PlanName } from "./plans.ts";
 
 /** What a job has to pass before it starts, in the order in which it is told. Source: contract §4, explain. */
 export const GATES = [
@@ -18,68 +19,90 @@ export const GATES = [
   "quota",
 ] as const;
 export type GateName = (typeof GATES)[number];
+const GateName = Type.Enum([...GATES], { title: "GateName", description: "What a job has to pass before it starts." });
 
-const Count = Type.Integer({ minimum: 0 });
-const MORE = "Whether there are more: they are counted to 10,000, or as far as the queue's limits reach.";
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
-const Gate = <Name extends GateName, Figures extends TProperties>(gate: Name, figures: Figures) =>
-  Type.Object({
-    gate: Type.Literal(gate),
-    holds: Type.Boolean({ description: "Whether it keeps the job from starting now, or would if the job came to it now." }),
-    message: Type.String(),
-    figures: Type.Object(figures),
-  });
+/** `name` names the gate's schemas in the API's document. */
+const Gate = <Gate extends GateName, Figures extends TProperties>(name: string, gate: Gate, description: string, figures: Figures) =>
+  Type.Object(
+    {
+      gate: Type.Literal(gate, { description: "Which gate it is." }),
+      holds: Type.Boolean({ description: "Whether it keeps the job from starting now, or would if the job came to it now." }),
+      message: Type.String({ description: "The gate's state as a sentence, for people." }),
+      figures: Type.Object(figures, { title: `${name}Figures`, description: "The same in figures, for programs." }),
+    },
+    { title: name, description },
+  );
 
-export const ExplainedGate = Type.Union([
-  Gate("state", {
-    state: Type.Enum([...JOB_STATES]),
-    attempt: Count,
-    attempts: Count,
-    started_at: Nullable(Timestamp),
-    finished_at: Nullable(Timestamp),
-  }),
-  Gate("due", { run_at: Timestamp }),
-  Gate("approval", {
-    decision: Nullable(Type.Enum(["approved", "rejected"])),
-    decide_at: Nullable(Type.String({ format: "date-time", description: "When it is decided by itself." })),
-    on_timeout: Nullable(Type.Enum(["reject", "approve"], { description: "How, then; null for queues without approvals." })),
-  }),
-  Gate("queue_paused", { paused: Type.Boolean() }),
-  Gate("plan", { plan: Type.Enum([...PLAN_NAMES]), callbacks: Type.Boolean({ description: "Whether the plan has callbacks." }) }),
-  Gate("handler", { has_callback_url: Type.Boolean() }),
-  Gate("circuit", {
-    state: Type.Enum(["closed", "open"]),
-    opened_at: Nullable(Timestamp),
-    next_probe_at: Nullable(Timestamp),
-    may_probe: Type.Boolean({ description: "Whether a probe is due, and this job is the one to go." }),
-    last_error: Nullable(LastError),
-  }),
-  Gate("key_concurrency", {
-    key: Nullable(Type.String()),
-    limit: Count,
-    active: Nullable(Count),
-    ahead: Nullable(Type.Integer({ minimum: 0, description: "Jobs of the key that wait before it." })),
-    ahead_is_more: Type.Boolean({ description: "Whether there are more: they are counted to 10,000." }),
-  }),
-  Gate("queue_concurrency", {
-    limit: Nullable(Count),
-    in_flight: Nullable(Count),
-    free: Nullable(Count),
-    ahead: Nullable(Type.Integer({ minimum: 0, description: "Jobs of the queue that may start and go before it." })),
-  }),
-  Gate("rate_limit", {
-    max: Nullable(Count),
-    per_seconds: Nullable(Count),
-    started: Nullable(Type.Integer({ minimum: 0, description: "Jobs that started in the last `per_seconds`." })),
-    free: Nullable(Count),
-    opens_at: Nullable(Type.String({ format: "date-time", description: "When the oldest of those no longer counts." })),
-  }),
-  Gate("quota", {
-    used: Count,
-    limit: Nullable(Count),
-    resets_at: Timestamp,
-  }),
-]);
+export const ExplainedGate = Type.Union(
+  [
+    Gate("StateGate", "state", "Whether the job is in a state in which it can start.", {
+      state: JobState,
+      attempt: Count("Attempts started so far."),
+      attempts: Count("Attempts allowed."),
+      started_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the newest attempt started." }),
+      finished_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the job finished." }),
+    }),
+    Gate("DueGate", "due", "Whether the job is due.", { run_at: Moment("When the job is, or was, due.") }),
+    Gate("ApprovalGate", "approval", "Whether the job waits for a decision.", {
+      decision: Nullable(Type.Enum(["approved", "rejected"]), { description: "What was decided; null before that." }),
+      decide_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the timeout decides; null: never." }),
+      on_timeout: Nullable(Type.Enum(["reject", "approve"]), {
+        description: "What the timeout decides; null for queues without approvals.",
+      }),
+    }),
+    Gate("PausedGate", "queue_paused", "Whether the queue is paused.", {
+      paused: Type.Boolean({ description: "Whether the queue is paused." }),
+    }),
+    Gate("PlanGate", "plan", "Whether the workspace's plan allows the delivery.", {
+      plan: PlanName,
+      callbacks: Type.Boolean({ description: "Whether the plan has callbacks." }),
+    }),
+    Gate("HandlerGate", "handler", "Whether anything can run the job.", {
+      has_callback_url: Type.Boolean({ description: "Whether the queue has a callback_url." }),
+    }),
+    Gate("CircuitGate", "circuit", "Whether the circuit breaker of the queue's callback host is open.", {
+      state: Type.Enum(["closed", "open"], { description: "While it is open, only one probe at a time is sent." }),
+      opened_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the circuit opened; null while closed." }),
+      next_probe_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the next job may be sent as a probe; null while closed." }),
+      may_probe: Type.Boolean({ description: "Whether a probe is due, and this job is the one to be sent." }),
+      last_error: Nullable(LastError, { description: "Why the last callback or probe failed; null while closed." }),
+    }),
+    Gate("KeyConcurrencyGate", "key_concurrency", "Whether the limit for the job's concurrency key is reached.", {
+      key: Nullable(Type.String(), { description: "The job's concurrency key; null when it has none." }),
+      limit: Count("How many jobs of one key may be in flight at once."),
+      active: Nullable(Count("Jobs."), { description: "Jobs of the key in flight; null without a key." }),
+      ahead: Nullable(Count("Jobs."), {
+        description: "Jobs of the key that wait before this one; null without a key, or once it has started or finished.",
+      }),
+      ahead_is_more: Type.Boolean({ description: "Whether there are more than `ahead`: at most 10,000 are counted." }),
+    }),
+    Gate("QueueConcurrencyGate", "queue_concurrency", "Whether the queue's limit of jobs in flight is reached.", {
+      limit: Nullable(Count("Jobs."), { description: "How many jobs of the queue may be in flight at once; null: any number." }),
+      in_flight: Nullable(Count("Jobs."), { description: "Jobs of the queue in flight; null without a limit." }),
+      free: Nullable(Count("Jobs."), { description: "How many more may start; null without a limit." }),
+      ahead: Nullable(Count("Jobs."), {
+        description: "Jobs of the queue that may start before this one; null once it has started or finished.",
+      }),
+    }),
+    Gate("RateLimitGate", "rate_limit", "Whether the queue's rate limit is reached.", {
+      max: Nullable(Count("Attempts."), { description: "Attempts that may start in any `per_seconds`; null without a limit." }),
+      per_seconds: Nullable(Count("Seconds."), { description: "The length of the sliding window. Seconds; null without a limit." }),
+      started: Nullable(Count("Attempts."), { description: "Attempts that started in the last `per_seconds`; null without a limit." }),
+      free: Nullable(Count("Attempts."), { description: "How many more may start now; null without a limit." }),
+      opens_at: Nullable(Moment("RFC 3339 in UTC."), {
+        description: "When the oldest of those starts no longer counts; null when none does.",
+      }),
+    }),
+    Gate("QuotaGate", "quota", "What is left of the month's executions. It never holds a job that was accepted.", {
+      used: Count("Executions used in the month."),
+      limit: Nullable(Count("Executions."), { description: "Executions that the workspace may use in the month; null: any number." }),
+      resets_at: Moment("When the next month begins, in UTC."),
+    }),
+  ],
+  { title: "ExplainedGate", description: "One gate of the job; `gate` says which." },
+);
 export type ExplainedGate = Static<typeof ExplainedGate>;
 
 const at = "2026-11-21T09:30:00.000Z";
@@ -138,20 +161,24 @@ const exampleGates: ExplainedGate[] = [
 export const Explanation = Type.Object(
   {
     id: JobId,
-    queue: Type.String(),
-    state: Type.Enum([...JOB_STATES]),
-    held_by: Type.Array(Type.Enum([...GATES]), { description: "The gates that hold it." }),
-    summary: Type.String({ description: "Why it is not running, in a sentence or two; or how it stands once it has started." }),
-    ahead: Nullable(
-      Type.Integer({ minimum: 0, description: "Jobs of the queue that may start and go before it; null once it has started or finished." }),
-    ),
-    ahead_is_more: Type.Boolean({ description: MORE }),
-    gates: Type.Array(ExplainedGate, { description: "All gates, each once, always in this order." }),
-    estimated_start: Nullable(
-      Type.String({ format: "date-time", description: "When it will start if all goes on as it does now; null where nobody can know." }),
-    ),
+    queue: QueueName,
+    state: JobState,
+    held_by: Type.Array(GateName, { description: "The gates that hold the job; empty when none does." }),
+    summary: Type.String({ description: "Why the job is not running, in a sentence or two; or how it stands once it has started." }),
+    ahead: Nullable(Count("Jobs."), {
+      description: "Jobs of the queue that may start before this one; null once it has started or finished.",
+    }),
+    ahead_is_more: Type.Boolean({
+      description: "Whether there are more than `ahead`: they are counted to 10,000, or as far as the queue's limits reach.",
+    }),
+    gates: Type.Array(ExplainedGate, { description: "All gates, each once, always in the same order." }),
+    estimated_start: Nullable(Moment("RFC 3339 in UTC."), {
+      description: "When the job will start if everything goes on as it does now; null when that cannot be known.",
+    }),
   },
   {
+    title: "Explanation",
+    description: "Why a job is not running, and when it is expected to.",
     examples: [
       {
         id: "job_01kajv3k4ve6nsd9z5kgtzx0rw",

@@ -5,6 +5,7 @@ export * from "./explain.ts";
 export * from "./jobs.ts";
 export * from "./keys.ts";
 export * from "./limits.ts";
+export * from "./names.ts";
 export * from "./not-found.ts";
 export * from "./paging.ts";
 export * from "./plans.ts";

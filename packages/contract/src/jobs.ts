@@ -1,10 +1,17 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "./limits.ts";
-import { Nullable, PageQuery, Timestamp } from "./paging.ts";
+import { ConcurrencyKey, QueueFilter, QueueName, Tag, TagFilter } from "./names.ts";
+import { Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** The states of a job, in order of life. Source: contract §4. */
 export const JOB_STATES = ["waiting", "delayed", "pending_approval", "active", "completed", "failed", "cancelled", "rejected"] as const;
 export type JobState = (typeof JOB_STATES)[number];
+export const JobState = Type.Enum([...JOB_STATES], {
+  title: "JobState",
+  description:
+    "Where the job is in its life. `waiting`: it may start. `delayed`: it is not due yet, or it waits between attempts. `pending_approval`: " +
+    "it waits for a decision. `active`: an attempt is under way. `completed`, `failed`, `cancelled` and `rejected`: it has finished.",
+});
 
 /** Why an attempt did not succeed. Source: contract §4, Callback. */
 export const ATTEMPT_ERRORS = [
@@ -23,117 +30,188 @@ export const ATTEMPT_ERRORS = [
   "NODE_LOST",
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+export const AttemptError = Type.Enum([...ATTEMPT_ERRORS], {
+  title: "AttemptError",
+  description:
+    "Why an attempt did not succeed. `HTTP_STATUS`: the handler responded with an error. `TIMEOUT`, `CONNECTION`, `DNS`: it did not respond. " +
+    "`BLOCKED_ADDRESS`: its address is not allowed. `REDIRECT`: it redirected, which callbacks do not follow. `SECRET_…`, `TEMPLATE_INVALID`: a " +
+    "template could not be filled in. `WORKER_FAILED`, `LEASE_EXPIRED`: a worker failed or was lost. `NODE_LOST`: the node was lost.",
+});
 
 /** How an attempt ended: `lost` with its node, or `released` by a node that was stopping. */
 export const ATTEMPT_OUTCOMES = ["completed", "failed", "cancelled", "lost", "released"] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+const AttemptOutcome = Type.Enum([...ATTEMPT_OUTCOMES], {
+  title: "AttemptOutcome",
+  description: "How the attempt ended. `lost`: its node was lost. `released`: its node was stopping and gave the job back.",
+});
 
 export const JobId = Type.String({
+  title: "JobId",
   pattern: "^job_[0-7][0-9a-hjkmnp-tv-z]{25}$",
   description: "Id of a job; the same through all its attempts.",
   examples: ["job_01kajv3k4ve6nsd9z5kgtzx0rw"],
 });
 
-const Tag = Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.tagLength, examples: ["welcome"] });
+const REPEATED = "Names the job in its queue. A job sent again with the same key is not enqueued twice: the response is the first job.";
 
 /** What a caller names a job by, so that the job sent again is the same one. Source: contract §1, Idempotency. */
 export const IdempotencyKey = Type.String({
+  title: "IdempotencyKey",
   format: "storable",
   minLength: 1,
   maxLength: LIMITS.idempotencyKeyLength,
-  description: "Names the job in its queue: sent again with the same key it is the same job, and no second one.",
+  description: REPEATED,
   examples: ["order-1815-receipt"],
 });
+
+export const Priority = Type.Integer({
+  title: "Priority",
+  minimum: -100,
+  maximum: 100,
+  description: "Of the jobs that may start, those with a higher priority start first. 0 unless given.",
+});
+
+export const Attempts = Type.Integer({
+  title: "Attempts",
+  minimum: 1,
+  maximum: 100,
+  description: "How often a job is tried before it fails, the first attempt included.",
+});
+
+export const Backoff = Type.Object(
+  {
+    type: Type.Optional(Type.Literal("exponential", { description: "The only kind there is." })),
+    delay: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 86_400_000,
+        description: "Wait before the second attempt. It doubles with each further attempt, up to 24 hours. Milliseconds.",
+      }),
+    ),
+  },
+  { title: "Backoff", additionalProperties: false, description: "How long a job waits between its attempts." },
+);
 
 export const EnqueueJob = Type.Object(
   {
     payload: Type.Unknown({
       description:
-        "Any JSON value; it reaches the handler as it was sent, with secrets in place of templates like `${{ secrets.NAME }}` in its strings.",
+        "Any JSON value, at most 1 MiB. The handler receives it as it was sent, with secrets in place of templates like `${{ secrets.NAME }}` in its strings.",
       examples: [{ to: "ada@example.com" }],
     }),
     delay: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "Wait before the job is eligible. Seconds." }),
+      Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "How long the job waits before it is due. Seconds." }),
     ),
-    run_at: Type.Optional(Type.String({ format: "date-time", description: "The moment the job becomes eligible; instead of `delay`." })),
+    run_at: Type.Optional(Moment("When the job is due; instead of `delay`.")),
     tag: Type.Optional(Tag),
-    priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100, default: 0, description: "Higher goes first." })),
-    concurrencyKey: Type.Optional(Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.concurrencyKeyLength })),
-    attempts: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: "Attempts allowed; the queue's default when left out." }),
-    ),
-    backoff: Type.Optional(
-      Type.Object(
-        {
-          type: Type.Optional(Type.Literal("exponential")),
-          delay: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000, description: "Milliseconds." })),
-        },
-        { additionalProperties: false },
-      ),
-    ),
+    priority: Type.Optional(Priority),
+    concurrencyKey: Type.Optional(ConcurrencyKey),
+    attempts: Type.Optional(Attempts),
+    backoff: Type.Optional(Backoff),
     idempotencyKey: Type.Optional(IdempotencyKey),
   },
-  { additionalProperties: false, examples: [{ payload: { to: "ada@example.com" }, tag: "welcome" }] },
+  {
+    title: "EnqueueJob",
+    description: "A job to enqueue. What is left out of `attempts` and `backoff` comes from the queue's `defaultJobOptions`.",
+    additionalProperties: false,
+    examples: [{ payload: { to: "ada@example.com" }, tag: "welcome" }],
+  },
 );
 export type EnqueueJob = Static<typeof EnqueueJob>;
 
 /** The header may name the job of a single enqueue in place of its body. In ASCII: what other bytes of a header mean nobody says. */
-export const EnqueueHeaders = Type.Object({ "Idempotency-Key": Type.Optional({ ...IdempotencyKey, pattern: "^[ -~]*$" }) });
+export const EnqueueHeaders = Type.Object({
+  "Idempotency-Key": Type.Optional({
+    ...IdempotencyKey,
+    title: "IdempotencyKeyHeader",
+    description: `${REPEATED} The same as \`idempotencyKey\` in the body; printable ASCII only.`,
+    pattern: "^[ -~]*$",
+  }),
+});
 
-const jobList = Type.Array(EnqueueJob, { minItems: 1, maxItems: LIMITS.batchJobs });
+const jobList = Type.Array(EnqueueJob, {
+  minItems: 1,
+  maxItems: LIMITS.batchJobs,
+  description: `The jobs, at most ${LIMITS.batchJobs.toLocaleString("en")}.`,
+});
 
 /** `{ "jobs": [ … ] }` or the bare array. */
-export const EnqueueBatch = Type.Union([Type.Object({ jobs: jobList }, { additionalProperties: false }), jobList], {
-  examples: [{ jobs: [{ payload: { to: "ada@example.com" } }, { payload: { to: "alan@example.com" }, delay: 60 }] }],
-});
+export const EnqueueBatch = Type.Union(
+  [
+    Type.Object(
+      { jobs: jobList },
+      { title: "EnqueueJobs", description: "Jobs to enqueue together: all of them or none.", additionalProperties: false },
+    ),
+    jobList,
+  ],
+  {
+    title: "EnqueueBatch",
+    description: "Jobs to enqueue together, as an object or as the bare array.",
+    examples: [{ jobs: [{ payload: { to: "ada@example.com" } }, { payload: { to: "alan@example.com" }, delay: 60 }] }],
+  },
+);
 
-export const LastError = Type.Object({
-  code: Type.Enum([...ATTEMPT_ERRORS]),
-  message: Type.String(),
-  status: Nullable(Type.Integer({ description: "The handler's HTTP status, where there was one." })),
-});
+export const LastError = Type.Object(
+  {
+    code: AttemptError,
+    message: Type.String({ description: "What happened, for people." }),
+    status: Nullable(Type.Integer(), { description: "HTTP status of the handler's response; null when there was none." }),
+  },
+  { title: "LastError", description: "Why an attempt did not succeed, in detail." },
+);
 export type LastError = Static<typeof LastError>;
 
 /** How a job of an approval queue was decided. Source: contract §5. */
-export const Decision = Type.Object({
-  decision: Type.Enum(["approved", "rejected"]),
-  by: Nullable(Type.String({ description: "Who decided, as the caller says; null when nobody did in time, or it was not said." })),
-  comment: Nullable(Type.String({ description: "What was said: the approval's `comment` or the rejection's `reason`." })),
-  decided_at: Timestamp,
-});
+export const Decision = Type.Object(
+  {
+    decision: Type.Enum(["approved", "rejected"], { title: "DecisionKind", description: "What was decided." }),
+    by: Nullable(Type.String(), {
+      description: "Who decided, as the caller gave it; null when the caller gave nobody, or when the approval timed out.",
+    }),
+    comment: Nullable(Type.String(), { description: "The approval's `comment` or the rejection's `reason`." }),
+    decided_at: Moment("When it was decided."),
+  },
+  { title: "Decision", description: "How a job of an approval queue was decided." },
+);
 export type Decision = Static<typeof Decision>;
 
-export const AttemptEntry = Type.Object({
-  attempt: Type.Integer(),
-  started_at: Timestamp,
-  duration_ms: Type.Number(),
-  outcome: Type.Enum([...ATTEMPT_OUTCOMES]),
-  status: Nullable(Type.Integer()),
-  error: Nullable(LastError),
-  worker: Nullable(Type.String()),
-});
+export const AttemptEntry = Type.Object(
+  {
+    attempt: Type.Integer({ description: "Number of the attempt, from 1." }),
+    started_at: Moment("When the attempt started."),
+    duration_ms: Type.Number({ description: "How long the attempt took. Milliseconds." }),
+    outcome: AttemptOutcome,
+    status: Nullable(Type.Integer(), { description: "HTTP status of the handler's response; null when there was none." }),
+    error: Nullable(LastError, { description: "Why the attempt did not succeed; null when it did." }),
+    worker: Nullable(Type.String(), { description: "The worker that ran the attempt; null for a callback." }),
+  },
+  { title: "AttemptEntry", description: "One attempt of a job." },
+);
 export type AttemptEntry = Static<typeof AttemptEntry>;
 
 const jobFields = {
   id: JobId,
-  queue: Type.String(),
-  state: Type.Enum([...JOB_STATES]),
-  payload: Type.Unknown({ description: "As it was sent." }),
-  tag: Nullable(Type.String()),
-  priority: Type.Integer(),
-  concurrencyKey: Nullable(Type.String()),
-  idempotencyKey: Nullable(Type.String()),
+  queue: QueueName,
+  state: JobState,
+  payload: Type.Unknown({ description: "The JSON value that was enqueued, with its templates as they were sent." }),
+  tag: Nullable(Type.String(), { description: "The tag that the job was enqueued with." }),
+  priority: Type.Integer({ description: "The priority that the job was enqueued with, -100 to 100." }),
+  concurrencyKey: Nullable(Type.String(), { description: "The concurrency key that the job was enqueued with." }),
+  idempotencyKey: Nullable(Type.String(), { description: "The idempotency key that the job was enqueued with." }),
   attempt: Type.Integer({ description: "Attempts started so far." }),
-  attempts: Type.Integer({ description: "Attempts allowed; a retry by hand, or a node lost under way, allows more." }),
-  run_at: Timestamp,
-  created_at: Timestamp,
-  started_at: Nullable(Timestamp),
-  finished_at: Nullable(Timestamp),
-  result: Type.Unknown({ description: "JSON that the handler answered with; null when there is none." }),
-  schedule: Nullable(Type.String({ description: "Name of the schedule that made the job." })),
-  scheduled_for: Nullable(Type.String({ format: "date-time", description: "The tick of the schedule that the job was made for." })),
-  approval: Nullable(Decision),
-  last_error: Nullable(LastError),
+  attempts: Type.Integer({
+    description: "Attempts allowed. A manual retry allows more, and so does the loss of a node during an attempt.",
+  }),
+  run_at: Moment("When the job is, or was, due."),
+  created_at: Moment("When the job was enqueued."),
+  started_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the newest attempt started; null before the first." }),
+  finished_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the job finished; null before that." }),
+  result: Type.Unknown({ description: "The JSON body of the handler's successful response, at most 64 KiB; null when there is none." }),
+  schedule: Nullable(Type.String(), { description: "Name of the schedule that made the job; null for an enqueued job." }),
+  scheduled_for: Nullable(Moment("RFC 3339 in UTC."), { description: "The tick of the schedule that the job was made for." }),
+  approval: Nullable(Decision, { description: "How the job was decided; null without a decision." }),
+  last_error: Nullable(LastError, { description: "Why the newest unsuccessful attempt did not succeed; null when there is none." }),
 };
 
 const jobExample = {
@@ -159,12 +237,18 @@ const jobExample = {
 };
 
 /** A job. Source: specification, Job; contract §4. */
-export const Job = Type.Object(jobFields, { examples: [jobExample] });
+export const Job = Type.Object(jobFields, {
+  title: "Job",
+  description: "A job: one payload, and how far its delivery is.",
+  examples: [jobExample],
+});
 
 /** A job with one entry per attempt: GET of one job. */
 export const JobWithLog = Type.Object(
-  { ...jobFields, attempts_log: Type.Array(AttemptEntry) },
+  { ...jobFields, attempts_log: Type.Array(AttemptEntry, { description: "The attempts that have ended, oldest first." }) },
   {
+    title: "JobWithLog",
+    description: "A job with its attempts.",
     examples: [
       {
         ...jobExample,
@@ -185,34 +269,58 @@ export const JobWithLog = Type.Object(
 );
 
 const duplicate = Type.Literal(true, {
-  description: "Its idempotency key was known: this is the job that came with it first, as it is now.",
+  description: "The idempotency key was known: this is the job that was enqueued with it first, in its present state.",
 });
 const duplicateExample = { ...jobExample, idempotencyKey: "order-1815-receipt", duplicate: true };
 
 /** What an enqueue answers to a job that came before. Source: contract §1, Idempotency. */
-export const DuplicateJob = Type.Object({ ...jobFields, duplicate }, { examples: [duplicateExample] });
+export const DuplicateJob = Type.Object(
+  { ...jobFields, duplicate },
+  {
+    title: "DuplicateJob",
+    description: "The job that was enqueued earlier with the same idempotency key. Nothing was enqueued.",
+    examples: [duplicateExample],
+  },
+);
 
 /** The jobs of a batch, in the order sent. */
 export const EnqueuedBatch = Type.Object(
-  { jobs: Type.Array(Type.Object({ ...jobFields, duplicate: Type.Optional(duplicate) })) },
-  { examples: [{ jobs: [jobExample] }] },
+  {
+    jobs: Type.Array(
+      Type.Object(
+        { ...jobFields, duplicate: Type.Optional(duplicate) },
+        { title: "EnqueuedJob", description: "A job of a batch; `duplicate` is present when it had been enqueued before." },
+      ),
+      { description: "The jobs, in the order sent." },
+    ),
+  },
+  { title: "EnqueuedBatch", description: "The jobs of a batch, at least one of them new.", examples: [{ jobs: [jobExample] }] },
 );
 
 /** The jobs of a batch that all came before, in the order sent. */
-export const DuplicateBatch = Type.Object({ jobs: Type.Array(DuplicateJob) }, { examples: [{ jobs: [duplicateExample] }] });
+export const DuplicateBatch = Type.Object(
+  { jobs: Type.Array(DuplicateJob, { description: "The jobs, in the order sent." }) },
+  {
+    title: "DuplicateBatch",
+    description: "The jobs of a batch that had all been enqueued before. Nothing was enqueued.",
+    examples: [{ jobs: [duplicateExample] }],
+  },
+);
 
-export const JobPath = Type.Object({
-  name: Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description: "Name of the job's queue.", examples: ["emails"] }),
-  id: JobId,
-});
+export const JobPath = Type.Object({ name: QueueName, id: JobId });
 
 export const ListJobs = Type.Object(
   {
     ...PageQuery,
     state: Type.Optional(
-      Type.String({ format: "job-states", description: "One state, or several with commas.", examples: ["waiting,delayed"] }),
+      Type.String({
+        title: "JobStateFilter",
+        format: "job-states",
+        description: "Only jobs in this state, or in one of several, separated by commas.",
+        examples: ["waiting,delayed"],
+      }),
     ),
-    tag: Type.Optional(Type.String({ format: "storable", description: "One tag, or several with commas.", examples: ["welcome"] })),
+    tag: Type.Optional(TagFilter),
   },
   { additionalProperties: false },
 );
@@ -220,22 +328,39 @@ export const ListJobs = Type.Object(
 /** Which jobs of the dead-letter queue: filters that are given together must all hold. */
 export const DeadLetterFilter = Type.Object(
   {
-    queue: Type.Optional(Type.String({ format: "storable", description: "Name of a queue.", examples: ["emails"] })),
-    tag: Type.Optional(Type.String({ format: "storable", maxLength: LIMITS.tagLength, examples: ["welcome"] })),
-    error: Type.Optional(Type.Enum([...ATTEMPT_ERRORS], { description: "Code of the last error." })),
+    queue: Type.Optional(
+      Type.String({ format: "storable", description: "Only jobs of this queue, which must exist.", examples: ["emails"] }),
+    ),
+    tag: Type.Optional(
+      Type.String({ format: "storable", maxLength: LIMITS.tagLength, description: "Only jobs with this tag.", examples: ["welcome"] }),
+    ),
+    error: Type.Optional(AttemptError),
   },
-  { additionalProperties: false, examples: [{ queue: "emails", error: "TIMEOUT" }] },
+  {
+    title: "DeadLetterFilter",
+    description: "Which failed jobs to take. All filters that are given must match; without a filter it is every failed job.",
+    additionalProperties: false,
+    examples: [{ queue: "emails", error: "TIMEOUT" }],
+  },
 );
 export type DeadLetterFilter = Static<typeof DeadLetterFilter>;
-export const Purged = Type.Object({ purged: Type.Integer() }, { examples: [{ purged: 17 }] });
+export const Purged = Type.Object(
+  { purged: Type.Integer({ description: "How many jobs were removed." }) },
+  { title: "Purged", description: "The outcome of a purge.", examples: [{ purged: 17 }] },
+);
 
 export const ListDeadLetters = Type.Object(
   {
     ...PageQuery,
-    queue: Type.Optional(Type.String({ format: "storable", description: "One queue, or several with commas.", examples: ["emails"] })),
-    tag: Type.Optional(Type.String({ format: "storable", description: "One tag, or several with commas.", examples: ["welcome"] })),
+    queue: Type.Optional(QueueFilter),
+    tag: Type.Optional(TagFilter),
     error: Type.Optional(
-      Type.String({ format: "attempt-errors", description: "Code of the last error: one, or several with commas.", examples: ["TIMEOUT"] }),
+      Type.String({
+        title: "AttemptErrorFilter",
+        format: "attempt-errors",
+        description: "Only jobs whose last error has this code, or one of several, separated by commas.",
+        examples: ["TIMEOUT"],
+      }),
     ),
   },
   { additionalProperties: false },

@@ -1,13 +1,14 @@
 import { type Static, Type } from "typebox";
-import { Nullable, PageQuery, Timestamp } from "./paging.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** What a key may do: each role includes the ones after it. Source: contract §2. */
 export const ROLES = ["admin", "write", "read"] as const;
 export type Role = (typeof ROLES)[number];
 
 export const KeyId = Type.String({
+  title: "KeyId",
   pattern: "^key_[0-7][0-9a-hjkmnp-tv-z]{25}$",
-  description: "Id of a key; it is not what requests carry.",
+  description: "Id of a key. It names the key and cannot be used to authenticate.",
   examples: ["key_01kajv3k4ve6nsd9z5kgtzx0rw"],
 });
 
@@ -20,26 +21,34 @@ const Name = Type.String({
   examples: ["Deploys"],
 });
 
-const RoleField = Type.Enum([...ROLES], { description: "What the key may do; each role may do what those after it may." });
+const RoleField = Type.Enum([...ROLES], {
+  title: "Role",
+  description: "What the key may do. `admin` includes `write`, which includes `read`.",
+});
 
 export const CreateKey = Type.Object(
   {
     name: Name,
     role: Type.Optional(RoleField),
     expires_at: Type.Optional(
-      Nullable(Type.String({ format: "date-time", description: "From then on the key is refused; null or left out: never." })),
+      Nullable(Moment("RFC 3339."), { description: "When the key expires: from then on it is refused. Null or left out: never." }),
     ),
   },
-  { additionalProperties: false, examples: [{ name: "Deploys", role: "write", expires_at: "2030-01-31T12:00:00Z" }] },
+  {
+    title: "CreateKey",
+    description: "A key to make. Its role is `write` when none is given.",
+    additionalProperties: false,
+    examples: [{ name: "Deploys", role: "write", expires_at: "2030-01-31T12:00:00Z" }],
+  },
 );
 export type CreateKey = Static<typeof CreateKey>;
 
 const fields = {
-  id: Type.String(),
-  name: Type.String(),
+  id: KeyId,
+  name: Type.String({ description: "What the key is for." }),
   role: RoleField,
-  expires_at: Nullable(Timestamp),
-  created_at: Timestamp,
+  expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the key expires; null: never." }),
+  created_at: Moment("When the key was made."),
 };
 
 const example = {
@@ -54,20 +63,30 @@ const example = {
 export const Key = Type.Object(
   {
     ...fields,
-    last_used_at: Type.Union([Timestamp, Type.Null()], { description: "When a request last carried it; up to a minute old." }),
+    last_used_at: Nullable(Moment("RFC 3339 in UTC."), {
+      description: "When a request last used the key, accurate to about a minute; null before the first.",
+    }),
   },
-  { examples: [{ ...example, last_used_at: "2026-11-21T09:41:07.112Z" }] },
+  {
+    title: "Key",
+    description: "A workspace key, without its text, which is not stored.",
+    examples: [{ ...example, last_used_at: "2026-11-21T09:41:07.112Z" }],
+  },
 );
 export type Key = Static<typeof Key>;
 
 export const CreatedKey = Type.Object(
-  { ...fields, key: Type.String({ description: "The key itself, shown in this reply alone." }) },
-  { examples: [{ ...example, key: "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY" }] },
+  { ...fields, key: Type.String({ description: "The key's text. Only this response contains it." }) },
+  {
+    title: "CreatedKey",
+    description: "A new key, with its text.",
+    examples: [{ ...example, key: "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY" }],
+  },
 );
 export type CreatedKey = Static<typeof CreatedKey>;
 
 export const ListKeys = Type.Object(
-  { ...PageQuery, cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["key_01kajv3k4ve6nsd9z5kgtzx0rw"] })) },
+  { ...PageQuery, cursor: Cursor("KeyCursor", "key_01kajv3k4ve6nsd9z5kgtzx0rw") },
   { additionalProperties: false },
 );
 export const KeyPath = Type.Object({ id: KeyId });

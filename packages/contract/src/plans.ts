@@ -1,3 +1,5 @@
+import { Type } from "typebox";
+
 /** What a workspace may use. `null` means no limit. */
 export interface Limits {
   executions_per_month: number | null;
@@ -43,6 +45,7 @@ export const PLANS = {
 export type Plan = keyof typeof PLANS;
 
 export const PLAN_NAMES = Object.keys(PLANS) as Plan[];
+export const PlanName = Type.Enum([...PLAN_NAMES], { title: "PlanName", description: "The plan of a workspace." });
 
 export const planHas = (plan: Plan, feature: Feature): boolean => (PLANS[plan].features as readonly Feature[]).includes(feature);
 

@@ -4,13 +4,23 @@ import { ERRORS, type ErrorCode } from "./errors.ts";
 /** The one envelope of every error. Source: specification, Errors. */
 export const Problem = Type.Object(
   {
-    error: Type.Object({
-      code: Type.Enum(Object.keys(ERRORS) as ErrorCode[], { description: "Machine code." }),
-      message: Type.String({ description: "Human-readable text." }),
-      details: Type.Record(Type.String(), Type.Unknown(), { description: "Extra data; `{}` when there is none." }),
-    }),
+    error: Type.Object(
+      {
+        code: Type.Enum(Object.keys(ERRORS) as ErrorCode[], {
+          title: "ErrorCode",
+          description: "What went wrong, for programs: match errors by it. Each code has one HTTP status.",
+        }),
+        message: Type.String({ description: "What went wrong, for people. The text may change between releases." }),
+        details: Type.Record(Type.String(), Type.Unknown(), {
+          description: "More about the error, depending on the code; `{}` when there is nothing more to say.",
+        }),
+      },
+      { title: "ProblemDetail", description: "What went wrong." },
+    ),
   },
   {
+    title: "Problem",
+    description: "The envelope of every error.",
     examples: [
       {
         error: {

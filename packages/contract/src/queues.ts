@@ -1,64 +1,55 @@
 import { type Static, Type } from "typebox";
-import { JOB_STATES, LastError } from "./jobs.ts";
+import { Attempts, Backoff, JOB_STATES, LastError } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
-import { Nullable, PageQuery, Timestamp } from "./paging.ts";
+import { QueueName } from "./names.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** A queue of type `approval` holds its jobs until they are decided. Source: specification; contract §5. */
 export const QUEUE_TYPES = ["standard", "approval"] as const;
 export type QueueType = (typeof QUEUE_TYPES)[number];
-
-export const QueueName = Type.String({
-  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
-  description: "Name of a queue, unique in the workspace.",
-  examples: ["emails"],
+const QueueType = Type.Enum([...QUEUE_TYPES], {
+  title: "QueueType",
+  description: "An `approval` queue holds each job until it is approved. `standard` unless given; it cannot be changed.",
 });
-
-export const Attempts = Type.Integer({ minimum: 1, maximum: 100, description: "Attempts per job." });
-
-export const Backoff = Type.Object(
-  {
-    type: Type.Optional(Type.Literal("exponential")),
-    delay: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 86_400_000,
-        description: "Wait before the second attempt, doubled for each one after. Milliseconds.",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
 
 const CallbackUrl = Type.String({
   format: "callback-url",
   maxLength: LIMITS.callbackUrlLength,
   description:
-    "Handler address: http or https, without user and password. Templates like `${{ secrets.NAME }}` may stand in its path and query.",
+    "The handler's address: http or https, without user and password. Its path and query may contain templates like `${{ secrets.NAME }}`.",
   examples: ["https://example.com/tidemill"],
 });
 
 const CallbackHeaders = Type.Record(Type.String(), Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }), {
   propertyNames: { format: "callback-header-name", maxLength: 256 },
   maxProperties: LIMITS.callbackHeaders,
-  description: "Headers sent with each callback. Templates like `${{ secrets.NAME }}` may stand in their values.",
+  description: "Headers sent with each callback. Their values may contain templates like `${{ secrets.NAME }}`.",
   examples: [{ "x-team": "billing" }],
 });
 
 const JobOptions = Type.Object(
   { attempts: Type.Optional(Attempts), backoff: Type.Optional(Backoff) },
-  { additionalProperties: false, description: "Retry policy of the queue's jobs." },
+  { title: "JobOptions", additionalProperties: false, description: "How the queue's jobs are retried unless a job says otherwise." },
 );
 
 const RateLimit = Type.Object(
   {
-    max: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-    per_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+    max: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Attempts that may start in any `per_seconds`." }),
+    per_seconds: Type.Integer({ minimum: 1, maximum: 86_400, description: "The length of the sliding window. Seconds." }),
   },
-  { additionalProperties: false, description: "Jobs start at most `max` times in any `per_seconds`, each attempt being a start." },
+  {
+    title: "RateLimit",
+    additionalProperties: false,
+    description: "At most `max` attempts of the queue's jobs start in any `per_seconds`, over all nodes.",
+  },
 );
 
 /** What becomes of a job that nobody decides. */
 const ON_TIMEOUT = ["reject", "approve"] as const;
+const OnTimeout = Type.Enum([...ON_TIMEOUT], {
+  title: "OnTimeout",
+  description: "What is decided when nobody decides in time. `reject` unless given.",
+});
 
 const Approval = Type.Object(
   {
@@ -67,47 +58,52 @@ const Approval = Type.Object(
         Type.Integer({
           minimum: 1,
           maximum: LIMITS.delaySeconds,
-          description: "How long a job enqueued from now on waits to be decided before it decides itself. Seconds; null: for ever.",
+          description: "Seconds.",
         }),
+        {
+          description:
+            "How long a job that is enqueued from now on waits for a decision before `on_timeout` decides it. Seconds; null: without end.",
+        },
       ),
     ),
-    on_timeout: Type.Optional(Type.Enum([...ON_TIMEOUT], { default: "reject" })),
+    on_timeout: Type.Optional(OnTimeout),
   },
-  { additionalProperties: false, description: "For queues of type `approval` alone." },
+  { title: "ApprovalSettings", additionalProperties: false, description: "What happens to jobs that nobody decides." },
 );
 
 const settings = {
-  callback_url: Type.Optional(Nullable(CallbackUrl)),
+  callback_url: Type.Optional(Nullable(CallbackUrl, { description: "Where jobs are delivered; null: nowhere, so that they wait." })),
   callback_headers: Type.Optional(CallbackHeaders),
   callback_timeout: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 900, default: 30, description: "How long one attempt may take. Seconds." }),
+    Type.Integer({ minimum: 1, maximum: 900, description: "How long one attempt may take. Seconds; 30 for a new queue unless given." }),
   ),
   defaultJobOptions: Type.Optional(JobOptions),
   concurrency: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: 100_000, description: "Jobs in flight at once, over all nodes; null: any number." })),
+    Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), {
+      description: "How many jobs of the queue may be in flight at once, over all nodes; null: any number.",
+    }),
   ),
   concurrency_per_key: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1_000,
-      default: 1,
-      description: "Jobs of one `concurrencyKey` in flight at once, over all nodes.",
+      description: "How many jobs with the same `concurrencyKey` may be in flight at once, over all nodes. 1 for a new queue unless given.",
     }),
   ),
-  rate_limit: Type.Optional(Nullable(RateLimit)),
-  paused: Type.Optional(Type.Boolean({ description: "A paused queue takes jobs but starts none." })),
-  approval: Type.Optional(Nullable(Approval)),
+  rate_limit: Type.Optional(Nullable(RateLimit, { description: "How often jobs may start; null: without a limit." })),
+  paused: Type.Optional(Type.Boolean({ description: "A paused queue accepts jobs but starts none." })),
+  approval: Type.Optional(Nullable(Approval, { description: "Only for queues of type `approval`; null: jobs wait without end." })),
 };
 
 export const CreateQueue = Type.Object(
   {
     name: QueueName,
-    type: Type.Optional(
-      Type.Enum([...QUEUE_TYPES], { default: "standard", description: "An `approval` queue holds each job until somebody approves it." }),
-    ),
+    type: Type.Optional(QueueType),
     ...settings,
   },
   {
+    title: "CreateQueue",
+    description: "A queue to create. Only the name is required.",
     additionalProperties: false,
     examples: [
       {
@@ -123,38 +119,81 @@ export type CreateQueue = Static<typeof CreateQueue>;
 export const PatchQueue = Type.Object(
   {
     ...settings,
-    rotate_callback_secret: Type.Optional(Type.Boolean({ description: "Make a new callback secret; it is shown in this reply alone." })),
+    rotate_callback_secret: Type.Optional(Type.Boolean({ description: "Makes a new callback secret, which only this response contains." })),
   },
-  { additionalProperties: false, examples: [{ callback_url: "https://example.com/tidemill", rotate_callback_secret: true }] },
+  {
+    title: "PatchQueue",
+    description: "Changes to a queue. Fields that are left out stay as they are.",
+    additionalProperties: false,
+    examples: [{ callback_url: "https://example.com/tidemill", rotate_callback_secret: true }],
+  },
 );
 export type PatchQueue = Static<typeof PatchQueue>;
 
 const queueFields = {
   name: QueueName,
-  type: Type.Enum([...QUEUE_TYPES]),
-  callback_url: Nullable(Type.String()),
-  callback_headers: Type.Record(Type.String(), Type.String()),
-  callback_timeout: Type.Integer({ description: "Seconds." }),
-  has_callback_secret: Type.Boolean(),
-  defaultJobOptions: Type.Object({
-    attempts: Type.Integer(),
-    backoff: Type.Object({ type: Type.Literal("exponential"), delay: Type.Integer({ description: "Milliseconds." }) }),
-  }),
+  type: QueueType,
+  callback_url: Nullable(Type.String(), { description: "Where jobs are delivered; null: nowhere, so that they wait." }),
+  callback_headers: Type.Record(Type.String(), Type.String(), { description: "Headers sent with each callback, with their templates." }),
+  callback_timeout: Type.Integer({ description: "How long one attempt may take. Seconds." }),
+  has_callback_secret: Type.Boolean({ description: "Whether the queue has a secret to sign callbacks with." }),
+  defaultJobOptions: Type.Object(
+    {
+      attempts: Type.Integer({ description: "How often a job is tried before it fails." }),
+      backoff: Type.Object(
+        {
+          type: Type.Literal("exponential", { description: "The only kind there is." }),
+          delay: Type.Integer({ description: "Wait before the second attempt. It doubles with each further attempt. Milliseconds." }),
+        },
+        { title: "QueueBackoff", description: "How long a job waits between its attempts." },
+      ),
+    },
+    { title: "QueueJobOptions", description: "How the queue's jobs are retried unless a job says otherwise." },
+  ),
   callbacks_stopped: Nullable(
     Type.Object(
-      { code: Type.Literal("PLAN_REQUIRED"), message: Type.String() },
       {
-        description: "Why no callbacks go out though there is a callback_url; null while they do. Jobs wait until the plan has them again.",
+        code: Type.Literal("PLAN_REQUIRED", { description: "The plan does not have callbacks." }),
+        message: Type.String({ description: "The reason, for people." }),
       },
+      { title: "CallbacksStopped", description: "Why no callbacks are sent." },
     ),
+    {
+      description:
+        "Why no callbacks are sent though there is a `callback_url`; null while they are. Jobs wait until the plan has them again.",
+    },
   ),
-  concurrency: Nullable(Type.Integer()),
-  concurrency_per_key: Type.Integer(),
-  rate_limit: Nullable(Type.Object({ max: Type.Integer(), per_seconds: Type.Integer() })),
-  paused: Type.Boolean(),
-  approval: Nullable(Type.Object({ timeout: Nullable(Type.Integer({ description: "Seconds." })), on_timeout: Type.Enum([...ON_TIMEOUT]) })),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  concurrency: Nullable(Type.Integer(), {
+    description: "How many jobs of the queue may be in flight at once, over all nodes; null: any number.",
+  }),
+  concurrency_per_key: Type.Integer({
+    description: "How many jobs with the same `concurrencyKey` may be in flight at once, over all nodes.",
+  }),
+  rate_limit: Nullable(
+    Type.Object(
+      {
+        max: Type.Integer({ description: "Attempts that may start in any `per_seconds`." }),
+        per_seconds: Type.Integer({ description: "The length of the sliding window. Seconds." }),
+      },
+      { title: "QueueRateLimit", description: "How often jobs may start." },
+    ),
+    { description: "How often jobs may start; null: without a limit." },
+  ),
+  paused: Type.Boolean({ description: "A paused queue accepts jobs but starts none." }),
+  approval: Nullable(
+    Type.Object(
+      {
+        timeout: Nullable(Type.Integer(), {
+          description: "How long a job waits for a decision before `on_timeout` decides it. Seconds; null: without end.",
+        }),
+        on_timeout: OnTimeout,
+      },
+      { title: "QueueApproval", description: "What happens to jobs that nobody decides." },
+    ),
+    { description: "What happens to jobs that nobody decides; null for a `standard` queue." },
+  ),
+  created_at: Moment("When the queue was created."),
+  updated_at: Moment("When its settings last changed."),
 };
 
 const queueExample = {
@@ -176,52 +215,75 @@ const queueExample = {
 };
 
 /** A queue's configuration. Source: specification, Queue; contract §3. */
-export const Queue = Type.Object(queueFields, { examples: [queueExample] });
+export const Queue = Type.Object(queueFields, {
+  title: "Queue",
+  description: "A queue's settings.",
+  examples: [queueExample],
+});
 export type Queue = Static<typeof Queue>;
 
 const CallbackSecret = Type.String({
   pattern: "^cbs_[A-Za-z0-9_-]{43}$",
-  description: "The key of the callbacks' HMAC, shown in this reply alone.",
+  description: "The secret that callbacks are signed with. Only the response that makes it contains it.",
 });
 
 /** A queue as the reply that makes or rotates its callback secret shows it. */
 export const QueueWithSecret = Type.Object(
   { ...queueFields, callback_secret: Type.Optional(CallbackSecret) },
-  { examples: [{ ...queueExample, callback_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs" }] },
+  {
+    title: "QueueWithSecret",
+    description: "A queue's settings, with its callback secret when this request made one.",
+    examples: [{ ...queueExample, callback_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs" }],
+  },
 );
 
-export const QueueMetrics = Type.Object({
-  ...Object.fromEntries(JOB_STATES.map((state) => [state, Type.Integer()])),
-  oldest_waiting_seconds: Nullable(
-    Type.Number({ description: "How long the oldest waiting job has been due. Seconds; null when none waits." }),
-  ),
-  completed_last_minute: Type.Integer(),
-  failed_last_minute: Type.Integer(),
-  latency_ms: Type.Object(
-    { p50: Nullable(Type.Number()), p99: Nullable(Type.Number()) },
-    { description: "From due to finished, over the newest 1,000 jobs completed in the last minute. Milliseconds." },
-  ),
-});
+export const QueueMetrics = Type.Object(
+  {
+    ...Object.fromEntries(JOB_STATES.map((state) => [state, Type.Integer({ description: `Jobs in state ${state}.` })])),
+    oldest_waiting_seconds: Nullable(Type.Number(), {
+      description: "How long the oldest waiting job has been due. Seconds; null when none waits.",
+    }),
+    completed_last_minute: Type.Integer({ description: "Jobs that completed in the last 60 seconds." }),
+    failed_last_minute: Type.Integer({ description: "Jobs that failed in the last 60 seconds." }),
+    latency_ms: Type.Object(
+      {
+        p50: Nullable(Type.Number(), { description: "The median. Milliseconds; null when no job completed." }),
+        p99: Nullable(Type.Number(), { description: "The 99th percentile. Milliseconds; null when no job completed." }),
+      },
+      {
+        title: "Latency",
+        description: "From due to finished, over the newest 1,000 jobs that completed in the last minute. Milliseconds.",
+      },
+    ),
+  },
+  { title: "QueueMetrics", description: "How many jobs the queue has in each state, and how fast they finish." },
+);
 
 /** Whether callbacks go out, or the endpoint is taken for dead. Source: contract §4, Callback. */
 export const QueueCircuit = Type.Object(
   {
     state: Type.Enum(["closed", "open"], {
+      title: "CircuitState",
       description:
-        "Open after 20 callbacks in a row that got no answer or a 5xx: jobs wait, without using attempts, but for one probe at a time.",
+        "Open after 20 callbacks in a row that had no response or a 5xx. While it is open, jobs wait without using attempts, except for one probe at a time.",
     }),
-    host: Nullable(Type.String({ description: "The callback host that is taken for dead." })),
-    opened_at: Nullable(Timestamp),
-    next_probe_at: Nullable(Timestamp),
-    last_error: Nullable(LastError),
+    host: Nullable(Type.String(), { description: "The callback host that failed; null while closed." }),
+    opened_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the circuit opened; null while closed." }),
+    next_probe_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the next job may be sent as a probe; null while closed." }),
+    last_error: Nullable(LastError, { description: "Why the last callback or probe failed; null while closed." }),
   },
-  { description: "The circuit of the queue's callback host; all but `state` are null while it is closed." },
+  {
+    title: "QueueCircuit",
+    description: "The circuit breaker of the queue's callback host. All fields but `state` are null while it is closed.",
+  },
 );
 
 /** A queue with its circuit and metrics: GET of one queue. */
 export const QueueWithMetrics = Type.Object(
   { ...queueFields, circuit: QueueCircuit, metrics: QueueMetrics },
   {
+    title: "QueueWithMetrics",
+    description: "A queue's settings, circuit and metrics.",
     examples: [
       {
         ...queueExample,
@@ -251,18 +313,23 @@ export const QueueWithMetrics = Type.Object(
   },
 );
 
-export const ListQueues = Type.Object(
-  { ...PageQuery, cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["2s"] })) },
-  { additionalProperties: false },
-);
+export const ListQueues = Type.Object({ ...PageQuery, cursor: Cursor("QueueCursor", "2s") }, { additionalProperties: false });
 export const QueuePath = Type.Object({ name: QueueName });
 export const RetryAll = Type.Object(
   {
     tag: Type.Optional(Type.String({ format: "storable", maxLength: LIMITS.tagLength, description: "Only jobs with this tag." })),
-    failed_before: Type.Optional(Type.String({ format: "date-time", description: "Only jobs that failed before this moment." })),
-    failed_after: Type.Optional(Type.String({ format: "date-time", description: "Only jobs that failed at this moment or later." })),
+    failed_before: Type.Optional(Moment("Only jobs that failed before this moment.")),
+    failed_after: Type.Optional(Moment("Only jobs that failed at this moment or later.")),
   },
-  { additionalProperties: false, examples: [{ tag: "welcome" }] },
+  {
+    title: "RetryAll",
+    description: "Which failed jobs to retry. All filters that are given must match; without a filter it is every failed job of the queue.",
+    additionalProperties: false,
+    examples: [{ tag: "welcome" }],
+  },
 );
 export type RetryAll = Static<typeof RetryAll>;
-export const Retried = Type.Object({ retried: Type.Integer() }, { examples: [{ retried: 17 }] });
+export const Retried = Type.Object(
+  { retried: Type.Integer({ description: "How many jobs wait again." }) },
+  { title: "Retried", description: "The outcome of a retry of many jobs.", examples: [{ retried: 17 }] },
+);

@@ -1,32 +1,52 @@
 import { type Static, Type } from "typebox";
-import { JobId } from "./jobs.ts";
+import { Attempts, JobId, Priority } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
-import { Nullable, PageQuery, Timestamp } from "./paging.ts";
-import { Attempts, QueueName } from "./queues.ts";
+import { ConcurrencyKey, QueueFilter, QueueName, Tag } from "./names.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** The states of schedules. Source: contract §6. */
 export const SCHEDULE_STATES = ["active", "paused"] as const;
 export type ScheduleState = (typeof SCHEDULE_STATES)[number];
+const ScheduleState = Type.Enum([...SCHEDULE_STATES], {
+  title: "ScheduleState",
+  description: "Whether ticks make jobs (`active`) or are skipped (`paused`).",
+});
 
 /** What becomes of a tick while a job of the schedule has not finished. Source: contract §6. */
 export const OVERLAPS = ["allow", "skip"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
+const Overlap = Type.Enum([...OVERLAPS], {
+  title: "Overlap",
+  description: "`skip`: a tick makes no job while an earlier job of the schedule has not finished. `allow` unless given.",
+});
 
 /** What becomes of ticks that a downtime kept from running. Source: contract §6. */
 export const CATCH_UPS = ["none", "last", "all"] as const;
 export type CatchUp = (typeof CATCH_UPS)[number];
+const CatchUp = Type.Enum([...CATCH_UPS], {
+  title: "CatchUp",
+  description: "Which ticks of a downtime run afterwards: none, the last one, or all, at most the newest 1,000. `last` unless given.",
+});
 
 /** Why a tick made no job. */
 export const SKIP_REASONS = ["overlap", "quota", "catch_up", "unreadable"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
+const SkipReason = Type.Enum([...SKIP_REASONS], {
+  title: "SkipReason",
+  description:
+    "Why a tick made no job. `overlap`: an earlier job had not finished. `quota`: the month's executions were used up. " +
+    "`catch_up`: the tick fell into a downtime. `unreadable`: the node did not know the time zone and tries again an hour later.",
+});
 
 const ScheduleName = Type.String({
+  title: "ScheduleName",
   pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
-  description: "Name of a schedule, unique in the workspace; made from the queue's name when left out. `preview` cannot be one.",
+  description: "Name of a schedule, unique in the workspace; `preview` is reserved. Created from the queue's name when left out.",
   examples: ["nightly-report"],
 });
 
 const Cron = Type.String({
+  title: "CronExpression",
   minLength: 1,
   maxLength: LIMITS.cronLength,
   description:
@@ -35,6 +55,7 @@ const Cron = Type.String({
 });
 
 const Timezone = Type.String({
+  title: "TimeZone",
   minLength: 1,
   maxLength: 64,
   description: "IANA name of the time zone in which the cron expression is read.",
@@ -45,74 +66,76 @@ const settings = {
   payload: Type.Optional(
     Type.Unknown({
       description:
-        "Any JSON value, null when left out: the payload of each job. Templates like `${{ secrets.NAME }}` may stand in its strings.",
+        "The payload of each job: any JSON value, null when left out. Its strings may contain templates like `${{ secrets.NAME }}`.",
       examples: [{ report: "daily" }],
     }),
   ),
-  tag: Type.Optional(Nullable(Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.tagLength, examples: ["reports"] }))),
-  priority: Type.Optional(Type.Integer({ minimum: -100, maximum: 100, default: 0, description: "Higher goes first." })),
-  concurrencyKey: Type.Optional(Nullable(Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.concurrencyKeyLength }))),
-  attempts: Type.Optional(Nullable(Attempts)),
-  overlap: Type.Optional(
-    Type.Enum([...OVERLAPS], {
-      default: "allow",
-      description: "`skip`: a tick makes no job while a job of the schedule has not finished.",
-    }),
-  ),
-  catch_up: Type.Optional(
-    Type.Enum([...CATCH_UPS], {
-      default: "last",
-      description: "Which ticks run that a downtime kept from running: none, the last, or all, at most the newest 1,000.",
-    }),
-  ),
+  tag: Type.Optional(Nullable(Tag, { description: "The tag of each job." })),
+  priority: Type.Optional(Priority),
+  concurrencyKey: Type.Optional(Nullable(ConcurrencyKey, { description: "The concurrency key of each job." })),
+  attempts: Type.Optional(Nullable(Attempts, { description: "Attempts per job; null or left out: the queue's." })),
+  overlap: Type.Optional(Overlap),
+  catch_up: Type.Optional(CatchUp),
 };
 
 const nightly = { name: "nightly-report", queue: "reports", cron: "30 2 * * *", timezone: "Europe/Berlin", payload: { report: "daily" } };
 
 export const CreateSchedule = Type.Object(
   { name: Type.Optional(ScheduleName), queue: QueueName, cron: Cron, timezone: Timezone, ...settings },
-  { additionalProperties: false, examples: [nightly] },
+  {
+    title: "CreateSchedule",
+    description: "A schedule to create. Its queue must exist.",
+    additionalProperties: false,
+    examples: [nightly],
+  },
 );
 export type CreateSchedule = Static<typeof CreateSchedule>;
 
 export const PatchSchedule = Type.Object(
   { queue: Type.Optional(QueueName), cron: Type.Optional(Cron), timezone: Type.Optional(Timezone), ...settings },
-  { additionalProperties: false, minProperties: 1, examples: [{ cron: "0 3 * * *" }] },
+  {
+    title: "PatchSchedule",
+    description: "Changes to a schedule. Fields that are left out stay as they are.",
+    additionalProperties: false,
+    minProperties: 1,
+    examples: [{ cron: "0 3 * * *" }],
+  },
 );
 export type PatchSchedule = Static<typeof PatchSchedule>;
 
 /** A schedule. Source: specification, Schedule; contract §6. */
 export const Schedule = Type.Object(
   {
-    name: Type.String(),
-    queue: Type.String(),
-    cron: Type.String(),
-    timezone: Type.String(),
-    payload: Type.Unknown({ description: "As it was sent." }),
-    tag: Nullable(Type.String()),
-    priority: Type.Integer(),
-    concurrencyKey: Nullable(Type.String()),
-    attempts: Nullable(Type.Integer({ description: "Attempts per job; null: the queue's." })),
-    overlap: Type.Enum([...OVERLAPS]),
-    catch_up: Type.Enum([...CATCH_UPS]),
-    state: Type.Enum([...SCHEDULE_STATES]),
-    next_run_at: Nullable(
-      Type.String({ format: "date-time", description: "The next tick; null while paused, or when there is none any more." }),
-    ),
-    last_run_at: Nullable(
-      Type.String({ format: "date-time", description: "The tick, or the trigger by hand, that the newest job was made for." }),
-    ),
-    last_job_id: Nullable(JobId),
+    name: ScheduleName,
+    queue: QueueName,
+    cron: Cron,
+    timezone: Timezone,
+    payload: Type.Unknown({ description: "The payload of each job, with its templates as they were sent." }),
+    tag: Nullable(Type.String(), { description: "The tag of each job." }),
+    priority: Type.Integer({ description: "The priority of each job, -100 to 100." }),
+    concurrencyKey: Nullable(Type.String(), { description: "The concurrency key of each job." }),
+    attempts: Nullable(Type.Integer(), { description: "Attempts per job; null: the queue's." }),
+    overlap: Overlap,
+    catch_up: CatchUp,
+    state: ScheduleState,
+    next_run_at: Nullable(Moment("RFC 3339 in UTC."), { description: "The next tick; null while paused, or when there is none any more." }),
+    last_run_at: Nullable(Moment("RFC 3339 in UTC."), {
+      description: "The tick, or the manual trigger, that the newest job was made for; null before the first.",
+    }),
+    last_job_id: Nullable(JobId, { description: "Id of the newest job; null before the first." }),
     last_skip: Nullable(
       Type.Object(
-        { scheduled_for: Timestamp, reason: Type.Enum([...SKIP_REASONS]) },
-        { description: "The newest tick that made no job, and why." },
+        { scheduled_for: Moment("The tick that made no job."), reason: SkipReason },
+        { title: "SkippedTick", description: "A tick that made no job." },
       ),
+      { description: "The newest tick that made no job; null when there was none." },
     ),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    created_at: Moment("When the schedule was created."),
+    updated_at: Moment("When its settings or state last changed."),
   },
   {
+    title: "Schedule",
+    description: "A schedule: it makes a job at each tick of a cron expression.",
     examples: [
       {
         ...nightly,
@@ -140,9 +163,16 @@ export const SchedulePath = Type.Object({ name: ScheduleName });
 export const ListSchedules = Type.Object(
   {
     ...PageQuery,
-    cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["2s"] })),
-    queue: Type.Optional(Type.String({ format: "storable", description: "One queue, or several with commas.", examples: ["reports"] })),
-    state: Type.Optional(Type.String({ format: "schedule-states", description: "One state, or both with a comma.", examples: ["active"] })),
+    cursor: Cursor("ScheduleCursor", "2s"),
+    queue: Type.Optional(QueueFilter),
+    state: Type.Optional(
+      Type.String({
+        title: "ScheduleStateFilter",
+        format: "schedule-states",
+        description: "Only schedules in this state, or in both, separated by a comma.",
+        examples: ["active"],
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -151,7 +181,16 @@ export const PreviewSchedule = Type.Object(
   {
     cron: Cron,
     timezone: Timezone,
-    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 5, description: "How many runs at most.", examples: [5] })),
+    count: Type.Optional(
+      Type.Integer({
+        title: "RunCount",
+        minimum: 1,
+        maximum: 100,
+        default: 5,
+        description: "The largest number of runs to list.",
+        examples: [5],
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -159,16 +198,22 @@ export const PreviewSchedule = Type.Object(
 /** The next ticks of a cron expression, as no schedule has it yet. Source: contract §6. */
 export const SchedulePreview = Type.Object(
   {
-    cron: Type.String(),
-    timezone: Type.String(),
+    cron: Cron,
+    timezone: Timezone,
     runs: Type.Array(
-      Type.Object({
-        run_at: Timestamp,
-        local: Type.String({ description: "The same moment by the clocks of the time zone, with its offset from UTC." }),
-      }),
+      Type.Object(
+        {
+          run_at: Moment("The tick, in UTC."),
+          local: Type.String({ description: "The same moment in the time zone, with its offset from UTC." }),
+        },
+        { title: "PreviewedRun", description: "One tick." },
+      ),
+      { description: "The next ticks, the earliest first." },
     ),
   },
   {
+    title: "SchedulePreview",
+    description: "The next ticks of a cron expression.",
     examples: [
       {
         cron: "30 2 * * *",

@@ -1,10 +1,11 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "./limits.ts";
-import { Nullable, PageQuery, Timestamp } from "./paging.ts";
-import { QueueName } from "./queues.ts";
+import { QueueName } from "./names.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 import { SECRET_NAME } from "./templates.ts";
 
 export const SecretName = Type.String({
+  title: "SecretName",
   pattern: SECRET_NAME,
   description: "Name of a secret, unique in the workspace.",
   examples: ["STRIPE_KEY"],
@@ -14,7 +15,7 @@ export const SecretName = Type.String({
 const Value = Type.String({
   format: "storable",
   minLength: 1,
-  description: `The secret itself, at most ${LIMITS.secretBytes} bytes of UTF-8. No reply ever holds it.`,
+  description: `The secret itself, at most ${LIMITS.secretBytes} bytes of UTF-8. No response ever contains it.`,
   examples: ["sk_live_4eC39HqLyjWDarjtT1zdp7dc"],
 });
 
@@ -24,9 +25,9 @@ const restrictions = {
       Type.Array(QueueName, {
         maxItems: 1_000,
         uniqueItems: true,
-        description: "Queues whose jobs and settings may use the secret; null: all.",
         examples: [["emails"]],
       }),
+      { description: "Queues whose jobs and settings may use the secret; null: all." },
     ),
   ),
   allowed_hosts: Type.Optional(
@@ -34,22 +35,33 @@ const restrictions = {
       Type.Array(Type.String({ format: "host", maxLength: 253 }), {
         maxItems: 1_000,
         uniqueItems: true,
-        description: "Hosts that the secret may be sent to; null: all.",
         examples: [["api.example.com"]],
       }),
+      { description: "Hosts that the secret may be sent to; null: all." },
     ),
   ),
 };
 
 export const CreateSecret = Type.Object(
   { name: SecretName, value: Value, ...restrictions },
-  { additionalProperties: false, examples: [{ name: "STRIPE_KEY", value: "sk_live_4eC39HqLyjWDarjtT1zdp7dc" }] },
+  {
+    title: "CreateSecret",
+    description: "A secret to store.",
+    additionalProperties: false,
+    examples: [{ name: "STRIPE_KEY", value: "sk_live_4eC39HqLyjWDarjtT1zdp7dc" }],
+  },
 );
 export type CreateSecret = Static<typeof CreateSecret>;
 
 export const PatchSecret = Type.Object(
   { value: Type.Optional(Value), ...restrictions },
-  { additionalProperties: false, minProperties: 1, examples: [{ value: "sk_live_Yk2pQ7vB0nWcT9rLx5Zd8sHm" }] },
+  {
+    title: "PatchSecret",
+    description: "Changes to a secret. Fields that are left out stay as they are.",
+    additionalProperties: false,
+    minProperties: 1,
+    examples: [{ value: "sk_live_Yk2pQ7vB0nWcT9rLx5Zd8sHm" }],
+  },
 );
 export type PatchSecret = Static<typeof PatchSecret>;
 
@@ -58,12 +70,14 @@ export const Secret = Type.Object(
   {
     name: SecretName,
     value_hint: Type.String({ description: "The first characters of the value, at most 4 and at most a quarter of it, then `...`." }),
-    allowed_queues: Nullable(Type.Array(Type.String())),
-    allowed_hosts: Nullable(Type.Array(Type.String())),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    allowed_queues: Nullable(Type.Array(Type.String()), { description: "Queues whose jobs and settings may use the secret; null: all." }),
+    allowed_hosts: Nullable(Type.Array(Type.String()), { description: "Hosts that the secret may be sent to; null: all." }),
+    created_at: Moment("When the secret was stored first."),
+    updated_at: Moment("When its value or its restrictions last changed."),
   },
   {
+    title: "Secret",
+    description: "A secret, without its value.",
     examples: [
       {
         name: "STRIPE_KEY",
@@ -79,7 +93,7 @@ export const Secret = Type.Object(
 export type Secret = Static<typeof Secret>;
 
 export const ListSecrets = Type.Object(
-  { ...PageQuery, cursor: Type.Optional(Type.String({ ...PageQuery.cursor, examples: ["sec_01kajv3k4ve6nsd9z5kgtzx0rw"] })) },
+  { ...PageQuery, cursor: Cursor("SecretCursor", "sec_01kajv3k4ve6nsd9z5kgtzx0rw") },
   { additionalProperties: false },
 );
 export const SecretPath = Type.Object({ name: SecretName });

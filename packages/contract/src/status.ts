@@ -1,43 +1,70 @@
 import { type Static, Type } from "typebox";
 import { JOB_STATES } from "./jobs.ts";
-import { Nullable, Timestamp } from "./paging.ts";
-import { PLAN_NAMES } from "./plans.ts";
+import { Moment, Nullable } from "./paging.ts";
+import { PlanName } from "./plans.ts";
 
-const Count = Type.Integer({ minimum: 0 });
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const HealthLevel = Type.Enum(["ok", "degraded"], { title: "Health", description: "`degraded` when something needs attention." });
 
 /** Every status of a workflow run, in order of life. Source: contract §11. */
 export const RUN_STATUSES = ["pending", "running", "sleeping", "waiting", "completed", "failed", "cancelled"] as const;
 
-const Check = Type.Object({
-  name: Type.Enum(["quota", "callbacks", "dead_letters"]),
-  status: Type.Enum(["ok", "degraded"]),
-  message: Type.String(),
-});
+const Check = Type.Object(
+  {
+    name: Type.Enum(["quota", "callbacks", "dead_letters"], { description: "What was checked." }),
+    status: HealthLevel,
+    message: Type.String({ description: "What was found, for people." }),
+  },
+  { title: "Check", description: "One check of the workspace's health." },
+);
 export type Check = Static<typeof Check>;
 
-const Window = Type.Object({
-  limit: Type.Integer(),
-  remaining: Count,
-  resets_at: Type.String({ format: "date-time", description: "When the whole limit is free again if nothing more is sent." }),
-});
+const Window = Type.Object(
+  {
+    limit: Type.Integer({ description: "Requests that the workspace may send in any 60 seconds." }),
+    remaining: Count("Requests that are left now."),
+    resets_at: Moment("When the whole limit is available again if no more requests are sent."),
+  },
+  { title: "RequestRate", description: "The workspace's limit of requests." },
+);
 
 /** A workspace's health and quota. Source: specification, Status and usage; contract §10. */
 export const Status = Type.Object(
   {
-    status: Type.Enum(["ok", "degraded"], { description: "`degraded` when a check is." }),
-    workspace: Type.Object({ id: Type.String(), name: Type.String(), plan: Type.Enum([...PLAN_NAMES]) }),
-    checks: Type.Array(Check),
-    jobs: Type.Object(Object.fromEntries(JOB_STATES.map((state) => [state, Count]))),
-    runs: Type.Object(Object.fromEntries(RUN_STATUSES.map((status) => [status, Count]))),
-    queues: Count,
-    schedules: Count,
-    quota: Type.Object(
-      { used: Count, limit: Nullable(Count), remaining: Nullable(Count), resets_at: Timestamp },
-      { description: "Executions of the current month." },
+    status: HealthLevel,
+    workspace: Type.Object(
+      {
+        id: Type.String({ description: "Id of the workspace." }),
+        name: Type.String({ description: "Name of the workspace." }),
+        plan: PlanName,
+      },
+      { title: "StatusWorkspace", description: "The workspace of the key." },
     ),
-    rate_limit: Nullable(Window),
+    checks: Type.Array(Check, { description: "What was checked. `status` is `degraded` when one of the checks is." }),
+    jobs: Type.Object(Object.fromEntries(JOB_STATES.map((state) => [state, Count(`Jobs in state ${state}.`)])), {
+      title: "JobCounts",
+      description: "How many jobs are in each state, over all queues.",
+    }),
+    runs: Type.Object(Object.fromEntries(RUN_STATUSES.map((status) => [status, Count(`Runs in status ${status}.`)])), {
+      title: "RunCounts",
+      description: "How many workflow runs are in each status.",
+    }),
+    queues: Count("How many queues there are."),
+    schedules: Count("How many schedules there are."),
+    quota: Type.Object(
+      {
+        used: Count("Executions used."),
+        limit: Nullable(Count("Executions."), { description: "Executions that the workspace may use in the month; null: any number." }),
+        remaining: Nullable(Count("Executions."), { description: "Executions that are left; null without a limit." }),
+        resets_at: Moment("When the next month begins, in UTC."),
+      },
+      { title: "Quota", description: "Executions of the current calendar month." },
+    ),
+    rate_limit: Nullable(Window, { description: "The limit of requests; null for a workspace without one." }),
   },
   {
+    title: "Status",
+    description: "The workspace's health, its jobs, and what is left of its quota.",
     examples: [
       {
         status: "ok",

@@ -1,10 +1,9 @@
 import { type Static, Type } from "typebox";
 import { KeyId } from "./keys.ts";
 import { Nullable, PageQuery, Timestamp } from "./paging.ts";
-import { PLAN_NAMES } from "./plans.ts";
+import { PlanName } from "./plans.ts";
 
 const Name = Type.String({ format: "storable", pattern: "\\S", minLength: 1, maxLength: 128 });
-const PlanName = Type.Enum([...PLAN_NAMES]);
 
 const Limits = Type.Object({
   executions_per_month: Nullable(Type.Integer()),

@@ -1,7 +1,6 @@
 import type { Registry } from "prom-client";
 import { type Api, describeApi, type Module, refuseOtherMethods } from "#http";
 import { type Database, rows, sql, unavailable } from "#kernel";
-import { VERSION } from "./version.ts";
 
 interface HealthOptions {
   readonly database: Database;
@@ -11,7 +10,7 @@ interface HealthOptions {
 /** Mounts what the public listener serves: the modules' endpoints, their description, and the node's health. */
 export async function mountPublic(api: Api, modules: readonly Module[], health: HealthOptions): Promise<void> {
   const refuseOthers = refuseOtherMethods(api);
-  await describeApi(api, VERSION);
+  await describeApi(api);
   await mountDocs(api);
   mountHealth(api, health);
   for (const { routes } of modules) routes?.(api);

@@ -92,7 +92,8 @@ export async function startNode(
       handlers: {
         workspace: ({ workspaceId }) => workspaces.forget(workspaceId),
         closed: ({ workspaceId }) => workspaces.forget(workspaceId),
-        vault: () => void opened.reloadKeys().then(() => {
+        vault: () =>
+          void opened.reloadKeys().then(() => {
             engine.lease.refresh();
             return opened.finishRotation();
           }),

@@ -1,7 +1,7 @@
 import { ApproveJob, Job, JobPath, ListApprovals, Page, RejectJob } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
+import { type Api, actorOf, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { jobKey, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 import { type EmitEvent, momentMs, type Tenants } from "#kernel";
 import type { Waker } from "#lanes";
@@ -15,8 +15,7 @@ export interface ApprovalRoutes {
   readonly waker: Waker;
 }
 
-const tags = ["Approvals"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Approvals");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** What waits to be decided, and decisions. Source: contract §5. */
@@ -28,7 +27,8 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
       schema: {
         tags,
         security,
-        summary: "List jobs that wait to be decided, of all queues",
+        summary: "List jobs that wait for a decision",
+        description: "Returns the jobs in state `pending_approval`, of all queues, newest first.",
         operationId: "listApprovals",
         querystring: ListApprovals,
         response: replies({ 200: Page(Job) }),
@@ -58,7 +58,10 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
       schema: {
         tags,
         security,
-        summary: "Approve a job: it waits, or is delayed when it is not due yet",
+        summary: "Approve a job",
+        description:
+          "Lets a job of an approval queue start: it becomes `waiting`, or `delayed` when it is not due yet. A job is decided once: " +
+          "`INVALID_STATE` means that it was decided or cancelled before. The decision is recorded on the job and in the audit log.",
         operationId: "approveJob",
         params: JobPath,
         body: ApproveJob,
@@ -78,7 +81,10 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
       schema: {
         tags,
         security,
-        summary: "Reject a job: it is finished without having started",
+        summary: "Reject a job",
+        description:
+          "Finishes a job of an approval queue as `rejected`, without an attempt. A job is decided once: `INVALID_STATE` means that it " +
+          "was decided or cancelled before. The decision is recorded on the job and in the audit log.",
         operationId: "rejectJob",
         params: JobPath,
         body: RejectJob,

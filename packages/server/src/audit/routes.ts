@@ -16,6 +16,8 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
       schema: {
         ...routeDefaults("Audit"),
         summary: "List audit events",
+        description:
+          "Returns the changes in the workspace and who made them, newest first. Filters that are given together must all match.",
         operationId: "listAuditEvents",
         querystring: ListAuditEvents,
         response: replies({ 200: Page(AuditEvent) }),

@@ -1,7 +1,7 @@
 import { DeadLetterFilter, Job, ListDeadLetters, Page, Purged, QueuePath, Retried, RetryAll } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, nextPage, readPage, replies, workspaceOf } from "#http";
+import { type Api, actorOf, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
 import type { Tenants, WorkspaceId } from "#kernel";
 import { findLane, type LaneId, queueNotFound, type Waker } from "#lanes";
@@ -15,7 +15,7 @@ export interface DeadLetterRoutes {
   readonly waker: Waker;
 }
 
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Dead letters");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The dead-letter queue: failed jobs of one queue or of all. Source: contract §3. */
@@ -28,6 +28,9 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         tags: ["Queues"],
         security,
         summary: "Retry the failed jobs of a queue",
+        description:
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is all " +
+          "failed jobs of the queue. Jobs that fail again during the request are not retried twice.",
         operationId: "retryAll",
         params: QueuePath,
         body: RetryAll,
@@ -48,9 +51,12 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
     {
       config: { access: "read" },
       schema: {
-        tags: ["Dead letters"],
+        tags,
         security,
         summary: "List failed jobs of all queues",
+        description:
+          "Returns the jobs of the dead-letter queue: those that have failed for good, of all queues, newest first. They stay until they " +
+          "are retried, removed or purged.",
         operationId: "listDeadLetters",
         querystring: ListDeadLetters,
         response: replies({ 200: Page(Job) }),
@@ -78,9 +84,12 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
     {
       config: { access: "write", emptyBody: true },
       schema: {
-        tags: ["Dead letters"],
+        tags,
         security,
         summary: "Retry failed jobs of all queues",
+        description:
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is " +
+          "every failed job of the workspace. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "retryDeadLetters",
         body: DeadLetterFilter,
         response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
@@ -94,9 +103,12 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
     {
       config: { access: "write", emptyBody: true },
       schema: {
-        tags: ["Dead letters"],
+        tags,
         security,
         summary: "Remove failed jobs of all queues",
+        description:
+          "Removes the failed jobs that match every given filter. Without a body it is every failed job of the workspace. This cannot be " +
+          "undone. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "purgeDeadLetters",
         body: DeadLetterFilter,
         response: replies({ 200: Purged }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),

@@ -1,20 +1,7 @@
 import type { Claim } from "#jobs";
 import type { EmitEvent } from "#kernel";
-import type { JobKinds } from "./kinds.ts";
+import type { Attempt, Deliverer, JobKinds } from "./kinds.ts";
 import type { AttemptResult } from "./retry.ts";
-
-/** An attempt under way. One that is aborted has the result `withdrawn`. */
-export interface Attempt {
-  readonly result: Promise<AttemptResult>;
-  abort(): void;
-}
-
-/** Starts attempts. The dispatcher knows when; a deliverer knows how. */
-export interface Deliverer {
-  start(claim: Claim): Attempt;
-  /** Ends attempts that take too long. Called every tenth of a second while there are any. */
-  sweep(): void;
-}
 
 /** A job of a kind that this node does not know is left to newer nodes for so long. */
 const UNKNOWN_KIND_MS = 30_000;

@@ -1,6 +1,5 @@
 export * from "./assign-key-slots.ts";
 export * from "./broadcast.ts";
-export * from "./deliver.ts";
 export { Dispatcher } from "./dispatcher.ts";
 export * from "./engine.ts";
 export * from "./kinds.ts";

@@ -1,7 +1,19 @@
 import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
-import type { Deliverer } from "./deliver.ts";
-import type { Verdict } from "./retry.ts";
+import type { AttemptResult, Verdict } from "./retry.ts";
+
+/** An attempt under way. One that is aborted has the result `withdrawn`. */
+export interface Attempt {
+  readonly result: Promise<AttemptResult>;
+  abort(): void;
+}
+
+/** Starts attempts. The dispatcher knows when; a deliverer knows how. */
+export interface Deliverer {
+  start(claim: Claim): Attempt;
+  /** Ends attempts that take too long. Called every tenth of a second while there are any. */
+  sweep(): void;
+}
 
 /** What became of a claim that was still true when its settle was written. */
 export interface Outcome {

@@ -13,7 +13,10 @@ export function mountExplain(api: Api, tenants: Tenants): void {
       schema: {
         tags: ["Jobs"],
         security: [{ workspaceKey: [] }],
-        summary: "Why a job is not running, and when it will",
+        summary: "Explain why a job is not running",
+        description:
+          "Checks every gate that a job has to pass before it starts, and says which of them hold it, with figures. `estimated_start` " +
+          "says when the job will start if everything goes on as it does now.",
         operationId: "explainJob",
         params: JobPath,
         response: replies({ 200: Explanation }, "NOT_FOUND"),

@@ -1,99 +1,122 @@
-import { STATUS_CODES } from "node:http";
 import swagger from "@fastify/swagger";
-import { ERRORS, type ErrorCode, LIMITS, Problem, plansWith } from "@tidemill/contract";
-import { RATE_HEADERS } from "./rate-limit.ts";
+import { ERRORS, type ErrorCode, Problem } from "@tidemill/contract";
+import type { FastifyContextConfig, FastifySchema } from "fastify";
+import { Components, type Schema } from "./openapi-components.ts";
 import type { Api } from "./server.ts";
 
+/** The version of the API, which its paths carry. Releases of the service have numbers of their own. */
+const API_VERSION = "v1";
+
+const DESCRIPTION = `Tidemill is a job queue service. Jobs wait in named queues and are delivered to your handlers as signed HTTP requests (callbacks).
+
+Every request authenticates with a workspace key. All times are RFC 3339 in UTC. A field without a value is \`null\`, never missing.
+Unknown fields of a body and unknown query parameters are refused.
+
+Every error has the same envelope, the schema \`Problem\`. A request that fails with a 4xx has changed nothing.`;
+
+interface Operation {
+  readonly operationId?: string;
+  readonly parameters?: unknown;
+  readonly responses?: unknown;
+}
+
 /** Documents every route that is mounted after it, at `GET /doc`. Source: specification, What the service does, 11. */
-export async function describeApi(api: Api, version: string): Promise<void> {
-  /** Operations that take no body for an empty one. */
-  const optionalBodies = new Set<string>();
+export async function describeApi(api: Api): Promise<void> {
+  const components = new Components();
+  const operations = new Map<unknown, object>();
   await api.register(swagger, {
     openapi: {
       openapi: "3.1.0",
       info: {
         title: "Tidemill",
-        version,
-        description: "Named queues whose jobs are delivered as signed HTTP callbacks.",
+        version: API_VERSION,
+        summary: "A self-hosted job queue with signed HTTP callbacks.",
+        description: DESCRIPTION,
+        contact: { name: "The Tidemill project" },
         license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       },
-      servers: [{ url: "/" }],
+      servers: [{ url: "/", description: "The node that serves this document." }],
       tags: [
-        { name: "Queues", description: "Named queues and how their jobs are delivered." },
-        { name: "Jobs", description: "Enqueue, watch, cancel and retry." },
-        { name: "Dead letters", description: "The failed jobs of all queues." },
-        { name: "Approvals", description: "Jobs that wait until somebody approves or rejects them." },
-        { name: "Schedules", description: "Jobs by the clock: a cron expression in a time zone." },
-        { name: "Secrets", description: "The vault: values for `${{ secrets.NAME }}`, put in as jobs are delivered." },
-        { name: "Keys", description: "The workspace's own keys." },
-        { name: "Audit", description: "Who did what." },
+        { name: "Queues", description: "Named queues, and how their jobs are delivered." },
+        { name: "Jobs", description: "Enqueue, list, explain, cancel and retry jobs." },
+        { name: "Dead letters", description: "The failed jobs of all queues: list, retry or remove them." },
+        { name: "Approvals", description: "Jobs of approval queues, which wait until they are approved or rejected." },
+        { name: "Schedules", description: "Jobs that are made at the ticks of a cron expression in a time zone." },
+        { name: "Secrets", description: "Values for templates like `${{ secrets.NAME }}`, which are filled in when a job is delivered." },
+        { name: "Keys", description: "The workspace's keys." },
+        { name: "Audit", description: "The log of who changed what." },
         { name: "Status", description: "The workspace's health, quota and usage." },
       ],
       components: {
-        securitySchemes: { workspaceKey: { type: "http", scheme: "bearer", description: "A workspace key: svc_ws_…" } },
+        securitySchemes: {
+          workspaceKey: {
+            type: "http",
+            scheme: "bearer",
+            description: "A workspace key, `svc_ws_…`. Its role, `read`, `write` or `admin`, limits what it may do.",
+          },
+        },
       },
     },
     transform: ({ schema, url, route: { config } }) => {
-      if (config?.emptyBody && schema?.operationId) optionalBodies.add(schema.operationId);
-      return { url, schema: config?.access === "read" ? withoutForbidden(schema) : schema };
+      const { params, querystring, headers, body, response, ...rest } = schema;
+      if (rest.operationId !== undefined) operations.set(rest.operationId, describeOperation(components, schema, config ?? {}));
+      return { url, schema: rest };
     },
     transformObject: (described) => {
       if (!("openapiObject" in described)) return described.swaggerObject;
-      for (const path of Object.values(described.openapiObject.paths ?? {})) {
-        for (const operation of Object.values(path as Record<string, { operationId?: string; requestBody?: { required?: boolean } }>)) {
-          if (operation.requestBody && optionalBodies.has(operation.operationId ?? "")) operation.requestBody.required = false;
+      const { openapiObject: document } = described;
+      for (const path of Object.values(document.paths as Record<string, Record<string, Operation>>)) {
+        for (const [method, { responses: _, parameters: __, ...head }] of Object.entries(path)) {
+          path[method] = { ...head, ...operations.get(head.operationId) };
         }
       }
-      return described.openapiObject;
+      Object.assign(document.components ?? {}, components.all());
+      return document;
     },
   });
   api.get("/doc", { schema: { hide: true } as object }, () => api.swagger());
 }
 
-/** Reading is allowed to a key of any role. */
-function withoutForbidden<Schema extends { response?: unknown }>(schema: Schema): Schema {
-  const { [ERRORS.FORBIDDEN.status]: _, ...response } = (schema.response ?? {}) as Record<number, object>;
-  return { ...schema, response };
+/** What an operation takes and answers. */
+function describeOperation(components: Components, schema: FastifySchema, { access, emptyBody }: Partial<FastifyContextConfig>): object {
+  const parametersIn = (place: "path" | "query" | "header", of: unknown) => {
+    const { properties = {}, required = [] } = (of ?? {}) as Schema;
+    return Object.entries(properties).map(([name, one]) => components.parameter(place, name, one, required.includes(name)));
+  };
+  const parameters = [
+    ...parametersIn("path", schema.params),
+    ...parametersIn("query", schema.querystring),
+    ...parametersIn("header", schema.headers),
+  ];
+  const contentOf = (of: Schema) => {
+    if (of.title === undefined) throw new Error(`A schema of ${schema.operationId} has no title.`);
+    return { "application/json": { schema: components.schema(of), example: of.examples?.[0] } };
+  };
+  const body = schema.body as Schema | undefined;
+  const responses = Object.entries(schema.response as Record<string, Schema & { codes?: ErrorCode[] }>).flatMap(([status, response]) => {
+    const { codes, type, description } = response;
+    if (codes) {
+      // Reading is allowed to a key of any role.
+      const given = codes.filter((code) => code !== "FORBIDDEN" || access !== "read");
+      return given.length > 0 ? [[status, components.problem(given)]] : [];
+    }
+    return [[status, { description, headers: components.headers(), ...(type !== "null" && { content: contentOf(response) }) }]];
+  });
+  return {
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: !emptyBody, description: body.description, content: contentOf(body) } }),
+    responses: Object.fromEntries(responses),
+  };
 }
 
 const EVERY_ROUTE: readonly ErrorCode[] = ["VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "RATE_LIMITED", "INTERNAL", "UNAVAILABLE"];
 
-const DETAILS: Partial<Record<ErrorCode, object>> = {
-  VALIDATION_ERROR: { issues: [{ path: "limit", message: "must be integer" }] },
-  FORBIDDEN: { role: "read", needs: "write" },
-  QUOTA_EXCEEDED: { used: 10_000, limit: 10_000, plan: "free" },
-  PLAN_REQUIRED: { feature: "callback_url", plan: "free", required_plans: plansWith("callback_url") },
-  CONFLICT: { name: "emails" },
-  INVALID_STATE: { state: "completed", allowed_from: ["failed", "cancelled", "rejected"] },
-  IDEMPOTENCY_MISMATCH: { idempotencyKey: "order-1815-receipt", index: 0 },
-  PAYLOAD_TOO_LARGE: { limit_bytes: LIMITS.bodyBytes },
-  RATE_LIMITED: { limit: 300, retry_after_seconds: 12 },
-};
-
-const REQUEST_ID = { "X-Request-Id": { type: "string", description: "Id of the request, which stands in the log too." } };
-const EVERY_REPLY = { ...REQUEST_ID, ...RATE_HEADERS };
-const HEADERS: Partial<Record<ErrorCode, object>> = {
-  UNAUTHORIZED: { "WWW-Authenticate": { type: "string", const: "Bearer", description: "How to authenticate." } },
-  RATE_LIMITED: { "Retry-After": { type: "integer", minimum: 1, description: "When a request is let through again. Seconds from now." } },
-  UNAVAILABLE: { "Retry-After": { type: "integer", minimum: 0, description: "When to try again. Seconds from now." } },
-};
-
 /** The replies of a route for its schema: its own, and the errors that it can give besides those of every route. */
 export function replies(own: Record<number, object>, ...errors: ErrorCode[]): Record<number, object> {
-  const documented: Record<number, object> = {};
-  for (const [status, schema] of Object.entries(own)) {
-    documented[Number(status)] = { description: STATUS_CODES[status], ...schema, headers: EVERY_REPLY };
-  }
-  for (const code of [...EVERY_ROUTE, ...errors]) {
-    const { status, message } = ERRORS[code];
-    const other = documented[status] as { description: string; examples: object[] } | undefined;
-    documented[status] = {
-      ...Problem,
-      description: other ? `${other.description} ${message}` : message,
-      // Who sent a request without a valid key is not known.
-      headers: { ...(code === "UNAUTHORIZED" ? REQUEST_ID : EVERY_REPLY), ...HEADERS[code] },
-      examples: [...(other?.examples ?? []), { error: { code, message, details: DETAILS[code] ?? {} } }],
-    };
+  const codes = [...EVERY_ROUTE, ...errors];
+  const documented: Record<number, object> = { ...own };
+  for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
+    documented[status] = { ...Problem, codes: codes.filter((code) => ERRORS[code].status === status) };
   }
   return documented;
 }

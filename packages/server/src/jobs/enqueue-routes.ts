@@ -9,7 +9,7 @@ import {
   LIMITS,
   QueuePath,
 } from "@tidemill/contract";
-import { type Api, compileArrayOr, principalOf, type RawJson, replies } from "#http";
+import { type Api, compileArrayOr, principalOf, type RawJson, replies, routeDefaults } from "#http";
 import { type Clock, invalid, parseMoment, problem, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -18,8 +18,7 @@ import { fingerprintOf } from "./fingerprint.ts";
 import { showJob } from "./job.ts";
 import type { NewJob } from "./new-job.ts";
 
-const tags = ["Jobs"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
 /** As Node names it. */
 const KEY_HEADER = "idempotency-key";
@@ -41,6 +40,10 @@ export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer:
         tags,
         security,
         summary: "Enqueue a job",
+        description:
+          "Stores a job and returns it with 201; from then on it is not lost. A request with a known idempotency key stores nothing and " +
+          "returns the earlier job with 200. `IDEMPOTENCY_MISMATCH` means that the key was used for a different request, " +
+          "`QUOTA_EXCEEDED` that the month's executions are used up.",
         operationId: "enqueueJob",
         params: QueuePath,
         headers: EnqueueHeaders,
@@ -69,7 +72,11 @@ export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer:
       schema: {
         tags,
         security,
-        summary: "Enqueue jobs in bulk: all or none",
+        summary: "Enqueue several jobs",
+        description:
+          "Stores 1 to 1,000 jobs, all of them or none, and returns them in the order sent. Jobs with a known idempotency key are " +
+          "returned as they are now. The status is 200 when that is so for every job of the batch, else 201. An error leaves nothing " +
+          "stored.",
         operationId: "enqueueBatch",
         params: QueuePath,
         body: EnqueueBatch,

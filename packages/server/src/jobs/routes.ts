@@ -1,6 +1,6 @@
 import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, nextPage, noContent, readPage, replies, workspaceOf } from "#http";
+import { type Api, actorOf, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type Clock, type Db, notFound, type Tenants, type WorkspaceId } from "#kernel";
 import { type Aborter, findLane, queueNotFound, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
@@ -20,8 +20,7 @@ export interface JobRoutes {
   readonly aborter: Aborter;
 }
 
-const tags = ["Jobs"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The job endpoints of the specification. */
@@ -35,7 +34,8 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
       schema: {
         tags,
         security,
-        summary: "List jobs",
+        summary: "List the jobs of a queue",
+        description: "Returns the jobs of a queue, newest first. Filters that are given together must all match.",
         operationId: "listJobs",
         params: QueuePath,
         querystring: ListJobs,
@@ -70,7 +70,10 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
       schema: {
         tags,
         security,
-        summary: "A job with its attempts",
+        summary: "Get a job with its attempts",
+        description:
+          "Returns a job with one entry for each attempt that has ended. Finished jobs are available until the plan's retention has " +
+          "passed.",
         operationId: "getJob",
         params: JobPath,
         response: replies({ 200: JobWithLog }, "NOT_FOUND"),
@@ -93,6 +96,9 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
         tags,
         security,
         summary: "Cancel a job, or remove a finished one",
+        description:
+          "A job that has not finished is cancelled and returned with 200. A running attempt is aborted if possible, and its outcome no " +
+          "longer counts. A job that has finished is removed, with 204.",
         operationId: "deleteJob",
         params: JobPath,
         response: replies({ 200: Job, 204: noContent("The finished job is removed.") }, "NOT_FOUND"),
@@ -118,7 +124,10 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
       schema: {
         tags,
         security,
-        summary: "Retry a failed, cancelled or rejected job",
+        summary: "Retry a job",
+        description:
+          "Moves a failed, cancelled or rejected job back to `waiting`, with a fresh set of attempts. The numbers of its attempts go on. " +
+          "`INVALID_STATE` means that the job is in another state; `details` names the accepted ones.",
         operationId: "retryJob",
         params: JobPath,
         response: replies({ 200: Job }, "NOT_FOUND", "INVALID_STATE"),

@@ -11,7 +11,19 @@ import {
 } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { Static } from "typebox";
-import { type Api, actorOf, nextPage, noContent, type Principal, principalOf, readNumber, readPage, replies, showNumber } from "#http";
+import {
+  type Api,
+  actorOf,
+  nextPage,
+  noContent,
+  type Principal,
+  principalOf,
+  readNumber,
+  readPage,
+  replies,
+  routeDefaults,
+  showNumber,
+} from "#http";
 import { readLaneMetrics } from "#jobs";
 import { SharedReads, type Tenants } from "#kernel";
 import { type Aborter, queueNotFound, type Waker } from "#lanes";
@@ -30,8 +42,7 @@ export interface QueueRoutes extends QueueMaker {
   readonly onKeyLimitChanged: () => void;
 }
 
-const tags = ["Queues"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Queues");
 
 /** The queue endpoints of the specification. */
 export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChanged, ...maker }: QueueRoutes): void {
@@ -50,6 +61,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         tags,
         security,
         summary: "List queues",
+        description: "Returns the queues of the workspace, newest first. Metrics are only in the response for a single queue.",
         operationId: "listQueues",
         querystring: ListQueues,
         response: replies({ 200: Page(QueueRecord) }),
@@ -72,6 +84,9 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         tags,
         security,
         summary: "Create a queue",
+        description:
+          "Creates a queue. When the request sets `callback_url`, a callback secret is made, and only this response contains it. " +
+          "`CONFLICT` means that the name is taken, `PLAN_REQUIRED` that the plan has no callbacks.",
         operationId: "createQueue",
         body: CreateQueue,
         response: replies({ 201: QueueWithSecret }, "CONFLICT", "PAYLOAD_TOO_LARGE", "PLAN_REQUIRED"),
@@ -91,7 +106,8 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       schema: {
         tags,
         security,
-        summary: "A queue's configuration and metrics",
+        summary: "Get a queue with its circuit and metrics",
+        description: "Returns the settings of a queue, the state of its circuit breaker, and how many jobs it has in each state.",
         operationId: "getQueue",
         params: QueuePath,
         response: replies({ 200: QueueWithMetrics }, "NOT_FOUND"),
@@ -119,6 +135,9 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         tags,
         security,
         summary: "Change a queue",
+        description:
+          "Changes the given settings and leaves the others as they are. Delivery, limits and `paused` change at once, for waiting jobs " +
+          "too. A callback secret that this request makes, the first or a rotated one, is only in this response.",
         operationId: "patchQueue",
         params: QueuePath,
         body: PatchQueue,
@@ -143,7 +162,8 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       schema: {
         tags,
         security,
-        summary: "Delete a queue, its jobs and its schedules",
+        summary: "Delete a queue",
+        description: "Deletes a queue with its jobs and its schedules. Jobs that have not finished are cancelled. This cannot be undone.",
         operationId: "deleteQueue",
         params: QueuePath,
         response: replies({ 204: noContent("The queue is gone.") }, "NOT_FOUND"),

@@ -3,7 +3,7 @@ import { insertLane, type LaneId, type LaneSettings, updateLane } from "#lanes";
 import type { Queue } from "./queue.ts";
 
 /** What a caller may set of a queue beyond what its lane has; `undefined` leaves a setting as it is. */
-export interface CallbackSettings {
+interface CallbackSettings {
   readonly callbackUrl: string | null | undefined;
   readonly callbackHeaders: string | undefined;
   readonly callbackSecret: string | undefined;

@@ -7,7 +7,7 @@ import {
   Schedule as ScheduleRecord,
   type ScheduleState,
 } from "@tidemill/contract";
-import { type Api, nextPage, noContent, readNumber, readPage, replies, showNumber, workspaceOf } from "#http";
+import { type Api, nextPage, noContent, readNumber, readPage, replies, routeDefaults, showNumber, workspaceOf } from "#http";
 import { answer, callerOf, JSON_TYPE, type ScheduleRoutes } from "./answer.ts";
 import { createSchedule } from "./create.ts";
 import { deleteSchedule } from "./delete.ts";
@@ -18,8 +18,7 @@ import { mountRuns } from "./run-routes.ts";
 import { showSchedule } from "./show.ts";
 import { findSchedule } from "./store.ts";
 
-const tags = ["Schedules"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Schedules");
 
 /** The schedule endpoints of the specification; contract §6. */
 export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
@@ -35,6 +34,7 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "List schedules",
+        description: "Returns the schedules of the workspace, newest first. Filters that are given together must all match.",
         operationId: "listSchedules",
         querystring: ListSchedules,
         response: replies({ 200: Page(ScheduleRecord) }),
@@ -64,6 +64,9 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "Create a schedule",
+        description:
+          "Creates a schedule, which makes exactly one job at each tick of its cron expression. `NOT_FOUND` means that its queue does " +
+          "not exist, `CONFLICT` that its name is taken.",
         operationId: "createSchedule",
         body: CreateSchedule,
         response: replies({ 201: ScheduleRecord }, "NOT_FOUND", "CONFLICT", "PAYLOAD_TOO_LARGE"),
@@ -83,7 +86,8 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
       schema: {
         tags,
         security,
-        summary: "A schedule",
+        summary: "Get a schedule",
+        description: "Returns a schedule with its next run and its newest job.",
         operationId: "getSchedule",
         params: SchedulePath,
         response: replies({ 200: ScheduleRecord }, "NOT_FOUND"),
@@ -107,6 +111,9 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "Change a schedule",
+        description:
+          "Changes the given settings and leaves the others as they are. Ticks that were due before still run with the old settings. " +
+          "Only another cron expression or time zone moves the next run.",
         operationId: "patchSchedule",
         params: SchedulePath,
         body: PatchSchedule,
@@ -127,7 +134,8 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
       schema: {
         tags,
         security,
-        summary: "Delete a schedule; its jobs stay",
+        summary: "Delete a schedule",
+        description: "Deletes a schedule. The jobs that it made stay.",
         operationId: "deleteSchedule",
         params: SchedulePath,
         response: replies({ 204: noContent("The schedule is gone.") }, "NOT_FOUND"),

@@ -1,5 +1,5 @@
 import { Job, PreviewSchedule, SchedulePath, SchedulePreview, Schedule as ScheduleRecord } from "@tidemill/contract";
-import { type Api, replies } from "#http";
+import { type Api, replies, routeDefaults } from "#http";
 import { showJob } from "#jobs";
 import { answer, callerOf, JSON_TYPE, type ScheduleRoutes } from "./answer.ts";
 import { pauseSchedule } from "./pause.ts";
@@ -7,8 +7,7 @@ import { previewSchedule } from "./preview.ts";
 import { resumeSchedule } from "./resume.ts";
 import { triggerSchedule } from "./trigger.ts";
 
-const tags = ["Schedules"];
-const security = [{ workspaceKey: [] }];
+const { tags, security } = routeDefaults("Schedules");
 const PREVIEWED = 5;
 
 /** What has to do with when schedules run: preview, pause, resume, trigger. */
@@ -23,7 +22,8 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
       schema: {
         tags,
         security,
-        summary: "The next runs of a cron expression",
+        summary: "Preview the ticks of a cron expression",
+        description: "Returns the next ticks of a cron expression in a time zone. It stores nothing and needs no schedule.",
         operationId: "previewSchedule",
         querystring: PreviewSchedule,
         response: replies({ 200: SchedulePreview }),
@@ -35,9 +35,22 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
     },
   );
 
-  for (const [verb, change, summary, errors] of [
-    ["pause", pauseSchedule, "Pause a schedule", ["NOT_FOUND"]],
-    ["resume", resumeSchedule, "Resume a paused schedule", ["NOT_FOUND", "INVALID_STATE"]],
+  for (const [verb, change, summary, description, errors] of [
+    [
+      "pause",
+      pauseSchedule,
+      "Pause a schedule",
+      "Stops a schedule from making jobs: ticks during the pause are skipped for good. Pausing a paused schedule changes nothing.",
+      ["NOT_FOUND"],
+    ],
+    [
+      "resume",
+      resumeSchedule,
+      "Resume a paused schedule",
+      "Lets a schedule make jobs again, from the next tick on. Resuming an active schedule changes nothing. `INVALID_STATE` means that " +
+        "the node does not know the schedule's time zone any more.",
+      ["NOT_FOUND", "INVALID_STATE"],
+    ],
   ] as const) {
     api.patch(
       `/v1/schedules/:name/${verb}`,
@@ -47,6 +60,7 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
           tags,
           security,
           summary,
+          description,
           operationId: `${verb}Schedule`,
           params: SchedulePath,
           response: replies({ 200: ScheduleRecord }, ...errors),
@@ -67,7 +81,10 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
       schema: {
         tags,
         security,
-        summary: "Make a schedule's job now",
+        summary: "Make a job of a schedule now",
+        description:
+          "Makes a job with the settings of the schedule, even if it is paused or an earlier job has not finished. Its ticks are not " +
+          "affected. `QUOTA_EXCEEDED` means that the month's executions are used up.",
         operationId: "triggerSchedule",
         params: SchedulePath,
         response: replies({ 201: Job }, "QUOTA_EXCEEDED", "NOT_FOUND"),

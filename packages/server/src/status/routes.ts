@@ -20,7 +20,10 @@ export function mountStatus(api: Api, { tenants, rateLimiter }: StatusRoutes): v
       config: { access: "read" },
       schema: {
         ...routeDefaults("Status"),
-        summary: "The workspace's health, jobs and quota",
+        summary: "Get the workspace's health and quota",
+        description:
+          "Returns the workspace's health, the number of its jobs in each state, and what is left of its quota and request rate. " +
+          "`status` is `degraded` when one of the checks is.",
         operationId: "getStatus",
         querystring: StatusQuery,
         response: replies({ 200: Status }),

@@ -11,7 +11,9 @@ export function mountUsage(api: Api, { tenants }: { tenants: Tenants }): void {
       config: { access: "read" },
       schema: {
         ...routeDefaults("Status"),
-        summary: "The executions and attempts of a billing period",
+        summary: "Get the usage of a month",
+        description:
+          "Returns the executions and attempts of a calendar month in UTC: in all, by queue and by day. Months are kept for two years.",
         operationId: "getUsage",
         querystring: UsageQuery,
         response: replies({ 200: Usage }),

@@ -24,7 +24,8 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
       schema: {
         tags,
         security,
-        summary: "List secrets, without their values",
+        summary: "List secrets",
+        description: "Returns the secrets of the workspace, newest first, without their values.",
         operationId: "listSecrets",
         querystring: ListSecrets,
         response: replies({ 200: Page(SecretRecord) }),
@@ -46,7 +47,10 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
       schema: {
         tags,
         security,
-        summary: "Keep a secret; its value is never shown again",
+        summary: "Store a secret",
+        description:
+          "Stores a secret, encrypted. No response ever contains its value. Jobs and queue settings use it as `${{ secrets.NAME }}`. " +
+          "`CONFLICT` means that the name is taken.",
         operationId: "createSecret",
         body: CreateSecret,
         response: replies({ 201: SecretRecord }, "CONFLICT", "PAYLOAD_TOO_LARGE"),
@@ -65,7 +69,10 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
       schema: {
         tags,
         security,
-        summary: "Give a secret another value, or change who may use it",
+        summary: "Change a secret",
+        description:
+          "Replaces the value of a secret, or its restrictions. Each attempt that starts from now on uses the new value. Fields that are " +
+          "left out stay as they are.",
         operationId: "patchSecret",
         params: SecretPath,
         body: PatchSecret,
@@ -85,7 +92,8 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
       schema: {
         tags,
         security,
-        summary: "Remove a secret for good",
+        summary: "Delete a secret",
+        description: "Removes a secret and its encryption key for good. Later attempts that name it fail with `SECRET_NOT_FOUND`.",
         operationId: "deleteSecret",
         params: SecretPath,
         response: replies({ 204: noContent("The secret is gone.") }, "NOT_FOUND"),

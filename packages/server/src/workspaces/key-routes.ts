@@ -26,7 +26,8 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
       schema: {
         tags,
         security,
-        summary: "List keys that are not revoked",
+        summary: "List keys",
+        description: "Returns the keys of the workspace that are not revoked, newest first, without their texts.",
         operationId: "listKeys",
         querystring: ListKeys,
         response: replies({ 200: Page(Key) }),
@@ -48,7 +49,8 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
       schema: {
         tags,
         security,
-        summary: "Make a key; its text is in this reply alone",
+        summary: "Make a key",
+        description: "Makes a key for the workspace. Only this response contains its text: the service stores a hash of it.",
         operationId: "createKey",
         body: CreateKey,
         response: replies({ 201: CreatedKey }, "PAYLOAD_TOO_LARGE"),
@@ -67,7 +69,10 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
       schema: {
         tags,
         security,
-        summary: "Revoke a key; it may be the one that asks",
+        summary: "Revoke a key",
+        description:
+          "Revokes a key. The node that answers refuses it at once, all others within a second. The key of the request itself may be " +
+          "revoked too.",
         operationId: "revokeKey",
         params: KeyPath,
         response: replies({ 204: noContent("The key is refused from now on.") }, "NOT_FOUND"),

@@ -1,57 +1,23 @@
+import { readFile } from "node:fs/promises";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { type RulesetDefinition, Spectral } from "@stoplight/spectral-core";
+import { oas } from "@stoplight/spectral-rulesets";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { RouteOptions } from "fastify";
 import { describe, expect } from "vitest";
-import { createApprovals } from "#approvals";
-import { createAudit } from "#audit";
-import { createDeadLetters } from "#dead-letters";
-import { createExplain } from "#explain";
-import { createApi, type Module } from "#http";
-import { createJobs } from "#jobs";
-import { systemRandom } from "#kernel";
-import { createQueues } from "#queues";
-import { createSchedules } from "#schedules";
-import { createStatus } from "#status";
-import { createUsage } from "#usage";
-import { createVault } from "#vault";
-import { createWorkspaces } from "#workspaces";
-import { mountPublic } from "../../src/app.ts";
 import { FORMATS } from "../../src/http/formats.ts";
-import { examplesOf, type Media, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
+import { examplesOf, type Media, type Operation, operationsOf, pathOf, resolved, type Schema } from "../harness/api-doc.ts";
+import { bareApi } from "../harness/bare-api.ts";
 import { STATUS } from "../harness/problem.ts";
-import { test } from "../harness/service.ts";
+import { type Service, test } from "../harness/service.ts";
 
 /** Strict: a keyword or a format that is not known is an error, not passed over. */
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: FORMATS });
 
-/** Stands for whatever a module is given: none of it is used to mount routes. */
-const anything = new Proxy((() => {}) as never, {
-  get: (_, name) => (name === Symbol.toPrimitive ? () => 1 : anything),
-  apply: () => anything,
-}) as never;
-
-/** Every module with endpoints for tenants. */
-const MODULES: Module[] = [
-  createApprovals,
-  createAudit,
-  createDeadLetters,
-  createExplain,
-  createJobs,
-  createQueues,
-  createSchedules,
-  createStatus,
-  createUsage,
-  createVault,
-  createWorkspaces,
-].map((create) => create(anything));
-
 /** The routes that a server really has, asked of its router as they are mounted. */
 async function mountedRoutes(): Promise<string[]> {
   const mounted: RouteOptions[] = [];
-  const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
-  api.addHook("onRoute", (route) => void mounted.push(route));
-  await mountPublic(api, MODULES, { database: anything, isReady: () => true });
-  await api.ready();
+  const api = await bareApi((route) => void mounted.push(route));
   await api.close();
   return mounted
     .filter(({ url, config }) => url.startsWith("/v1/") && config?.allow === undefined)
@@ -65,6 +31,14 @@ const mediaOf = ({ requestBody, responses }: Operation): [string, Media][] => [
     Object.entries(content).map(([type, media]): [string, Media] => [`${status} ${type}`, media]),
   ),
 ];
+
+/** What the rules of `spectral:oas` find in a document: errors and warnings, each with its place. */
+async function lint(document: object): Promise<string[]> {
+  const spectral = new Spectral();
+  spectral.setRuleset({ extends: [oas as RulesetDefinition] });
+  const findings = await spectral.run(JSON.stringify(document));
+  return findings.map(({ code, path, message }) => `${code} at ${path.join(".")}: ${message}`);
+}
 
 describe("GET /doc", () => {
   test("is served to anyone, as JSON of OpenAPI 3.1", async ({ service }) => {
@@ -128,6 +102,23 @@ describe("GET /doc", () => {
     );
   });
 
+  test("is under 200 kB", async ({ service }) => {
+    const { text } = await service.api("GET", "/doc");
+    expect(Buffer.byteLength(text)).toBeLessThan(200_000);
+  });
+
+  test("is the openapi.json of the repository", async ({ service }) => {
+    const { body } = await service.api("GET", "/doc");
+    expect(JSON.parse(await readFile(new URL("../../../../openapi.json", import.meta.url), "utf8"))).toEqual(body);
+  });
+
+  test("passes the rules of spectral:oas without warnings", async ({ service }) => {
+    const { body } = await service.api("GET", "/doc");
+    expect(await lint(body)).toEqual([]);
+    delete body.paths["/v1/queues"].get.description;
+    expect(await lint(body)).toEqual([expect.stringContaining("operation-description at paths./v1/queues.get")]);
+  });
+
   test("is shown to people at /docs", async ({ service }) => {
     const { status, headers, text } = await service.api("GET", "/docs", undefined, { authorization: "" });
     expect([status, headers.get("content-type")]).toEqual([200, expect.stringContaining("text/html")]);
@@ -136,7 +127,7 @@ describe("GET /doc", () => {
 });
 
 describe("every operation", () => {
-  test("has an id of its own, a summary, a tag that is explained, and asks for a workspace key", async ({ service }) => {
+  test("has an id of its own, a summary, a description, a tag that is explained, and asks for a workspace key", async ({ service }) => {
     const { body } = await service.api("GET", "/doc");
     const explained = (body.tags as { name: string; description: string }[])
       .filter(({ description }) => description)
@@ -144,10 +135,12 @@ describe("every operation", () => {
     expect(body.components.securitySchemes).toMatchObject({ workspaceKey: { type: "http", scheme: "bearer" } });
     const operations = await operationsOf(service);
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
-    for (const { id, summary, tags = [], security } of operations) {
-      expect({ id, summary, tags: tags.length > 0 && tags.every((tag) => explained.includes(tag)), security }).toEqual({
+    for (const { id, summary, description, tags = [], security } of operations) {
+      expect({ id, summary, description, tags: tags.length > 0 && tags.every((tag) => explained.includes(tag)), security }).toEqual({
         id: expect.stringMatching(/^[a-z][A-Za-z]+$/),
         summary: expect.stringMatching(/^\S.*\S$/),
+        // One to four sentences.
+        description: expect.stringMatching(/^[A-Z](?:[^.]|\.(?=\S))+\.(?: [A-Z`](?:[^.]|\.(?=\S))+\.){0,3}$/),
         tags: true,
         security: [{ workspaceKey: [] }],
       });
@@ -232,6 +225,68 @@ describe("every operation", () => {
         expect.toSatisfy((one: number) => one < 300 || one === 404),
         expect.anything(),
       ]);
+    }
+  });
+});
+
+describe("the parts of the document", () => {
+  const documentOf = async (service: Service): Promise<Schema> => (await service.api("GET", "/doc")).body;
+
+  /** The operations as they are served, with their references. */
+  const unresolved = (document: Schema): (Operation & { operationId: string })[] =>
+    Object.values(document.paths as Record<string, Record<string, Schema>>).flatMap((path) => Object.values(path));
+
+  /** The inner schemas of a schema, as far as the next references. */
+  const inner = ({ properties = {}, items, anyOf = [], additionalProperties }: Schema): Schema[] =>
+    [...Object.values(properties), ...anyOf, items, additionalProperties]
+      .filter((one) => typeof one === "object" && one !== null)
+      .flatMap((one) => [one, ...inner(one)]);
+
+  test("are named: bodies, parameters, headers and errors are there by reference", async ({ service }) => {
+    const operations = unresolved(await documentOf(service));
+    for (const { operationId, parameters = [], requestBody, responses } of operations) {
+      const own = Object.entries(responses).flatMap(([status, response]) => (status < "400" ? [response] : []));
+      const errors = Object.entries(responses).flatMap(([status, response]) => (status < "400" ? [] : [response]));
+      const schemas = [requestBody, ...own].flatMap((one) => Object.values(one?.content ?? {}).map(({ schema }) => schema));
+      const to = (kind: string) => ({ $ref: expect.stringMatching(`^#/components/${kind}/[A-Za-z-]+$`) });
+      expect([operationId, schemas]).toEqual([operationId, schemas.map(() => to("schemas"))]);
+      expect([operationId, parameters]).toEqual([operationId, parameters.map(() => to("parameters"))]);
+      expect([operationId, errors]).toEqual([operationId, errors.map(() => to("responses"))]);
+      const headers = own.flatMap((one) => Object.values(one.headers ?? {}));
+      expect([operationId, headers.length > 0, headers]).toEqual([operationId, true, headers.map(() => to("headers"))]);
+    }
+  });
+
+  test("are all used", async ({ service }) => {
+    const document = await documentOf(service);
+    const text = JSON.stringify(document);
+    const { securitySchemes: _, ...components } = document.components as Record<string, Record<string, unknown>>;
+    const refs = Object.entries(components).flatMap(([kind, parts]) => Object.keys(parts).map((name) => `"#/components/${kind}/${name}"`));
+    expect(refs.length).toBeGreaterThan(100);
+    expect(refs.filter((ref) => !text.includes(ref))).toEqual([]);
+  });
+
+  test("have no object inside that has fields and no name", async ({ service }) => {
+    const { schemas } = (await documentOf(service)).components as { schemas: Record<string, Schema> };
+    for (const [name, schema] of Object.entries(schemas)) {
+      expect([name, inner(schema).filter(({ properties }) => properties)]).toEqual([name, []]);
+    }
+  });
+
+  test("have no default, which a generated client would send with each change of a record", async ({ service }) => {
+    const { schemas } = (await documentOf(service)).components as { schemas: Record<string, Schema> };
+    for (const [name, schema] of Object.entries(schemas)) {
+      expect([name, [schema, ...inner(schema)].filter((one) => "default" in one)]).toEqual([name, []]);
+    }
+  });
+
+  test("are described: every schema and every field", async ({ service }) => {
+    const document = await documentOf(service);
+    for (const [name, schema] of Object.entries(document.components.schemas as Record<string, Schema>)) {
+      expect([name, schema.description]).toEqual([name, expect.stringMatching(/\S/)]);
+      for (const [field, property] of Object.entries(schema.properties ?? {})) {
+        expect([name, field, resolved(document, property).description]).toEqual([name, field, expect.stringMatching(/\S/)]);
+      }
     }
   });
 });

@@ -31,6 +31,7 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly summary?: string;
+  readonly description?: string;
   readonly tags?: readonly string[];
   readonly security?: readonly Record<string, readonly string[]>[];
   readonly parameters: readonly Parameter[];
@@ -38,10 +39,36 @@ export interface Operation {
   readonly responses: Record<string, DocumentedResponse>;
 }
 
-/** Every /v1 operation of the running node's /doc. */
+/** A part of the document with every `$ref` replaced by what it refers to. */
+export function resolved(document: Schema, part: Schema): Schema {
+  const known = new Map<string, Schema>();
+  const resolve = (one: Schema): Schema => {
+    if (typeof one !== "object" || one === null) return one;
+    if (Array.isArray(one)) return one.map(resolve);
+    const { $ref, ...rest } = one;
+    if (typeof $ref !== "string") return Object.fromEntries(Object.entries(one).map(([name, value]) => [name, resolve(value)]));
+    const target = known.get($ref) ?? resolve(referred(document, $ref));
+    known.set($ref, target);
+    return Object.keys(rest).length > 0 ? { ...target, ...resolve(rest) } : target;
+  };
+  return resolve(part);
+}
+
+/** What a reference within the document refers to. */
+function referred(document: Schema, $ref: string): Schema {
+  const found = $ref
+    .replace(/^#\//, "")
+    .split("/")
+    .reduce((part: Schema, name) => part?.[name], document);
+  if (!$ref.startsWith("#/") || found === undefined) throw new Error(`The document has no ${$ref}.`);
+  return found;
+}
+
+/** Every /v1 operation of the running node's /doc, its references resolved. */
 export async function operationsOf(service: Service): Promise<Operation[]> {
   const { body } = await service.api("GET", "/doc");
-  const paths = Object.entries(body.paths as Record<string, Record<string, Schema>>).filter(([path]) => path.startsWith("/v1/"));
+  const documented = resolved(body, body.paths) as Record<string, Record<string, Schema>>;
+  const paths = Object.entries(documented).filter(([path]) => path.startsWith("/v1/"));
   return paths.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, parameters = [], ...operation }]) => ({
       ...operation,

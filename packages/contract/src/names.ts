@@ -1,0 +1,42 @@
+import { Type } from "typebox";
+import { LIMITS } from "./limits.ts";
+
+export const QueueName = Type.String({
+  title: "QueueName",
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  description: "Name of a queue, unique in the workspace.",
+  examples: ["emails"],
+});
+
+export const Tag = Type.String({
+  title: "Tag",
+  format: "storable",
+  minLength: 1,
+  maxLength: LIMITS.tagLength,
+  description: "A label of the caller's choice, to filter jobs by.",
+  examples: ["welcome"],
+});
+
+export const ConcurrencyKey = Type.String({
+  title: "ConcurrencyKey",
+  format: "storable",
+  minLength: 1,
+  maxLength: LIMITS.concurrencyKeyLength,
+  description: "Jobs of the queue with the same key share its `concurrency_per_key`: with 1, they run one after another.",
+  examples: ["customer-1815"],
+});
+
+/** The filters that several lists have. */
+export const QueueFilter = Type.String({
+  title: "QueueFilter",
+  format: "storable",
+  description: "Only records of this queue, or of several, separated by commas.",
+  examples: ["emails"],
+});
+
+export const TagFilter = Type.String({
+  title: "TagFilter",
+  format: "storable",
+  description: "Only jobs with this tag, or with one of several, separated by commas.",
+  examples: ["welcome"],
+});

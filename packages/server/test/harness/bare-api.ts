@@ -1,0 +1,45 @@
+import type { RouteOptions } from "fastify";
+import { createApprovals } from "#approvals";
+import { createAudit } from "#audit";
+import { createDeadLetters } from "#dead-letters";
+import { createExplain } from "#explain";
+import { type Api, createApi, type Module } from "#http";
+import { createJobs } from "#jobs";
+import { systemRandom } from "#kernel";
+import { createQueues } from "#queues";
+import { createSchedules } from "#schedules";
+import { createStatus } from "#status";
+import { createUsage } from "#usage";
+import { createVault } from "#vault";
+import { createWorkspaces } from "#workspaces";
+import { mountPublic } from "../../src/app.ts";
+
+/** Stands for whatever a module is given: none of it is used to mount routes. */
+const anything = new Proxy((() => {}) as never, {
+  get: (_, name) => (name === Symbol.toPrimitive ? () => 1 : anything),
+  apply: () => anything,
+}) as never;
+
+/** Every module with endpoints for tenants. */
+const MODULES: Module[] = [
+  createApprovals,
+  createAudit,
+  createDeadLetters,
+  createExplain,
+  createJobs,
+  createQueues,
+  createSchedules,
+  createStatus,
+  createUsage,
+  createVault,
+  createWorkspaces,
+].map((create) => create(anything));
+
+/** A listener with the routes of all modules and nothing behind them: no database, no port. */
+export async function bareApi(onRoute: (route: RouteOptions) => void = () => {}): Promise<Api> {
+  const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
+  api.addHook("onRoute", onRoute);
+  await mountPublic(api, MODULES, { database: anything, isReady: () => true });
+  await api.ready();
+  return api;
+}
