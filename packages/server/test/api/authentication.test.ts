@@ -104,7 +104,7 @@ describe("a key", () => {
   });
 
   test("that is mistyped is refused by its checksum: nobody looks it up", async ({ database, clock }) => {
-    const node = await startTestNode(database, clock, { TIDEMILL_LOG_LEVEL: "silent" });
+    const node = await startTestNode(database, clock);
     const status = async (key: string) =>
       (await exchange(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${key}` } })).status;
     await database.query("alter table api_key rename to api_key_away");

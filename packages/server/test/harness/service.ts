@@ -14,6 +14,7 @@ import { ask, bodyOf, type Reply } from "./ask.ts";
 import { FrozenClock } from "./clock.ts";
 import { TestDatabase } from "./database.ts";
 import { type Answers, Handler } from "./handler.ts";
+import { serviceLog } from "./service-log.ts";
 
 /** A master key that is given to every node, so that none makes a key file in the repository. */
 export const MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -154,13 +155,15 @@ export async function startTestNode(database: TestDatabase, clock: FrozenClock, 
     DATABASE_URL: database.url,
     TIDEMILL_PORT: "0",
     TIDEMILL_INTERNAL_PORT: "0",
-    TIDEMILL_LOG_LEVEL: "error",
+    TIDEMILL_LOG_LEVEL: "silent",
     TIDEMILL_DRAIN_SECONDS: "5",
     TIDEMILL_ADMIN_TOKEN: "the-operators-own-token",
     TIDEMILL_MASTER_KEY: MASTER_KEY,
     ...settings,
   });
-  return startNode(config, { clock });
+  const events = new Events();
+  events.subscribe((event, fields, severity) => serviceLog.add(event, fields, severity));
+  return startNode(config, { clock, events });
 }
 
 /** Makes a workspace directly in the node's database. */
