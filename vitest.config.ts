@@ -15,7 +15,8 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/test/**/*.test.ts"],
-    globalSetup: ["packages/server/test/harness/postgres.ts"],
+    globalSetup: ["packages/server/test/harness/postgres.ts", "packages/server/test/harness/command.ts"],
+    setupFiles: ["packages/server/test/harness/show-service-log.ts"],
     reporters: ["default", "./scripts/count-reporter.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
