@@ -45,7 +45,7 @@ describe("workspaces and keys from the command line", () => {
   });
 
   test("beside a running node: its PostgreSQL goes on, and the keys work at once", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir() };
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir() };
     const node = await stage.node(settings);
     const postgres = postmasterOf(settings.TIDEMILL_DATA_DIR);
     const workspace = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--plan", "team", "--json"], settings));

@@ -126,7 +126,7 @@ describe("tidemill schedule list", () => {
   });
 
   test("works beside a running node, on what was made over HTTP", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir() };
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir() };
     const node = await stage.node(settings);
     const { id, key } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], settings));
     const acme = new Client(node.url, key);

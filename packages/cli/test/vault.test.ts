@@ -36,7 +36,7 @@ async function templated(stage: Stage, node: NodeProcess) {
 
 describe("tidemill vault rotate-master-key", () => {
   test("exchanges the key of running nodes, who go on delivering", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_MASTER_KEY: "" };
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir(), TIDEMILL_MASTER_KEY: "" };
     const file = path.join(settings.TIDEMILL_DATA_DIR, "master.key");
     const nodes = [await stage.node(settings), await stage.node(settings)];
     const { deliver, client } = await templated(stage, nodes[0] as NodeProcess);
@@ -65,7 +65,7 @@ describe("tidemill vault rotate-master-key", () => {
   });
 
   test("works while no node runs", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_MASTER_KEY: "" };
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir(), TIDEMILL_MASTER_KEY: "" };
     const node = await stage.node(settings);
     const { deliver } = await templated(stage, node);
     node.signal("SIGTERM");

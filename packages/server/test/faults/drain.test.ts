@@ -74,7 +74,7 @@ describe("a node that is told to end", () => {
   test.for(["SIGTERM", "SIGINT"] as const)(
     "by a second %s ends at once, and its jobs go on after the next start",
     async (signal, { stage }) => {
-      const dataDir = stage.dataDir();
+      const dataDir = stage.migratedDataDir();
       const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_DRAIN_SECONDS: "600", TIDEMILL_NODE_LEASE_SECONDS: "2" };
       const node = await stage.node(settings);
       const handler = await stage.handler("hang");

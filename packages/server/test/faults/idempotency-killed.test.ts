@@ -66,7 +66,7 @@ test.for([
 ] as const)(
   "one job for each key %s, when nodes are killed while callers repeat what was not acknowledged",
   async ([, limit], { stage }) => {
-    const dataDir = stage.dataDir();
+    const dataDir = stage.migratedDataDir();
     const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
     const handler = await stage.handler();
     let node = await stage.node(settings);
@@ -86,7 +86,7 @@ test.for([
 );
 
 test("one job for each key when PostgreSQL is killed while callers repeat what was not acknowledged", async ({ stage }) => {
-  const dataDir = stage.dataDir();
+  const dataDir = stage.migratedDataDir();
   const handler = await stage.handler();
   const node = await stage.node({ TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "3" });
   const queue = await node.client.queue("called", handler.url);

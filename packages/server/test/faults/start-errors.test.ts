@@ -109,7 +109,7 @@ describe("a start without its database", () => {
   });
 
   test("says so when it does not let us in, or is lost on the way", async ({ stage }) => {
-    const cluster = await stage.cluster();
+    const cluster = await stage.cluster(stage.dataDir());
     await cluster.query("create role stranger login password 'right'");
     await asksForPasswords(cluster, "stranger");
     const wrong = { user: "stranger", password: "unguessable" };

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -17,6 +18,8 @@ export interface Server {
 declare module "vitest" {
   interface ProvidedContext {
     postgres: Server;
+    /** The directory of a stopped cluster whose database `tidemill` is migrated, to be copied. */
+    migratedCluster: string;
   }
 }
 
@@ -32,24 +35,36 @@ const FREEZABLE = `
 /** Nobody kills this server, and its data is thrown away: it owes nothing to a disk. Hundreds of databases are not vacuumed either. */
 const SETTINGS = { max_connections: "300", fsync: "off", wal_compression: "off", autovacuum: "off" };
 
+/** Copies a stopped cluster. Owners and modes stay, as PostgreSQL insists on them. */
+export function copyCluster(from: string, to: string): void {
+  execFileSync("cp", ["-a", from, to]);
+}
+
 /** Starts one PostgreSQL for the whole run, with a migrated template that each test file's database is cloned from. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "tidemill-test-"));
   // As root the server runs as somebody else, who must be able to get here.
   chmodSync(dataDir, 0o711);
-  const postgres = await startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: SETTINGS });
+  const migratedCluster = path.join(dataDir, "migrated");
+  const start = () => startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: SETTINGS });
+
+  const first = await start();
+  await migrate(first.connection, () => {});
+  await first.stop();
+  copyCluster(path.join(dataDir, "postgres"), migratedCluster);
+
+  const postgres = await start();
   const { host, port, user } = postgres.connection;
-  const admin = new pg.Client({ host, port, user, database: "tidemill" });
+  const admin = new pg.Client({ host, port, user, database: "postgres" });
   await admin.connect();
-  await admin.query(`create database ${TEMPLATE}`);
+  await admin.query(`create database ${TEMPLATE} template tidemill`);
   await admin.end();
-  const connection = { host, port, user, database: TEMPLATE };
-  await migrate(connection, () => {});
-  const template = new pg.Client(connection);
+  const template = new pg.Client({ host, port, user, database: TEMPLATE });
   await template.connect();
   await template.query(FREEZABLE);
   await template.end();
   project.provide("postgres", { host, port, user });
+  project.provide("migratedCluster", migratedCluster);
   return async () => {
     await postgres.stop();
     rmSync(dataDir, { recursive: true, force: true });
