@@ -4,10 +4,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { migrate } from "#kernel";
+import { type Connection, Database, migrate } from "#kernel";
+import { keepPartitions } from "#retention";
 import { startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
 
 export const TEMPLATE = "tidemill_template";
+
+/** Where time stands still when a test begins. */
+export const FROZEN_AT = "2026-11-21T12:00:00Z";
 
 export interface Server {
   host: string;
@@ -40,6 +44,18 @@ export function copyCluster(from: string, to: string): void {
   execFileSync("cp", ["-a", from, to]);
 }
 
+async function query(connection: Connection, text: string): Promise<void> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  await client.query(text).finally(() => client.end());
+}
+
+/** As the first start of a node does: to make thirty partitions costs more than all else of that start. */
+async function makePartitions(connection: Connection): Promise<void> {
+  const database = new Database({ connection, size: 1, statementTimeoutMs: 60_000 });
+  await keepPartitions(database, () => {}).finally(() => database.close());
+}
+
 /** Starts one PostgreSQL for the whole run, with a migrated template that each test file's database is cloned from. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "tidemill-test-"));
@@ -50,19 +66,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   const first = await start();
   await migrate(first.connection, () => {});
+  await query({ ...first.connection, database: "postgres" }, `create database ${TEMPLATE} template tidemill`);
+  await makePartitions(first.connection);
   await first.stop();
   copyCluster(path.join(dataDir, "postgres"), migratedCluster);
 
   const postgres = await start();
   const { host, port, user } = postgres.connection;
-  const admin = new pg.Client({ host, port, user, database: "postgres" });
-  await admin.connect();
-  await admin.query(`create database ${TEMPLATE} template tidemill`);
-  await admin.end();
-  const template = new pg.Client({ host, port, user, database: TEMPLATE });
-  await template.connect();
-  await template.query(FREEZABLE);
-  await template.end();
+  const template = { host, port, user, database: TEMPLATE };
+  await query(template, FREEZABLE);
+  await query(template, `insert into tidemill.frozen_moment values ('${FROZEN_AT}')`);
+  await makePartitions(template);
+  await query(template, "delete from tidemill.frozen_moment");
   project.provide("postgres", { host, port, user });
   project.provide("migratedCluster", migratedCluster);
   return async () => {
