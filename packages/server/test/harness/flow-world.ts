@@ -75,7 +75,7 @@ export class FlowWorld {
     return new Settler(db, quiet).add(claim, verdict, 1, NOTHING);
   }
 
-  cancel(id: JobId, db: Transactional = this.#engine): Promise<unknown> {
+  cancel(id: JobId, db: Transactional = this.#engine): ReturnType<typeof cancelOrRemove> {
     return cancelOrRemove(db, this.#hand, { ...this.lane, id });
   }
 

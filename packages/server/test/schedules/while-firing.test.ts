@@ -1,5 +1,7 @@
 import { describe, expect } from "vitest";
 import { sql } from "#kernel";
+import type { Reply } from "../harness/ask.ts";
+import { inTurn } from "../harness/in-turn.ts";
 import { limitedTo, setLimits } from "../harness/limits.ts";
 import { hold, isWaiting } from "../harness/locks.ts";
 import { operate } from "../harness/operator.ts";
@@ -21,15 +23,24 @@ describe("deleting", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
   });
 
-  test("one while it fires lets the tick make its job, or none", async ({ service, at }) => {
+  test("one while it fires lets the tick make its job, or none", async ({ service, database, engine, at }) => {
     const made = await many(service, 40);
+    const deletions: Promise<Reply>[] = [];
+    const remove = (index: number) => () => (deletions[index] = service.api("DELETE", `/v1/schedules/${made[index]?.name}`));
     await service.clock.advance(60);
-    service.node.wake();
-    const deleted = await Promise.all(made.map(({ name }) => service.api("DELETE", `/v1/schedules/${name}`)));
+    // The first one's deletion waits to write itself down, with the schedule in hand; then the ticks of the others do with theirs.
+    await inTurn({ engine, database }, sql`lock table audit_event, schedule_tick in share mode`, [
+      remove(0),
+      () => service.node.wake(),
+      remove(1),
+    ]);
+    for (let index = 2; index < made.length; index += 1) remove(index)();
+    const deleted = await Promise.all(deletions);
     expect(new Set(deleted.map(({ status }) => status))).toEqual(new Set([204]));
     await service.advance(60);
     const ran = await Promise.all(made.map((one) => ticksOf(service, one)));
     for (const ticks of ran) expect([[], at("12:01")]).toContainEqual(ticks);
+    expect(new Set(ran.map(({ length }) => length))).toEqual(new Set([0, 1]));
     // What a job was made for was taken from the usage, and nothing else.
     expect((await service.ok("GET", "/v1/usage")).executions.schedules).toBe(ran.flat().length);
   });

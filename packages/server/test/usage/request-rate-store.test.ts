@@ -91,6 +91,8 @@ describe("taking requests", () => {
         takeRequestsAcrossWorkspaces(engine, (n % 2 === 0 ? workspaces : workspaces.toReversed()).map(demandOf)),
       ),
     );
+    const winners = answers.flatMap((answer, n) => (answer.some(({ granted }) => granted > 0) ? [n % 2] : []));
+    expect(new Set(winners)).toEqual(new Set([0, 1]));
     for (const workspaceId of workspaces) {
       const granted = answers.flat().filter((one) => one.workspaceId === workspaceId);
       expect(granted.reduce((sum, one) => sum + one.granted, 0)).toBe(100);
