@@ -290,11 +290,9 @@ const idsOf = (jobs: readonly ModelJob[]) => jobs.map(({ id }) => id).sort();
 const sorted = <One extends { id: string }>(all: readonly One[]) => [...all].sort((a, b) => (a.id < b.id ? -1 : 1));
 
 describe("a queue with limits", () => {
-  test("starts exactly the jobs that its model starts and that nothing is told to hold, whatever happens, and leaves no slot behind", async ({
-    database,
-    engine,
-    clock,
-  }) => {
+  test("starts exactly the jobs that its model starts and that nothing is told to hold, whatever happens, and leaves no slot behind", {
+    timeout: 180_000,
+  }, async ({ database, engine, clock }) => {
     const effects = new Map<Effect, number>();
     const runs = fc.asyncProperty(fc.array(happening, { minLength: 25, maxLength: 40 }), async (happenings) => {
       const world = new FlowWorld(database, engine, clock, await putLane(database));

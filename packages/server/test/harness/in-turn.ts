@@ -4,7 +4,7 @@ import { hold } from "./locks.ts";
 import { until } from "./service.ts";
 
 /** How many statements in the database wait for a lock. */
-export const countWaiting = async (database: TestDatabase): Promise<number> =>
+const countWaiting = async (database: TestDatabase): Promise<number> =>
   (await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).length;
 
 /**
