@@ -20,7 +20,8 @@ export default defineConfig({
     reporters: ["default", "./scripts/count-reporter.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // One more than two cores: tests of faults wait for leases to run out and processes to start.
+    maxWorkers: 3,
     pool: "forks",
     // What is loaded once serves all files: nothing in a module changes.
     isolate: false,

@@ -31,6 +31,9 @@ class Worker {
   readonly #tally: Tally;
   #claims: Claim[] = [];
   readonly #known: JobId[] = [];
+  /** Each at most once by its claim: another worker may come to it once more, and then removes it. */
+  readonly #cancelled = new Set<JobId>();
+  #turns = 0;
 
   constructor(world: FlowWorld, seed: number, nodes: number[], tally: Tally) {
     this.#world = world;
@@ -58,12 +61,20 @@ class Worker {
       const ended = this.#claims.splice(0, 1 + this.#upTo(4));
       await Promise.all(ended.map((claim) => world.settle(claim, this.#verdict())));
     } else if (choice === 8) {
-      const [id] = this.#known.splice(this.#upTo(this.#known.length), 1);
-      const cancelled = id && (await world.cancel(id));
-      if (cancelled && cancelled.kind === "cancelled") this.#tally.cancelled[cancelled.claimedBy === null ? "waiting" : "active"] += 1;
+      await this.#cancel();
     } else {
       await world.comeDue();
     }
+  }
+
+  /** One that is under way with this worker, which then settles it too late, and one that most probably waits, in turns. */
+  async #cancel(): Promise<void> {
+    const id = this.#turns % 2 === 0 ? this.#claims.find((claim) => !this.#cancelled.has(claim.id))?.id : this.#known.pop();
+    if (!id) return;
+    this.#turns += 1;
+    this.#cancelled.add(id);
+    const cancelled = await this.#world.cancel(id);
+    if (cancelled.kind === "cancelled") this.#tally.cancelled[cancelled.claimedBy === null ? "waiting" : "active"] += 1;
   }
 
   #newJob() {

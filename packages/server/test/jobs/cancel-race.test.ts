@@ -8,7 +8,7 @@ import { inTurn } from "../harness/in-turn.ts";
 import { type Service, until } from "../harness/service.ts";
 
 /** So many meet by chance; of each order in which the two can come, one more is made. */
-const JOBS = 200;
+const JOBS = 120;
 const FORCED = ["answer", "cancel"] as const;
 
 interface Outcome {
