@@ -35,13 +35,13 @@ const mediaOf = ({ requestBody, responses }: Operation): [string, Media][] => [
 ];
 
 describe("GET /doc", () => {
-  test("is served to anyone, as JSON of OpenAPI 3.1", async ({ service }) => {
+  test("GET /doc is served to anyone, as JSON of OpenAPI 3.1", async ({ service }) => {
     const { status, headers, body } = await service.api("GET", "/doc", undefined, { authorization: "" });
     expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
     expect(body.openapi).toMatch(/^3\.1\.\d+$/);
   });
 
-  test("is valid by the official OpenAPI schema", async ({ service }) => {
+  test("GET /doc is valid by the official OpenAPI schema", async ({ service }) => {
     const { body } = await service.api("GET", "/doc");
     const validator = new Validator();
     expect(await validator.validate(body)).toEqual({ valid: true });
@@ -50,13 +50,13 @@ describe("GET /doc", () => {
     expect(await validator.validate(body)).toMatchObject({ valid: false });
   });
 
-  test("has every /v1 route that the server has, and no other", async ({ service }) => {
+  test("GET /doc has every /v1 route that the server has, and no other", async ({ service }) => {
     const documented = (await operationsOf(service)).map(({ method, path }) => `${method} ${path}`);
     expect(documented.length).toBeGreaterThan(0);
     expect(documented.sort()).toEqual((await mountedRoutes()).sort());
   });
 
-  test("has every route of the specification that the server has to have by now", async ({ service }) => {
+  test("GET /doc has every route of the specification that the server has to have by now", async ({ service }) => {
     const documented = (await operationsOf(service)).map(({ method, path }) => `${method} ${path}`);
     expect(documented).toEqual(
       expect.arrayContaining([
@@ -96,7 +96,7 @@ describe("GET /doc", () => {
     );
   });
 
-  test("is shown to people at /docs", async ({ service }) => {
+  test("GET /doc is shown to people at /docs", async ({ service }) => {
     const { status, headers, text } = await service.api("GET", "/docs", undefined, { authorization: "" });
     expect([status, headers.get("content-type")]).toEqual([200, expect.stringContaining("text/html")]);
     expect(text).toContain("swagger-ui");
@@ -104,7 +104,7 @@ describe("GET /doc", () => {
 });
 
 describe("every operation", () => {
-  test("has an id of its own, a summary, a tag that is explained, and asks for a workspace key", async ({ service }) => {
+  test("every operation has an id of its own, a summary, a tag that is explained, and asks for a workspace key", async ({ service }) => {
     const { body } = await service.api("GET", "/doc");
     const explained = (body.tags as { name: string; description: string }[])
       .filter(({ description }) => description)
@@ -122,7 +122,7 @@ describe("every operation", () => {
     }
   });
 
-  test("explains each parameter, with an example that fits", async ({ service }) => {
+  test("every operation explains each parameter, with an example that fits", async ({ service }) => {
     for (const { id, path, parameters } of await operationsOf(service)) {
       expect([id, parameters.filter((one) => one.in === "path").map(({ name }) => name)]).toEqual([
         id,
@@ -136,7 +136,7 @@ describe("every operation", () => {
     }
   });
 
-  test("has an example that fits for its body and for each answer's", async ({ service }) => {
+  test("every operation has an example that fits for its body and for each answer's", async ({ service }) => {
     for (const operation of await operationsOf(service)) {
       for (const [where, media] of mediaOf(operation)) {
         for (const example of examplesOf(media)) {
@@ -147,7 +147,7 @@ describe("every operation", () => {
     }
   });
 
-  test("says of each answer what it means, and that it carries X-Request-Id; only 204 has no body", async ({ service }) => {
+  test("every operation says of each answer what it means, and that it carries X-Request-Id; only 204 has no body", async ({ service }) => {
     for (const { id, responses } of await operationsOf(service)) {
       for (const [status, { description, headers, content }] of Object.entries(responses)) {
         expect([id, status, description]).toEqual([id, status, expect.not.stringMatching(/^Default Response$|^\s*$/)]);
@@ -157,7 +157,7 @@ describe("every operation", () => {
     }
   });
 
-  test("documents errors under the status of their code", async ({ service }) => {
+  test("every operation documents errors under the status of their code", async ({ service }) => {
     for (const { id, responses } of await operationsOf(service)) {
       for (const [status, { content }] of Object.entries(responses).filter(([one]) => Number(one) >= 400)) {
         const examples = examplesOf(content?.["application/json"] as Media) as { error: { code: keyof typeof STATUS } }[];
@@ -167,7 +167,7 @@ describe("every operation", () => {
     }
   });
 
-  test("documents what each can answer: malformed, no key, too many, a fault, no database; a role too low where it changes something; too large where it has a body", async ({
+  test("every operation documents what each can answer: malformed, no key, too many, a fault, no database; a role too low where it changes something; too large where it has a body", async ({
     service,
   }) => {
     for (const { id, method, path, requestBody, responses } of await operationsOf(service)) {
@@ -185,7 +185,7 @@ describe("every operation", () => {
     }
   });
 
-  test("takes its own examples", async ({ service }) => {
+  test("every operation takes its own examples", async ({ service }) => {
     for (const operation of await operationsOf(service)) {
       const query = new URLSearchParams(
         operation.parameters.filter((one) => one.in === "query").map(({ name, example }): [string, string] => [name, String(example)]),

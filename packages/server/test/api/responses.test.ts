@@ -297,7 +297,7 @@ async function check(service: Service, operations: readonly Operation[], status:
 
 const ASKED = ["200", "201", "204", "400", "401", "402", "403", "404", "409", "413", "422", "429"];
 
-test("no documented status is left out here", async ({ service }) => {
+test("every documented status is tested here", async ({ service }) => {
   const documented = (await operationsOf(service)).flatMap(({ responses }) => Object.keys(responses));
   expect([...new Set(documented)].sort()).toEqual([...ASKED, "500", "503"]);
 });

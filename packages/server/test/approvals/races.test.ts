@@ -24,8 +24,8 @@ async function held(service: Service, settings: Record<string, unknown> = {}): P
 
 const rowOf = ({ id }: Held) => sql`select from job where id = ${uuidOfJob({ id })} for update`;
 
-describe("has one winner:", () => {
-  test("an approval at the same moment as a rejection, on two nodes", async ({ service, database, engine }) => {
+describe("decisions at the same moment", () => {
+  test("an approval at the same moment as a rejection, on two nodes, has one winner", async ({ service, database, engine }) => {
     const other = await joinedBy(service);
     const jobs = await held(service);
     const decide = (index: number) => {
@@ -53,7 +53,7 @@ describe("has one winner:", () => {
     expect(events.sort()).toEqual(jobs.map(({ id }) => id).sort());
   });
 
-  test("the same approval from many", async ({ service }) => {
+  test("the same approval from many callers has one winner", async ({ service }) => {
     const [job] = await held(service);
     const replies = await Promise.all(Array.from({ length: 16 }, (_, by) => approve(service, job as Held, { by: `${by}` })));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(15).fill(409)]);
@@ -61,7 +61,11 @@ describe("has one winner:", () => {
     expect(await service.job(job as Held)).toMatchObject({ approval: won?.body.approval });
   });
 
-  test("a decision at the same moment as a cancel: a job is not approved once it was cancelled", async ({ service, database, engine }) => {
+  test("a decision at the same moment as a cancel has one winner: a job is not approved once it was cancelled", async ({
+    service,
+    database,
+    engine,
+  }) => {
     const jobs = await held(service);
     const ends = new Set<string>();
     for (const [index, job] of jobs.entries()) {
@@ -86,7 +90,7 @@ describe("has one winner:", () => {
   });
 
   test.for(["approve", "reject"] as const)(
-    "a decision at the same moment as the timeout, which would %s",
+    "a decision at the same moment as the timeout, which would %s, has one winner",
     async (onTimeout, { service, database, engine }) => {
       const jobs = await held(service, { approval: { timeout: 60, on_timeout: onTimeout } });
       await service.clock.advance(60);

@@ -5,7 +5,10 @@ import { RawServer } from "../harness/raw-server.ts";
 import { test, until } from "../harness/service.ts";
 
 describe("the request of a callback", () => {
-  test("is one POST with nothing but the headers of HTTP, of JSON and of the specification", async ({ service, onTestFinished }) => {
+  test("the request of a callback is one POST with nothing but the headers of HTTP, of JSON and of the specification", async ({
+    service,
+    onTestFinished,
+  }) => {
     const server = await RawServer.listen((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
     onTestFinished(() => server.close());
     const queue = await service.queue({ callback_url: `${server.url}?a=1&b=%20` });
@@ -31,7 +34,7 @@ describe("the request of a callback", () => {
     expect(headers.map((header) => header.toLowerCase())).toContain(`host: 127.0.0.1:${server.port}`);
   });
 
-  test("has a body of exactly the fields of the contract", async ({ service }) => {
+  test("the request of a callback has a body of exactly the fields of the contract", async ({ service }) => {
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue, payload: { to: "ada" }, tag: "welcome", attempts: 7 });
     await service.untilIdle();
@@ -48,7 +51,7 @@ describe("the request of a callback", () => {
     });
   });
 
-  test("says null for the tag of a job that has none", async ({ service }) => {
+  test("the request of a callback says null for the tag of a job that has none", async ({ service }) => {
     const handler = await service.handler();
     await service.enqueue({ queue: handler.queue });
     await service.untilIdle();
@@ -68,7 +71,7 @@ describe("the request of a callback", () => {
     ["text", '"text"'],
     ["a list", "[1,[2,[3]]]"],
     ["a member __proto__", '{"__proto__":{"a":1},"constructor":{"prototype":2}}'],
-  ])("brings the payload as it was sent: %s", async ([, payload], { service }) => {
+  ])("the request of a callback brings the payload as it was sent: %s", async ([, payload], { service }) => {
     const handler = await service.handler();
     await service.ok("POST", `/v1/queues/${handler.queue}/jobs`, `{"tag":"é","payload":${payload}}`);
     await until(() => handler.received.length === 1);
@@ -78,7 +81,7 @@ describe("the request of a callback", () => {
     expect(isSigned(callback, handler.secret)).toBe(true);
   });
 
-  test("brings a payload of 1 MiB", async ({ service }) => {
+  test("the request of a callback brings a payload of 1 MiB", async ({ service }) => {
     const handler = await service.handler();
     const payload = "é".repeat((1024 * 1024 - 2) / 2);
     await service.enqueue({ queue: handler.queue, payload });
@@ -86,7 +89,7 @@ describe("the request of a callback", () => {
     expect(handler.payloads[0]).toBe(payload);
   });
 
-  test("carries the queue's own headers, as they are at that attempt", async ({ service }) => {
+  test("the request of a callback carries the queue's own headers, as they are at that attempt", async ({ service }) => {
     const handler = await service.handler({
       answers: [500, 200],
       callback_headers: { "X-Team": "billing", Authorization: "Bearer secret", "x-name": "Zoë" },
@@ -110,7 +113,7 @@ describe("the request of a callback", () => {
     "Host",
     "Transfer-Encoding",
     "Connection",
-  ])("lets no header of the queue take the place of its own: %s", async (name, { service }) => {
+  ])("the request of a callback lets no header of the queue take the place of its own: %s", async (name, { service }) => {
     const reply = await service.api("POST", "/v1/queues", {
       name: "emails",
       callback_url: "http://127.0.0.1:9/",

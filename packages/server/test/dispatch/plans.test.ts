@@ -100,16 +100,22 @@ async function plansOf(database: TestDatabase, ask: (db: Db) => Promise<unknown>
 }
 
 describe("a plan that is made and kept while there are no jobs does not read all of them once there are", () => {
-  test.for(Object.entries(STATEMENTS))("%s", async ([, ask], { database }) => {
-    const plans = await plansOf(database, ask);
-    expect(plans.flatMap(wholesale)).toEqual([]);
-    expect(plans.length).toBeGreaterThan(0);
-  });
+  test.for(Object.entries(STATEMENTS))(
+    "a plan that is made and kept while there are no jobs does not read all of them once there are %s",
+    async ([, ask], { database }) => {
+      const plans = await plansOf(database, ask);
+      expect(plans.flatMap(wholesale)).toEqual([]);
+      expect(plans.length).toBeGreaterThan(0);
+    },
+  );
 });
 
-test.for(["claim", "explain"])("%s looks its queue up by its id, and not among all those of the workspace", async (name, { database }) => {
-  const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);
-  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "queue");
-  expect(found.length).toBeGreaterThan(0);
-  for (const node of found) expect(node["Index Cond"]).toMatch(/\bid = /);
-});
+test.for(["claim", "explain"])(
+  "a statement, %s, looks its queue up by its id, and not among all those of the workspace",
+  async (name, { database }) => {
+    const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);
+    const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "queue");
+    expect(found.length).toBeGreaterThan(0);
+    for (const node of found) expect(node["Index Cond"]).toMatch(/\bid = /);
+  },
+);

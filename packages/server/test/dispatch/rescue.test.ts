@@ -8,7 +8,7 @@ import { putJobs } from "../harness/jobs.ts";
 // No node runs on this file's database: what is rescued, these tests rescue.
 
 describe("a node whose lease has run out", () => {
-  test("claims nothing", async ({ database, engine }) => {
+  test("a node whose lease has run out claims nothing", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "waiting" });
     const dead = await putNode(database, { alive: false });
@@ -16,14 +16,14 @@ describe("a node whose lease has run out", () => {
     expect(await claimAcrossWorkspaces(engine, 999_999_999, [{ ...lane, take: 1 }])).toEqual({ claims: [], found: [] });
   });
 
-  test("never has it back", async ({ database, engine }) => {
+  test("a node whose lease has run out never has it back", async ({ database, engine }) => {
     expect(await renewLease(engine, await putNode(database, { alive: false }), 15, [])).toBeNull();
     expect(await renewLease(engine, await putNode(database), 15, [])).not.toBeNull();
     const [one, two] = [await registerNode(engine, 15, []), await registerNode(engine, 15, [])];
     expect(two?.id).toBeGreaterThan(one?.id ?? Number.NaN);
   });
 
-  test("is forgotten after an hour, unless jobs are still under its name", async ({ database, engine }) => {
+  test("a node whose lease has run out is forgotten after an hour, unless jobs are still under its name", async ({ database, engine }) => {
     const [gone, holding] = [await putNode(database, { alive: false }), await putNode(database, { alive: false })];
     await database.query("update node set lease_until = now() - interval '61 minutes' where id = any($1)", [[gone, holding]]);
     await putJobs(database, await putLane(database), { state: "active", nodeId: holding });
@@ -44,7 +44,7 @@ async function rescue(engine: Database): Promise<LaneKey[]> {
 }
 
 describe("a rescue", () => {
-  test("takes the jobs of all dead nodes, and of no live one", async ({ database, engine }) => {
+  test("a rescue takes the jobs of all dead nodes, and of no live one", async ({ database, engine }) => {
     const lane = await putLane(database);
     for (const alive of [false, false, true])
       await putJobs(database, lane, { state: "active", nodeId: await putNode(database, { alive }), count: 2 });
@@ -56,7 +56,7 @@ describe("a rescue", () => {
     ]);
   });
 
-  test("wakes the lanes of what it took, each once", async ({ database, engine }) => {
+  test("a rescue wakes the lanes of what it took, each once", async ({ database, engine }) => {
     const nodeId = await putNode(database, { alive: false });
     const lanes = [await putLane(database), await putLane(database)];
     for (const lane of lanes) await putJobs(database, lane, { state: "active", nodeId, count: 3 });
@@ -65,7 +65,7 @@ describe("a rescue", () => {
     expect(woken).toEqual(expect.arrayContaining(lanes));
   });
 
-  test("by several nodes at once takes each job once", async ({ database, engine }) => {
+  test("a rescue by several nodes at once takes each job once", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "active", nodeId: await putNode(database, { alive: false }), count: 50 });
     await Promise.all([rescue(engine), rescue(engine), rescue(engine)]);
@@ -74,7 +74,7 @@ describe("a rescue", () => {
     ]);
   });
 
-  test("takes more jobs than one statement does", async ({ database, engine }) => {
+  test("a rescue takes more jobs than one statement does", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "active", nodeId: await putNode(database, { alive: false }), count: 5_001 });
     await rescue(engine);

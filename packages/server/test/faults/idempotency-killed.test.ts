@@ -68,7 +68,7 @@ test.for([
   ["without a limit", null],
   ["with a quota", 1_000_000],
 ] as const)(
-  "one job for each key %s, when nodes are killed while callers repeat what was not acknowledged",
+  "each key %s has one job when nodes are killed while callers repeat what was not acknowledged",
   async ([, limit], { stage }) => {
     const dataDir = stage.migratedDataDir();
     const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
@@ -89,7 +89,7 @@ test.for([
   },
 );
 
-test("one job for each key when PostgreSQL is killed while callers repeat what was not acknowledged", async ({ stage }) => {
+test("each key has one job when PostgreSQL is killed while callers repeat what was not acknowledged", async ({ stage }) => {
   const dataDir = stage.migratedDataDir();
   const handler = await stage.handler();
   const node = await stage.node({ TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "3" });

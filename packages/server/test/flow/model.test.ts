@@ -290,7 +290,7 @@ const idsOf = (jobs: readonly ModelJob[]) => jobs.map(({ id }) => id).sort();
 const sorted = <One extends { id: string }>(all: readonly One[]) => [...all].sort((a, b) => (a.id < b.id ? -1 : 1));
 
 describe("a queue with limits", () => {
-  test("starts exactly the jobs that its model starts and that nothing is told to hold, whatever happens, and leaves no slot behind", {
+  test("a queue with limits starts exactly the jobs that its model starts and that nothing is told to hold, whatever happens, and leaves no slot behind", {
     timeout: 180_000,
   }, async ({ database, engine, clock }) => {
     const effects = new Map<Effect, number>();

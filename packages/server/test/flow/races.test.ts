@@ -109,7 +109,7 @@ async function expectWithinLimits(world: FlowWorld, tally: Tally): Promise<void>
 
 describe("nodes that claim, settle, cancel and enqueue at the same moment", () => {
   test.for(SEEDS)(
-    "never start more than a limit allows, and leave no key with a free slot and jobs that wait for one (seed %i)",
+    "nodes that meet never start more than a limit allows, and leave no key with a free slot and jobs that wait for one (seed %i)",
     async (seed, { database, engine, clock }) => {
       const world = new FlowWorld(database, engine, clock, await putLane(database));
       await world.limit(LIMITS);

@@ -76,7 +76,10 @@ async function countsOf(service: Service, queue: string): Promise<Record<string,
 }
 
 describe("a cancel at the same moment as the answer has exactly one winner", () => {
-  test("when the answer completes the job: cancelled for good, or completed and so removed", async ({ service, engine }) => {
+  test("a cancel at the same moment as an answer that completes the job cancels it for good, or removes it completed", async ({
+    service,
+    engine,
+  }) => {
     const outcomes = await race(service, engine, 200, {});
     for (const { job, reply, attempts } of outcomes) {
       expect(attempts).toEqual([1]);
@@ -95,7 +98,10 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
     });
   });
 
-  test("when the answer fails the job for good: cancelled, or failed and so removed", async ({ service, engine }) => {
+  test("a cancel at the same moment as an answer that fails the job for good cancels it, or removes it failed", async ({
+    service,
+    engine,
+  }) => {
     const outcomes = await race(service, engine, 410, {});
     for (const { job, reply, attempts } of outcomes) {
       expect(attempts).toEqual([1]);
@@ -112,7 +118,10 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
     });
   });
 
-  test("when the answer would have it tried again: always cancelled, and never tried again", async ({ service, engine }) => {
+  test("a cancel at the same moment as an answer that asks for another attempt always cancels the job, and it is never tried again", async ({
+    service,
+    engine,
+  }) => {
     // Not a 5xx: those open the queue's circuit, and the jobs behind it are not raced for.
     const outcomes = await race(service, engine, 429, { attempts: 100, backoff: { delay: 0 } });
     const ends = new Set<string>();
@@ -135,7 +144,7 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
 });
 
 describe("two cancels at the same moment", () => {
-  test("cancel the job once and remove it once", async ({ service }) => {
+  test("two cancels at the same moment cancel the job once and remove it once", async ({ service }) => {
     const queue = await service.queue();
     const { jobs } = await service.ok(
       "POST",
@@ -150,7 +159,7 @@ describe("two cancels at the same moment", () => {
     expect(await countsOf(service, queue)).toMatchObject({ cancelled: 0, waiting: 0 });
   });
 
-  test("and a retry leave the job in one place", async ({ service, database, engine }) => {
+  test("a removal at the same moment as a retry leaves the job in one place", async ({ service, database, engine }) => {
     const queue = await service.queue();
     const { jobs } = await service.ok(
       "POST",

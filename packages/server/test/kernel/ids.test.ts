@@ -28,19 +28,19 @@ describe("a TypeID", () => {
     ["ffffffff-ffff-ffff-ffff-ffffffffffff", "7zzzzzzzzzzzzzzzzzzzzzzzzz"],
     ["0110c853-1d09-52d8-d73e-1194e95b5f19", "0123456789abcdefghjkmnpqrs"],
     ["01890a5d-ac96-774b-bcce-b302099a8057", "01h455vb4pex5vsknk084sn02q"],
-  ])("of %s ends with %s", (id, suffix) => {
+  ])("a TypeID of %s ends with %s", (id, suffix) => {
     expect(typeId("job", id as Uuid)).toBe(`job_${suffix}`);
     expect(uuidOf("job", `job_${suffix}`)).toBe(id);
   });
 
-  test("is read back as the UUID it was made of", () => {
+  test("a TypeID is read back as the UUID it was made of", () => {
     fc.assert(
       fc.property(uuid, (id) => uuidOf("key", typeId("key", id)) === id),
       { numRuns: 1_000 },
     );
   });
 
-  test("sorts as its UUID does", () => {
+  test("a TypeID sorts as its UUID does", () => {
     fc.assert(
       fc.property(
         uuid,
@@ -70,11 +70,11 @@ describe("a TypeID", () => {
     ["job_01h455vb4pex5vsknk084sn02q\n", "a line break"],
     [" job_01h455vb4pex5vsknk084sn02q", "a space"],
     ["01890a5d-ac96-774b-bcce-b302099a8057", "a plain UUID"],
-  ])("is not %j: %s", (text) => {
+  ])("a TypeID is not %j: %s", (text) => {
     expect(uuidOf("job", text)).toBeNull();
   });
 
-  test("is nothing but what is written of some UUID", () => {
+  test("a TypeID is nothing but what is written of some UUID", () => {
     const near = fc.string({ unit: fc.constantFrom(..."0123456789abcdefghijklmnopqrstuvwxyzA_-"), minLength: 26, maxLength: 26 });
     fc.assert(
       fc.property(near, (suffix) => {
@@ -87,20 +87,20 @@ describe("a TypeID", () => {
 });
 
 describe("new ids", () => {
-  test("are UUIDs of version 7 that carry the clock's milliseconds", () => {
+  test("new ids are UUIDs of version 7 that carry the clock's milliseconds", () => {
     const at = Date.UTC(2026, 10, 21, 12);
     const [id = ""] = idsOf([at + 0.7], 1);
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(at);
   });
 
-  test("grow while the clock stands still, past the 4,096 that fit a millisecond", () => {
+  test("new ids grow while the clock stands still, past the 4,096 that fit a millisecond", () => {
     const ids = idsOf([1_000], 10_000);
     expect(ids).toEqual([...ids].sort());
     expect(new Set(ids).size).toBe(10_000);
   });
 
-  test("grow whatever the clock does", () => {
+  test("new ids grow whatever the clock does", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 2, maxLength: 200 }), (moments) => {
         const ids = idsOf(moments, moments.length);

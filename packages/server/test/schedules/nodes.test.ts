@@ -3,7 +3,7 @@ import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
 import { schedule, test, ticksOf } from "../harness/schedules.ts";
 
 describe("three nodes", () => {
-  test("fire each tick once, however they race for it", async ({ service, at }) => {
+  test("three nodes fire each tick once, however they race for it", async ({ service, at }) => {
     const others = [await joinedBy(service, NEVER_POLL), await joinedBy(service, NEVER_POLL)];
     const queue = await service.queue();
     const made = await Promise.all(Array.from({ length: 300 }, () => schedule(service, { queue, catch_up: "all" })));
@@ -16,7 +16,7 @@ describe("three nodes", () => {
     for (const one of made) expect(await ticksOf(service, one)).toEqual(at("12:01", "12:02", "12:03", "12:04", "12:05"));
   });
 
-  test("let one job of a schedule run at a time, with overlap skip", async ({ service, database, at: _ }) => {
+  test("three nodes let one job of a schedule run at a time, with overlap skip", async ({ service, database, at: _ }) => {
     const others = [await joinedBy(service, NEVER_POLL), await joinedBy(service, NEVER_POLL)];
     const queue = await service.queue();
     const made = await Promise.all(Array.from({ length: 100 }, () => schedule(service, { queue, cron: "* * * * * *", overlap: "skip" })));

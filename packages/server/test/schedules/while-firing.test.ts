@@ -14,8 +14,8 @@ async function many(service: Service, count: number): Promise<{ name: string }[]
   return Promise.all(Array.from({ length: count }, () => schedule(service, { queue })));
 }
 
-describe("deleting", () => {
-  test("a schedule ends its ticks and leaves its jobs", async ({ service, at }) => {
+describe("deletions", () => {
+  test("a deleted schedule ends its ticks and leaves its jobs", async ({ service, at }) => {
     const made = await schedule(service);
     await service.advance(60);
     expect((await service.api("DELETE", `/v1/schedules/${made.name}`)).status).toBe(204);
@@ -23,7 +23,7 @@ describe("deleting", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
   });
 
-  test("one while it fires lets the tick make its job, or none", async ({ service, database, engine, at }) => {
+  test("a schedule that is deleted while it fires lets the tick make its job, or none", async ({ service, database, engine, at }) => {
     const made = await many(service, 40);
     const deletions: Promise<Reply>[] = [];
     const remove = (index: number) => () => (deletions[index] = service.api("DELETE", `/v1/schedules/${made[index]?.name}`));
@@ -45,7 +45,7 @@ describe("deleting", () => {
     expect((await service.ok("GET", "/v1/usage")).executions.schedules).toBe(ran.flat().length);
   });
 
-  test("and making one anew under the name fires the new one's ticks alone", async ({ service, at }) => {
+  test("a schedule that is deleted and made anew under its name fires the new one's ticks alone", async ({ service, at }) => {
     const made = await schedule(service);
     await service.clock.advance(60);
     expect((await service.api("DELETE", `/v1/schedules/${made.name}`)).status).toBe(204);
@@ -54,7 +54,7 @@ describe("deleting", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:02"));
   });
 
-  test("the queue ends its schedules, while they fire too", async ({ service }) => {
+  test("a deleted queue ends its schedules, while they fire too", async ({ service }) => {
     const queue = await service.queue();
     const made = await Promise.all(Array.from({ length: 40 }, () => schedule(service, { queue })));
     await service.clock.advance(60);
@@ -65,7 +65,13 @@ describe("deleting", () => {
     expect(await service.database.query("select from schedule_tick where tick_at >= moment() - interval '90 seconds'")).toEqual([]);
   });
 
-  test("the workspace ends its schedules while they fire, and leaves its neighbours'", async ({ service, node, database, clock, at }) => {
+  test("a deleted workspace ends its schedules while they fire, and leaves its neighbours'", async ({
+    service,
+    node,
+    database,
+    clock,
+    at,
+  }) => {
     const kept = await schedule(service);
     for (const minute of ["12:01", "12:02", "12:03", "12:04"]) {
       const gone = new Service(node, database, clock, await newWorkspace(database));

@@ -16,7 +16,7 @@ describe("parseTemplates", () => {
     ["{{ secrets.A }}", ["{{ secrets.A }}"]],
     ["$ {{ secrets.A }}", ["$ {{ secrets.A }}"]],
     ["}} ${", ["}} ${"]],
-  ] as const)("%j", ([text, parts]) => {
+  ] as const)("parseTemplates reads %j", ([text, parts]) => {
     expect(parseTemplates(text)).toEqual(parts);
   });
 
@@ -38,7 +38,7 @@ describe("parseTemplates", () => {
     ["${{ Secrets.A }}", 'namespace "Secrets"'],
     ["${{ env.HOME }}", 'namespace "env"'],
     ["${{ ${{ secrets.A }} }}", "names no secret"],
-  ])("%s is refused", ([text = "", message = ""]) => {
+  ])("parseTemplates refuses %s", ([text = "", message = ""]) => {
     expect(() => parseTemplates(text)).toThrow(TemplateError);
     expect(() => parseTemplates(text)).toThrow(message);
   });
