@@ -1,7 +1,9 @@
 import { describe, expect } from "vitest";
+import { sql } from "#kernel";
 import { decideSharesAcrossWorkspaces } from "../../src/approvals/overdue-store.ts";
 import { approvalQueue, approve } from "../harness/approvals.ts";
 import { laneOf, test, uuidOfJob } from "../harness/engine.ts";
+import { inTurn } from "../harness/in-turn.ts";
 import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 
@@ -125,13 +127,19 @@ describe("many that are due at once", () => {
     }
   });
 
-  test("many jobs that are due at once are decided once by three nodes that race for them", async ({ service, database }) => {
+  test("many jobs that are due at once are decided once by three nodes that race for them", async ({ service, database, engine }) => {
     const others = [await joinedBy(service, NEVER_POLL), await joinedBy(service, NEVER_POLL)];
     const queue = await approvalQueue(service, { approval: { timeout: 60 } });
     const batch = Array.from({ length: 1_000 }, (_, payload) => ({ payload }));
     await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, batch);
     await service.clock.advance(60);
-    for (const { node } of others) node.wake();
+    // All three have a share of the jobs in hand before any has decided its own.
+    const wakes = [...others, service].map(
+      ({ node }) =>
+        () =>
+          node.wake(),
+    );
+    await inTurn({ engine, database }, sql`lock table audit_event in share mode`, wakes);
     await service.advance(0);
     for (const other of others) await other.node.stop();
     expect((await service.ok("GET", "/v1/status")).jobs).toMatchObject({ pending_approval: 0, rejected: 1_000 });
