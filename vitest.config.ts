@@ -15,11 +15,13 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/test/**/*.test.ts"],
-    globalSetup: ["packages/server/test/harness/postgres.ts"],
+    globalSetup: ["packages/server/test/harness/postgres.ts", "packages/server/test/harness/command.ts"],
+    setupFiles: ["packages/server/test/harness/show-service-log.ts"],
     reporters: ["default", "./scripts/count-reporter.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // One more than two cores: tests of faults wait for leases to run out and processes to start.
+    maxWorkers: 3,
     pool: "forks",
     // What is loaded once serves all files: nothing in a module changes.
     isolate: false,

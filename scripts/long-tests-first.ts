@@ -1,7 +1,16 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that start processes, the longest before the others. */
-const LONG = ["/faults/schedules-killed.", "/faults/", "/cli/"];
+/** Files that start processes or compute for long, the longest before the others. */
+const LONG = [
+  "/faults/schedules-killed.",
+  "/schedules/cron-parser.",
+  "/kernel/embedded.",
+  "/faults/",
+  "/cli/",
+  "/secrets/rotate-master-key.",
+  "/secrets/fit.",
+  "/callbacks/hostile.",
+];
 
 const rankOf = ({ moduleId }: TestSpecification): number => {
   const rank = LONG.findIndex((part) => moduleId.includes(part));

@@ -27,7 +27,7 @@ async function workspaceOf(stage: Stage) {
 }
 
 describe("tidemill approval", () => {
-  test("lists what waits to be decided, newest first, of all queues or of one", async ({ stage }) => {
+  test("tidemill approval list shows what waits to be decided, newest first, for all queues or for one", async ({ stage }) => {
     const { hold, run } = await workspaceOf(stage);
     const first = await hold("payouts", { tag: "t", priority: 3 });
     const second = await hold("mails");
@@ -39,7 +39,7 @@ describe("tidemill approval", () => {
     expect(JSON.parse(await run("list", "--queue", "payouts", "--json"))).toEqual([first]);
   });
 
-  test("approves a job, which is delivered, and rejects another; the operator did it", async ({ stage }) => {
+  test("tidemill approval approves a job, which is delivered, and rejects another, in the operator's name", async ({ stage }) => {
     const { acme, hold, run, jobOf } = await workspaceOf(stage);
     const handler = await stage.handler();
     await acme.ok("PATCH", "/v1/queues/payouts", { callback_url: handler.url });
@@ -59,7 +59,7 @@ describe("tidemill approval", () => {
     ]);
   });
 
-  test("says in a line what is wrong, and changes nothing", async ({ stage }) => {
+  test("tidemill approval says in a line what is wrong, and changes nothing", async ({ stage }) => {
     const { id, hold, run, refused, jobOf } = await workspaceOf(stage);
     const [one, other] = [await hold("payouts"), await hold("payouts")];
     await run("approve", "payouts", one.id);

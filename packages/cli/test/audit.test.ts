@@ -73,7 +73,7 @@ test("tidemill audit verify reads every chain, and names the first event that is
   expect((await verify(id)).stderr).toMatch(/: event \d+ is missing\.\n$/);
 });
 
-test("tidemill audit verify of no workspace says so", async ({ stage }) => {
+test("tidemill audit verify says so when there is no such workspace", async ({ stage }) => {
   const { url } = await stage.database();
   const absent = await stage.run(["audit", "verify", "ws_01m7zf6kffe00a0a7enfysbfm9"], { DATABASE_URL: url });
   expect(absent).toMatchObject({ code: 1, stdout: "", stderr: 'tidemill: There is no workspace "ws_01m7zf6kffe00a0a7enfysbfm9".\n' });

@@ -15,7 +15,7 @@ async function allows(node: NodeProcess, key: string, method: string, path: stri
 }
 
 describe("workspaces and keys from the command line", () => {
-  test("without a running node: PostgreSQL is started for the while, and the key works at the next start", async ({ stage }) => {
+  test("a workspace and a key can be made without a running node, and the key works at the next start", async ({ stage }) => {
     const settings = { TIDEMILL_DATA_DIR: stage.dataDir() };
     const printed = readTable(await output(stage, ["workspace", "create", "Acme & Sons"], settings));
     expect(printed).toMatchObject({
@@ -44,8 +44,8 @@ describe("workspaces and keys from the command line", () => {
     expect(await allows(node, key.key, "POST", "/v1/queues", { name: "two" })).toBe(403);
   });
 
-  test("beside a running node: its PostgreSQL goes on, and the keys work at once", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir() };
+  test("a workspace and keys can be made beside a running node, and the keys work at once", async ({ stage }) => {
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir() };
     const node = await stage.node(settings);
     const postgres = postmasterOf(settings.TIDEMILL_DATA_DIR);
     const workspace = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--plan", "team", "--json"], settings));
@@ -79,7 +79,7 @@ describe("workspaces and keys from the command line", () => {
     expect(node.ended).toBeNull();
   });
 
-  test("in a database of one's own", async ({ stage }) => {
+  test("a workspace can be made in a database of one's own", async ({ stage }) => {
     const database = await stage.database();
     const { key } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], { DATABASE_URL: database.url }));
     const node = await stage.node({ DATABASE_URL: database.url });
@@ -148,7 +148,7 @@ describe("workspaces and keys from the command line", () => {
     expect(await stage.run(args, settings)).toEqual({ ...(await runHere(args, settings)), signal: null, code });
   });
 
-  test("are listed, changed and deleted", async ({ stage }) => {
+  test("workspaces and keys are listed, changed and deleted", async ({ stage }) => {
     const settings = { DATABASE_URL: (await stage.database()).url };
     const run = (...args: string[]) => output(stage, args, settings);
     const json = async (...args: string[]) => JSON.parse(await outputHere([...args, "--json"], settings));
@@ -206,7 +206,7 @@ describe("workspaces and keys from the command line", () => {
     expect((await json("workspace", "list")).map((one: { id: string }) => one.id)).toEqual([listed[0].id]);
   });
 
-  test("are listed to the last one, whatever a page holds", async ({ stage }) => {
+  test("lists of workspaces and keys go on to the last one, whatever a page holds", async ({ stage }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url };
     const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
@@ -225,7 +225,7 @@ describe("workspaces and keys from the command line", () => {
     }
   });
 
-  test("whose names hold control characters do not reach the terminal as they are", async ({ stage }) => {
+  test("names with control characters do not reach the terminal as they are", async ({ stage }) => {
     const settings = { DATABASE_URL: (await stage.database()).url };
     const name = "a\u001b[2Jb\nc\u009bd";
     const { id } = JSON.parse(await output(stage, ["workspace", "create", name, "--json"], settings));
@@ -263,7 +263,7 @@ describe("tidemill config", () => {
     TIDEMILL_BOOTSTRAP_KEY: KEY,
   };
 
-  test("shows every setting, and no secret", async ({ stage }) => {
+  test("tidemill config shows every setting, and no secret", async ({ stage }) => {
     const table = await output(stage, ["config"], settings);
     expect(table).toMatch(/^TIDEMILL_PORT or PORT +1234 +Port of the API/m);
     expect(table).toMatch(/^DATABASE_URL +\(set\) /m);
@@ -284,13 +284,13 @@ describe("tidemill config", () => {
     }
   });
 
-  test("does not mind a reader who has seen enough", async ({ stage }) => {
+  test("tidemill config does not mind a reader who has seen enough", async ({ stage }) => {
     const program = stage.program(["config"], settings);
     program.hangUp();
     expect(await program.end()).toEqual({ code: 0, signal: null });
   });
 
-  test("says in one line what is wrong", async ({ stage }) => {
+  test("tidemill config says in one line what is wrong", async ({ stage }) => {
     const { code, stdout, stderr } = await stage.run(["config"], { TIDEMILL_PORT: "high" });
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
@@ -300,7 +300,7 @@ describe("tidemill config", () => {
   });
 });
 
-test("tidemill --version, --help", async ({ stage }) => {
+test("tidemill --version prints the version, and --help every command", async ({ stage }) => {
   expect(await output(stage, ["--version"], {})).toBe(`${VERSION}\n`);
   const help = await output(stage, ["--help"], {});
   for (const command of ["up", "config", "workspace", "key", "schedule"]) expect(help).toMatch(new RegExp(`^ +${command}\\b`, "m"));

@@ -20,6 +20,6 @@ test.for([
   ["yeah", false],
   ["no, yes", false],
   [null, false],
-] as const)("%j to a question is taken for %j", async ([text, agreed]) => {
+] as const)("the answer %j to a question is taken for %j", async ([text, agreed]) => {
   expect(await answered(text)).toEqual({ agreed, asked: expect.stringContaining("Delete it? [y/N] ") });
 });

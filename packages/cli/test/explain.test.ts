@@ -21,7 +21,7 @@ async function pausedQueue(stage: Stage) {
 }
 
 describe("tidemill explain", () => {
-  test("says why a job is not running, gate by gate", async ({ stage }) => {
+  test("tidemill explain says why a job is not running, gate by gate", async ({ stage }) => {
     const { id, acme, job, explain } = await pausedQueue(stage);
     const [summary, standing, gates] = (await explain(id, "emails", job)).split("\n\n");
     expect(summary).toBe("Not running: the queue is paused.");
@@ -32,7 +32,7 @@ describe("tidemill explain", () => {
     expect(JSON.parse(await explain(id, "emails", job, "--json"))).toEqual(await acme.ok("GET", `/v1/queues/emails/jobs/${job}/explain`));
   });
 
-  test("says what it does not find", async ({ stage }) => {
+  test("tidemill explain says what it does not find", async ({ stage }) => {
     const { id, acme, job, refused } = await pausedQueue(stage);
     expect(await refused(id, "absent", job)).toEqual([1, "", 'tidemill: There is no queue "absent".\n']);
     expect(await refused(id, "email", job)).toEqual([1, "", 'tidemill: There is no queue "email". Did you mean "emails"?\n']);

@@ -12,7 +12,7 @@ const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
 test.for([
   ["Ctrl-C, which reaches the whole group", "SIGINT", (pid: number) => -pid],
   ["a supervisor, which knows npm alone", "SIGTERM", (pid: number) => pid],
-] as const)("npm start is ended by %s", async ([, signal, target], { stage }) => {
+] as const)("npm start ends by %s", async ([, signal, target], { stage }) => {
   const dataDir = stage.dataDir();
   const env = {
     PATH: process.env.PATH,

@@ -41,7 +41,7 @@ async function putSchedules(database: TestDatabase, { name, queue = "reports", .
 }
 
 describe("tidemill schedule list", () => {
-  test("shows each schedule's next run by its own clocks and by the operator's", async ({ stage }) => {
+  test("tidemill schedule list shows each schedule's next run by its own clocks and by the operator's", async ({ stage }) => {
     const { list, put } = await workspaceOf(stage);
     await put({ name: "nightly", last: "2026-11-21T06:30:00Z" });
     const table = await list();
@@ -68,7 +68,7 @@ describe("tidemill schedule list", () => {
     ]);
   });
 
-  test("shows as many next runs as are asked for, on through the end of daylight saving", async ({ stage }) => {
+  test("tidemill schedule list shows as many next runs as are asked for, on through the end of daylight saving", async ({ stage }) => {
     const { list, put } = await workspaceOf(stage);
     await put({ name: "nightly" });
     await put({ name: "hourly", cron: "@hourly", next: "2099-11-01T05:00:00Z" });
@@ -83,7 +83,7 @@ describe("tidemill schedule list", () => {
     ]);
   });
 
-  test("shows paused ones without a next run", async ({ stage }) => {
+  test("tidemill schedule list shows paused ones without a next run", async ({ stage }) => {
     const { list, put } = await workspaceOf(stage);
     await put({ name: "nightly", paused: true });
     expect(readTable(await list("--next", "10"))).toMatchObject({
@@ -95,7 +95,7 @@ describe("tidemill schedule list", () => {
     expect(JSON.parse(await list("--json"))).toMatchObject([{ state: "paused", next_runs: [], last_run_at: null }]);
   });
 
-  test("shows one in a time zone that this Node does not know by UTC, and says so", async ({ stage }) => {
+  test("tidemill schedule list shows one in a time zone that this Node does not know by UTC, and says so", async ({ stage }) => {
     const { list, put } = await workspaceOf(stage);
     await put({ name: "hourly", cron: "@hourly" });
     await put({ name: "martian", timezone: "Mars/Olympus" });
@@ -107,7 +107,7 @@ describe("tidemill schedule list", () => {
     ]);
   });
 
-  test("shows those of one queue, and those that are paused", async ({ stage }) => {
+  test("tidemill schedule list shows those of one queue, and those that are paused", async ({ stage }) => {
     const { listHere, put } = await workspaceOf(stage);
     await put({ name: "one" });
     await put({ name: "two", paused: true });
@@ -120,15 +120,15 @@ describe("tidemill schedule list", () => {
     expect(await listHere("--queue", "none")).toMatch(/^NAME +QUEUE [^\n]*\n$/);
   });
 
-  test("shows them to the last one, whatever a page holds", async ({ stage }) => {
+  test("tidemill schedule list shows them to the last one, whatever a page holds", async ({ stage }) => {
     const { listHere, put } = await workspaceOf(stage);
     await put({ name: "nightly", count: 201 });
     const listed = JSON.parse(await listHere("--json")) as { name: string }[];
     expect([listed.length, new Set(listed.map(({ name }) => name)).size]).toEqual([201, 201]);
   });
 
-  test("works beside a running node, on what was made over HTTP", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir() };
+  test("tidemill schedule list works beside a running node, on what was made over HTTP", async ({ stage }) => {
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir() };
     const node = await stage.node(settings);
     const { id, key } = JSON.parse(await output(stage, ["workspace", "create", "Acme", "--json"], settings));
     const acme = new Client(node.url, key);

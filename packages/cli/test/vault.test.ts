@@ -35,8 +35,8 @@ async function templated(stage: Stage, node: NodeProcess) {
 }
 
 describe("tidemill vault rotate-master-key", () => {
-  test("exchanges the key of running nodes, who go on delivering", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_MASTER_KEY: "" };
+  test("tidemill vault rotate-master-key exchanges the key of running nodes, who go on delivering", async ({ stage }) => {
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir(), TIDEMILL_MASTER_KEY: "" };
     const file = path.join(settings.TIDEMILL_DATA_DIR, "master.key");
     const nodes = [await stage.node(settings), await stage.node(settings)];
     const { deliver, client } = await templated(stage, nodes[0] as NodeProcess);
@@ -64,8 +64,8 @@ describe("tidemill vault rotate-master-key", () => {
     await stage.node(settings);
   });
 
-  test("works while no node runs", async ({ stage }) => {
-    const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_MASTER_KEY: "" };
+  test("tidemill vault rotate-master-key works while no node runs", async ({ stage }) => {
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir(), TIDEMILL_MASTER_KEY: "" };
     const node = await stage.node(settings);
     const { deliver } = await templated(stage, node);
     node.signal("SIGTERM");
@@ -75,7 +75,7 @@ describe("tidemill vault rotate-master-key", () => {
     expect(await deliver()).toBe("first");
   });
 
-  test("leads from the first key of TIDEMILL_MASTER_KEY to the second", async ({ stage }) => {
+  test("tidemill vault rotate-master-key leads from the first key of TIDEMILL_MASTER_KEY to the second", async ({ stage }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, TIDEMILL_DATA_DIR: stage.directory() };
     const node = await stage.node(settings);
@@ -90,7 +90,7 @@ describe("tidemill vault rotate-master-key", () => {
     for (const key of [MASTER_KEY, ANOTHER_KEY]) expect(stdout).not.toContain(key.slice(0, 8));
   });
 
-  test("says in one line what is wrong", async ({ stage }) => {
+  test("tidemill vault rotate-master-key says in one line what is wrong", async ({ stage }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, TIDEMILL_DATA_DIR: stage.directory(), TIDEMILL_MASTER_KEY: MASTER_KEY };
     const lineOf = async (more: Record<string, string> = {}) => {
@@ -105,7 +105,7 @@ describe("tidemill vault rotate-master-key", () => {
     expect(await lineOf({ TIDEMILL_MASTER_KEY: "" })).toContain("There is no key file");
   });
 
-  test("names the secrets that do not open, and ends with exit code 1", async ({ stage }) => {
+  test("tidemill vault rotate-master-key names the secrets that do not open, and ends with exit code 1", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await (await vault.node()).stop();
     await vault.fill(2);
@@ -118,7 +118,7 @@ describe("tidemill vault rotate-master-key", () => {
     expect(existsSync(`${vault.file}.next`)).toBe(true);
   });
 
-  test("killed on the way, is finished by being run again", async ({ stage }) => {
+  test("tidemill vault rotate-master-key finishes a rotation that was killed on the way", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await (await vault.node()).stop();
     await vault.database.query(
@@ -142,7 +142,7 @@ describe("tidemill vault rotate-master-key", () => {
 describe("settings that are secret", () => {
   const SECRETS = { TIDEMILL_MASTER_KEY: MASTER_KEY, TIDEMILL_ADMIN_TOKEN: "an-unguessable-token", TIDEMILL_BOOTSTRAP_KEY: KEY };
 
-  test("are not in a node's diagnostic report, nor anything else of its environment", async ({ stage }) => {
+  test("a node's diagnostic report holds no secret setting, nor anything else of its environment", async ({ stage }) => {
     const directory = stage.directory();
     const database = await stage.database();
     const node = await stage.node({

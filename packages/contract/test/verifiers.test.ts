@@ -61,12 +61,12 @@ function acceptedBy(language: keyof typeof PROGRAMS): boolean[] {
 }
 
 describe("the verifier that README shows", () => {
-  test.for(["js", "python"] as const)("in %s accepts what is genuine, and nothing else", (language) => {
+  test.for(["js", "python"] as const)("the verifier that README shows in %s accepts what is genuine, and nothing else", (language) => {
     const accepted = acceptedBy(language);
     expect(verify.map(({ name }, at) => [name, accepted[at]])).toEqual(verify.map(({ name, valid }) => [name, valid]));
   });
 
-  test("has cases of both kinds to tell apart", () => {
+  test("the verifier that README shows has cases of both kinds to tell apart", () => {
     expect(verify.filter(({ valid }) => valid).length).toBeGreaterThan(10);
     expect(verify.filter(({ valid }) => !valid).length).toBeGreaterThan(40);
     expect(new Set(verify.map(({ name }) => name)).size).toBe(verify.length);

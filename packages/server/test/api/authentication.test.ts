@@ -37,7 +37,7 @@ const send = (service: Service, operation: Operation, authorization: string | nu
 const mistyped = (key: string): string => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
 
 describe("every /v1 route", () => {
-  test("refuses what is no valid key of the service, each time with the same words", async ({ service, database }) => {
+  test("every /v1 route refuses what is no valid key of the service, each time with the same words", async ({ service, database }) => {
     const [expired, expiring, revoked] = [await makeKey(service), await makeKey(service), await makeKey(service)];
     const set = (key: string, setting: string) =>
       database.query(`update api_key set ${setting} where hash = sha256($1::text::bytea)`, [key]);
@@ -68,13 +68,13 @@ describe("every /v1 route", () => {
     expect(await everythingStored(database)).toEqual(before);
   });
 
-  test("lets a key pass whatever the case of its scheme", async ({ service }) => {
+  test("every /v1 route lets a key pass whatever the case of its scheme", async ({ service }) => {
     for (const scheme of ["Bearer", "bearer", "BEARER", "Bearer "]) {
       expect((await service.api("GET", "/v1/queues", undefined, { authorization: `${scheme} ${service.key}` })).status).toBe(200);
     }
   });
 
-  test("tells a key that may not change things nothing about what it would change", async ({ service }) => {
+  test("every /v1 route tells a key that may not change things nothing about what it would change", async ({ service }) => {
     const authorization = `Bearer ${await makeKey(service, { role: "read" })}`;
     const paths = [`/v1/queues/${await service.queue()}`, "/v1/queues/absent", "/v1/queues/-malformed"];
     const replies = await Promise.all(paths.map((path) => service.api("DELETE", path, undefined, { authorization })));
@@ -84,7 +84,7 @@ describe("every /v1 route", () => {
 });
 
 describe("a key", () => {
-  test("is svc_ws_, 32 random base62 digits, and 6 of the CRC-32 of what precedes", async ({ service }) => {
+  test("a key is svc_ws_, 32 random base62 digits, and 6 of the CRC-32 of what precedes", async ({ service }) => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => makeKey(service)));
     for (const key of keys) {
       expect(key).toMatch(/^svc_ws_[0-9A-Za-z]{38}$/);
@@ -93,7 +93,7 @@ describe("a key", () => {
     expect(new Set(keys.map((key) => key.slice(7, 39))).size).toBe(20);
   });
 
-  test("has a checksum that is padded with zeros", () => {
+  test("a key has a checksum that is padded with zeros", () => {
     expect([crc32("123456789"), base62(0), base62(61), base62(62), base62(0xffffffff)]).toEqual([
       0xcbf43926,
       "000000",
@@ -103,8 +103,8 @@ describe("a key", () => {
     ]);
   });
 
-  test("that is mistyped is refused by its checksum: nobody looks it up", async ({ database, clock }) => {
-    const node = await startTestNode(database, clock, { TIDEMILL_LOG_LEVEL: "silent" });
+  test("a key that is mistyped is refused by its checksum: nobody looks it up", async ({ database, clock }) => {
+    const node = await startTestNode(database, clock);
     const status = async (key: string) =>
       (await exchange(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${key}` } })).status;
     await database.query("alter table api_key rename to api_key_away");
@@ -116,7 +116,7 @@ describe("a key", () => {
     }
   });
 
-  test("is stored as its SHA-256 and nowhere else", async ({ service, database }) => {
+  test("a key is stored as its SHA-256 and nowhere else", async ({ service, database }) => {
     const key = await makeKey(service);
     await service.api("GET", "/v1/queues", undefined, { authorization: `Bearer ${key}` });
     const [stored] = await database.query<{ hash: Buffer }>("select hash from api_key where hash = $1", [
@@ -136,7 +136,7 @@ describe("a key", () => {
     }
   });
 
-  test("works until it expires, or is revoked", async ({ service, clock, database }) => {
+  test("a key works until it expires, or is revoked", async ({ service, clock, database }) => {
     const expires_at = new Date(clock.nowMs() + 60_000).toISOString();
     const [expiring, revoked] = [await makeKey(service, { expires_at }), await makeKey(service, { expires_at: null })];
     const status = async (key: string) => (await service.api("GET", "/v1/queues", undefined, { authorization: `Bearer ${key}` })).status;

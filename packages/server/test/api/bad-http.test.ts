@@ -34,7 +34,7 @@ const BROKEN: Record<string, (service: Service) => string> = {
   "no Host in HTTP/1.1": (service) => `GET /v1/queues HTTP/1.1\r\nAuthorization: Bearer ${service.key}\r\nConnection: close\r\n\r\n`,
 };
 
-test.for(Object.keys(BROKEN))("%s gets the envelope, and the connection is closed", async (what, { service }) => {
+test.for(Object.keys(BROKEN))("a malformed request, %s, gets the envelope, and the connection is closed", async (what, { service }) => {
   const before = await everythingStored(service.database);
   const reply = await speak(service.node.url, Buffer.from(BROKEN[what]?.(service) ?? "", "latin1"));
   expect(faultsOf(reply, "VALIDATION_ERROR")).toEqual([]);

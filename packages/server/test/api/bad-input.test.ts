@@ -223,7 +223,7 @@ test("every operation with a body has its row, and every field of it", async ({ 
 });
 
 describe.each(ids)("%s refuses", (id) => {
-  test("every value that a field does not take, naming the field", async ({ service }) => {
+  test("every operation refuses every value that a field does not take, and names the field", async ({ service }) => {
     const { row, body, bad } = await setUp(service, id);
     const requests = Object.entries(row.fields).flatMap(([path, values]) =>
       values.map((value) => bad(body(members(row.good, path, value)), { names: `${row.around?.path ?? ""}${path}` })),
@@ -231,7 +231,7 @@ describe.each(ids)("%s refuses", (id) => {
     expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
   });
 
-  test("unknown fields at every depth, with the field that was probably meant", async ({ service }) => {
+  test("every operation refuses unknown fields at every depth, and names the field that was probably meant", async ({ service }) => {
     const { operation, row, body, bad } = await setUp(service, id);
     const at = row.around?.path ?? "";
     const misspelt = fieldsOf(objectSchema(operation)).map((path) => {
@@ -248,7 +248,7 @@ describe.each(ids)("%s refuses", (id) => {
     expect(await complaintsAbout(service, "VALIDATION_ERROR", [...misspelt, ...required, ...strange])).toEqual([]);
   });
 
-  test("members that would poison a prototype, spelled with escapes too", async ({ service }) => {
+  test("every operation refuses members that would poison a prototype, spelled with escapes too", async ({ service }) => {
     const { row, body, bad } = await setUp(service, id);
     const poison = [
       '"__proto__":{"polluted":1}',
@@ -268,7 +268,7 @@ describe.each(ids)("%s refuses", (id) => {
     expect({}).not.toHaveProperty("polluted");
   });
 
-  test("a field given twice when its last value is bad", async ({ service }) => {
+  test("every operation refuses a field given twice when its last value is bad", async ({ service }) => {
     const { row, body, bad } = await setUp(service, id);
     const [name, values] = Object.entries(row.fields).find(([path, texts]) => !path.includes(".") && texts.length > 0) as [string, Texts];
     const twice = [members(row.good, "", undefined), `"${name}":1`, `"${name}":${values[0]}`].filter(Boolean).join();
@@ -277,7 +277,7 @@ describe.each(ids)("%s refuses", (id) => {
 });
 
 test.for(ids.filter((id) => Object.keys((ROWS[id] as Row).good).length > 0))(
-  "%s says which required field is missing",
+  "a request without a required field is told which one is missing: %s",
   async (id, { service }) => {
     const { row, body, bad } = await setUp(service, id);
     const missing = Object.keys(row.good).map((path) =>

@@ -310,7 +310,7 @@ test("HEAD answers as GET does, without the body", async ({ service }) => {
   expect(head.headers.get("content-length")).toBe(got.headers.get("content-length"));
 });
 
-test("a path that there is not is 404", async ({ service }) => {
+test("a path that does not exist is 404", async ({ service }) => {
   const paths = [
     "/",
     "/v1",

@@ -18,7 +18,7 @@ async function idOf({ database }: Service, key: string): Promise<string> {
 }
 
 describe("a workspace's keys", () => {
-  test("are made with a name, a role and an expiry, each shown once", async ({ service, clock }) => {
+  test("a workspace's keys are made with a name, a role and an expiry, each shown once", async ({ service, clock }) => {
     const soon = new Date(clock.nowMs() + 1).toISOString();
     for (const [sent, role, expires_at] of [
       [{}, "write", null],
@@ -37,12 +37,12 @@ describe("a workspace's keys", () => {
     }
   });
 
-  test("may have the same name", async ({ service }) => {
+  test("a workspace's keys may have the same name", async ({ service }) => {
     const [one, other] = [await service.ok("POST", "/v1/keys", { name: "twin" }), await service.ok("POST", "/v1/keys", { name: "twin" })];
     expect(one.id).not.toBe(other.id);
   });
 
-  test("are not made with an expiry that is past", async ({ service, clock }) => {
+  test("a workspace's keys are not made with an expiry that is past", async ({ service, clock }) => {
     const now = new Date(clock.nowMs()).toISOString();
     const requests = [now, "2020-01-01T00:00:00Z", "1970-01-01T00:00:00Z"].map((expires_at) => ({
       method: "POST",
@@ -54,7 +54,7 @@ describe("a workspace's keys", () => {
     expect(await complaintsAbout(service, "VALIDATION_ERROR", requests)).toEqual([]);
   });
 
-  test("are listed newest first, in pages, without those that were revoked and with those that have expired", async ({
+  test("a workspace's keys are listed newest first, in pages, without those that were revoked and with those that have expired", async ({
     service,
     clock,
   }) => {
@@ -77,7 +77,7 @@ describe("a workspace's keys", () => {
     expect(listed).toHaveLength(5);
   });
 
-  test("never show a key's text or hash again", async ({ service }) => {
+  test("a workspace's keys never show a key's text or hash again", async ({ service }) => {
     const { id, key } = await service.ok("POST", "/v1/keys", { name: "secret" });
     await service.ok("DELETE", `/v1/keys/${id}`);
     const { text } = await service.api("GET", "/v1/keys");
@@ -86,7 +86,7 @@ describe("a workspace's keys", () => {
     for (const shown of [text, JSON.stringify(events)]) expect(shown).not.toContain(key.slice(7, 39));
   });
 
-  test("once revoked are refused at once, and revoked once", async ({ service }) => {
+  test("a revoked key is refused at once, and can be revoked once", async ({ service }) => {
     const { id, key } = await service.ok("POST", "/v1/keys", { name: "old" });
     expect((await service.api("GET", "/v1/queues", undefined, bearer(key))).status).toBe(200);
     expect((await service.api("DELETE", `/v1/keys/${id}`)).status).toBe(204);
@@ -96,13 +96,13 @@ describe("a workspace's keys", () => {
     expect([again.status, again.text.replaceAll(id, ABSENT)]).toEqual([404, absent.text]);
   });
 
-  test("can revoke themselves, the last one too", async ({ service }) => {
+  test("a workspace's keys can revoke themselves, the last one too", async ({ service }) => {
     const own = await idOf(service, service.key);
     expect((await service.api("DELETE", `/v1/keys/${own}`)).status).toBe(204);
     expect((await service.api("GET", "/v1/keys")).status).toBe(401);
   });
 
-  test("are out of reach of another workspace's", async ({ service, node, database, clock }) => {
+  test("a workspace's keys are out of reach of another workspace's", async ({ service, node, database, clock }) => {
     const other = new Service(node, database, clock, await newWorkspace(database));
     const { id } = await other.ok("POST", "/v1/keys", { name: "theirs" });
     const before = await everythingStored(database);
@@ -112,7 +112,7 @@ describe("a workspace's keys", () => {
     expect(await everythingStored(database)).toEqual(before);
   });
 
-  test("leave in the audit log who made and who revoked them", async ({ service }) => {
+  test("a workspace's keys leave in the audit log who made and who revoked them", async ({ service }) => {
     const actor = await idOf(service, service.key);
     const { id, key } = await service.ok("POST", "/v1/keys", { name: "ops", role: "admin", expires_at: "2030-01-01T00:00:00Z" });
     const { id: made } = (await service.api("POST", "/v1/keys", { name: "made by ops", role: "read" }, bearer(key))).body;
@@ -130,7 +130,11 @@ describe("when a key was last used", () => {
   const lastUse = async (service: Service, id: string): Promise<string | null> =>
     (await service.ok("GET", "/v1/keys")).data.find((key: { id: string }) => key.id === id).last_used_at;
 
-  test("is written by the node, some seconds later, whatever the request came to", async ({ service, clock, node }) => {
+  test("the time when a key was last used is written by the node, some seconds later, whatever the request came to", async ({
+    service,
+    clock,
+    node,
+  }) => {
     const { id, key } = await service.ok("POST", "/v1/keys", { name: "reader", role: "read" });
     const { id: unused } = await service.ok("POST", "/v1/keys", { name: "unused" });
     const used = new Date(clock.nowMs()).toISOString();
@@ -141,7 +145,7 @@ describe("when a key was last used", () => {
     expect(await lastUse(service, unused)).toBeNull();
   });
 
-  test("is written by a node that stops, before its time", async ({ service, clock, database }) => {
+  test("the time when a key was last used is written early by a node that stops", async ({ service, clock, database }) => {
     const node = await startTestNode(database, clock);
     const { id, key } = await service.ok("POST", "/v1/keys", { name: "last" });
     const other = new Service(node, database, clock, { id: service.workspaceId, key });

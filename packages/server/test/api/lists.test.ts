@@ -17,7 +17,7 @@ async function pages(service: Service, path: string): Promise<unknown[][]> {
 }
 
 describe("the jobs of a queue", () => {
-  test("come newest first, in pages that new jobs and moves between states do not shift", async ({ service }) => {
+  test("the jobs of a queue come newest first, in pages that new jobs and moves between states do not shift", async ({ service }) => {
     const queue = await service.queue();
     const path = `/v1/queues/${queue}/jobs`;
     const { jobs } = await service.ok(
@@ -34,7 +34,7 @@ describe("the jobs of a queue", () => {
     expect(await payloads(service, `${path}?limit=3&cursor=${first.next_cursor}`)).toEqual([4, 3, 2]);
   });
 
-  test("are filtered by states and tags: one of each that is given, all kinds together", async ({ service }) => {
+  test("the jobs of a queue are filtered by states and tags: one of each that is given, all kinds together", async ({ service }) => {
     const queue = await service.queue();
     const path = `/v1/queues/${queue}/jobs`;
     const sent = [
@@ -66,7 +66,7 @@ describe("the jobs of a queue", () => {
 });
 
 describe("the dead letters of a workspace", () => {
-  test("come newest first over all queues, filtered by queues, tags and errors", async ({ service }) => {
+  test("the dead letters of a workspace come newest first over all queues, filtered by queues, tags and errors", async ({ service }) => {
     const failing = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
     const redirecting = await service.handler({ answers: { status: 301, headers: { location: "/" } }, defaultJobOptions: { attempts: 1 } });
     for (const [queue, payload, tag] of [

@@ -36,7 +36,7 @@ const missed = (resource: string, name: string, suggestion: string | null) => ({
 });
 
 describe("NOT_FOUND", () => {
-  test("names the queue, and the one that was probably meant", async ({ service }) => {
+  test("NOT_FOUND names the queue, and the one that was probably meant", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "email" });
     await service.ok("POST", "/v1/schedules", { ...CRON, name: "daily", queue: "email" });
     for (const [method, path, body] of [
@@ -63,14 +63,14 @@ describe("NOT_FOUND", () => {
       expect([method, path, await missedBy(service, method, path, body)]).toEqual([method, path, missed("queue", "emial", "email")]);
   });
 
-  test("names the queue of a workspace with a quota, too", async ({ service, database }) => {
+  test("NOT_FOUND names the queue of a workspace with a quota, too", async ({ service, database }) => {
     const workspace = await newWorkspace(database, "free");
     const limited = new Service(service.node, database, service.clock, workspace);
     await limited.ok("POST", "/v1/queues", { name: "email" });
     expect(await missedBy(limited, "POST", "/v1/queues/emial/jobs", { payload: 1 })).toEqual(missed("queue", "emial", "email"));
   });
 
-  test("names the schedule, and the one that was probably meant", async ({ service }) => {
+  test("NOT_FOUND names the schedule, and the one that was probably meant", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "reports" });
     await service.ok("POST", "/v1/schedules", { ...CRON, name: "daily-report", queue: "reports" });
     for (const [method, path, body] of [
@@ -90,7 +90,7 @@ describe("NOT_FOUND", () => {
     }
   });
 
-  test("names the secret, and the one that was probably meant", async ({ service }) => {
+  test("NOT_FOUND names the secret, and the one that was probably meant", async ({ service }) => {
     await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value: "x" });
     for (const [method, body] of [
       ["PATCH", { value: "y" }],
@@ -100,7 +100,7 @@ describe("NOT_FOUND", () => {
       expect(await missedBy(service, method, "/v1/secrets/STRIP_KEY", body)).toEqual(missed("secret", "STRIP_KEY", "STRIPE_KEY"));
   });
 
-  test("names the job and the queue that it was looked for in", async ({ service }) => {
+  test("NOT_FOUND names the job and the queue that it was looked for in", async ({ service }) => {
     const queue = await service.queue();
     const elsewhere = await service.enqueue({ queue: await service.queue() });
     for (const id of [JOB, elsewhere.id])
@@ -118,7 +118,7 @@ describe("NOT_FOUND", () => {
         });
   });
 
-  test("names the key, and to the operator the workspace", async ({ service }) => {
+  test("NOT_FOUND names the key, and to the operator the workspace", async ({ service }) => {
     const key = { message: `There is no key "${KEY}".`, details: { resource: "key", id: KEY } };
     expect(await missedBy(service, "DELETE", `/v1/keys/${KEY}`)).toEqual(key);
     const revoke = await operate(service, "DELETE", `/admin/v1/workspaces/${service.workspaceId}/keys/${KEY}`);
@@ -139,7 +139,7 @@ describe("NOT_FOUND", () => {
     }
   });
 
-  test("names the route by its method and path, and one that is near", async ({ service }) => {
+  test("NOT_FOUND names the route by its method and path, and one that is near", async ({ service }) => {
     expect(await missedBy(service, "POST", "/v1/queue/emails/jobs?x=1", { payload: 1 })).toEqual({
       message: 'There is no route POST /v1/queue/emails/jobs. Did you mean "/v1/queues/emails/jobs"?',
       details: { resource: "route", method: "POST", path: "/v1/queue/emails/jobs", suggestion: "/v1/queues/emails/jobs" },
@@ -150,7 +150,7 @@ describe("NOT_FOUND", () => {
     });
   });
 
-  test("shows the first 256 characters of a name that is too long to be one", async ({ service }) => {
+  test("NOT_FOUND shows the first 256 characters of a name that is too long to be one", async ({ service }) => {
     const name = 'é"🌊'.repeat(10_000);
     const shown = `${name.slice(0, 256)}…`;
     const { message, details } = await missedBy(service, "POST", "/v1/dlq/retry", { queue: name });
@@ -162,7 +162,7 @@ describe("NOT_FOUND", () => {
 });
 
 describe("what was probably meant", () => {
-  test("is a name of the workspace's own, never another's", async ({ service }) => {
+  test("what was probably meant is a name of the workspace's own, never another's", async ({ service }) => {
     const { node, database, clock } = service;
     const other = new Service(node, database, clock, await newWorkspace(database));
     await other.ok("POST", "/v1/queues", { name: "email" });
@@ -172,13 +172,13 @@ describe("what was probably meant", () => {
     expect(await missedBy(service, "GET", "/v1/queues/email")).toEqual(missed("queue", "email", "emails"));
   });
 
-  test("is nothing that was deleted", async ({ service }) => {
+  test("what was probably meant is nothing that was deleted", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "email" });
     await service.ok("DELETE", "/v1/queues/email");
     expect(await missedBy(service, "GET", "/v1/queues/emial")).toEqual(missed("queue", "emial", null));
   });
 
-  test("is found among 20,000 names by reading 100 on each side of the one that is missing", async ({
+  test("what was probably meant is found among 20,000 names by reading 100 on each side of the one that is missing", async ({
     service,
     database,
     onTestFinished,

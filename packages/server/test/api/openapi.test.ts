@@ -41,13 +41,13 @@ async function lint(document: object): Promise<string[]> {
 }
 
 describe("GET /doc", () => {
-  test("is served to anyone, as JSON of OpenAPI 3.1", async ({ service }) => {
+  test("GET /doc is served to anyone, as JSON of OpenAPI 3.1", async ({ service }) => {
     const { status, headers, body } = await service.api("GET", "/doc", undefined, { authorization: "" });
     expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
     expect(body.openapi).toMatch(/^3\.1\.\d+$/);
   });
 
-  test("is valid by the official OpenAPI schema", async ({ service }) => {
+  test("GET /doc is valid by the official OpenAPI schema", async ({ service }) => {
     const { body } = await service.api("GET", "/doc");
     const validator = new Validator();
     expect(await validator.validate(body)).toEqual({ valid: true });
@@ -56,13 +56,13 @@ describe("GET /doc", () => {
     expect(await validator.validate(body)).toMatchObject({ valid: false });
   });
 
-  test("has every /v1 route that the server has, and no other", async ({ service }) => {
+  test("GET /doc has every /v1 route that the server has, and no other", async ({ service }) => {
     const documented = (await operationsOf(service)).map(({ method, path }) => `${method} ${path}`);
     expect(documented.length).toBeGreaterThan(0);
     expect(documented.sort()).toEqual((await mountedRoutes()).sort());
   });
 
-  test("has every route of the specification that the server has to have by now", async ({ service }) => {
+  test("GET /doc has every route of the specification that the server has to have by now", async ({ service }) => {
     const documented = (await operationsOf(service)).map(({ method, path }) => `${method} ${path}`);
     expect(documented).toEqual(
       expect.arrayContaining([
@@ -102,24 +102,24 @@ describe("GET /doc", () => {
     );
   });
 
-  test("is under 200 kB", async ({ service }) => {
+  test("GET /doc is under 200 kB", async ({ service }) => {
     const { text } = await service.api("GET", "/doc");
     expect(Buffer.byteLength(text)).toBeLessThan(200_000);
   });
 
-  test("is the openapi.json of the repository", async ({ service }) => {
+  test("GET /doc is the openapi.json of the repository", async ({ service }) => {
     const { body } = await service.api("GET", "/doc");
     expect(JSON.parse(await readFile(new URL("../../../../openapi.json", import.meta.url), "utf8"))).toEqual(body);
   });
 
-  test("passes the rules of spectral:oas without warnings", async ({ service }) => {
+  test("GET /doc passes the rules of spectral:oas without warnings", async ({ service }) => {
     const { body } = await service.api("GET", "/doc");
     expect(await lint(body)).toEqual([]);
     delete body.paths["/v1/queues"].get.description;
     expect(await lint(body)).toEqual([expect.stringContaining("operation-description at paths./v1/queues.get")]);
   });
 
-  test("is shown to people at /docs", async ({ service }) => {
+  test("GET /doc is shown to people at /docs", async ({ service }) => {
     const { status, headers, text } = await service.api("GET", "/docs", undefined, { authorization: "" });
     expect([status, headers.get("content-type")]).toEqual([200, expect.stringContaining("text/html")]);
     expect(text).toContain("swagger-ui");
@@ -127,7 +127,9 @@ describe("GET /doc", () => {
 });
 
 describe("every operation", () => {
-  test("has an id of its own, a summary, a description, a tag that is explained, and asks for a workspace key", async ({ service }) => {
+  test("every operation has an id of its own, a summary, a description, a tag that is explained, and asks for a workspace key", async ({
+    service,
+  }) => {
     const { body } = await service.api("GET", "/doc");
     const explained = (body.tags as { name: string; description: string }[])
       .filter(({ description }) => description)
@@ -147,7 +149,7 @@ describe("every operation", () => {
     }
   });
 
-  test("explains each parameter, with an example that fits", async ({ service }) => {
+  test("every operation explains each parameter, with an example that fits", async ({ service }) => {
     for (const { id, path, parameters } of await operationsOf(service)) {
       expect([id, parameters.filter((one) => one.in === "path").map(({ name }) => name)]).toEqual([
         id,
@@ -161,7 +163,7 @@ describe("every operation", () => {
     }
   });
 
-  test("has an example that fits for its body and for each answer's", async ({ service }) => {
+  test("every operation has an example that fits for its body and for each answer's", async ({ service }) => {
     for (const operation of await operationsOf(service)) {
       for (const [where, media] of mediaOf(operation)) {
         for (const example of examplesOf(media)) {
@@ -172,7 +174,7 @@ describe("every operation", () => {
     }
   });
 
-  test("says of each answer what it means, and that it carries X-Request-Id; only 204 has no body", async ({ service }) => {
+  test("every operation says of each answer what it means, and that it carries X-Request-Id; only 204 has no body", async ({ service }) => {
     for (const { id, responses } of await operationsOf(service)) {
       for (const [status, { description, headers, content }] of Object.entries(responses)) {
         expect([id, status, description]).toEqual([id, status, expect.not.stringMatching(/^Default Response$|^\s*$/)]);
@@ -182,7 +184,7 @@ describe("every operation", () => {
     }
   });
 
-  test("documents errors under the status of their code", async ({ service }) => {
+  test("every operation documents errors under the status of their code", async ({ service }) => {
     for (const { id, responses } of await operationsOf(service)) {
       for (const [status, { content }] of Object.entries(responses).filter(([one]) => Number(one) >= 400)) {
         const examples = examplesOf(content?.["application/json"] as Media) as { error: { code: keyof typeof STATUS } }[];
@@ -192,7 +194,7 @@ describe("every operation", () => {
     }
   });
 
-  test("documents what each can answer: malformed, no key, too many, a fault, no database; a role too low where it changes something; too large where it has a body", async ({
+  test("every operation documents what each can answer: malformed, no key, too many, a fault, no database; a role too low where it changes something; too large where it has a body", async ({
     service,
   }) => {
     for (const { id, method, path, requestBody, responses } of await operationsOf(service)) {
@@ -210,7 +212,7 @@ describe("every operation", () => {
     }
   });
 
-  test("takes its own examples", async ({ service }) => {
+  test("every operation takes its own examples", async ({ service }) => {
     for (const operation of await operationsOf(service)) {
       const query = new URLSearchParams(
         operation.parameters.filter((one) => one.in === "query").map(({ name, example }): [string, string] => [name, String(example)]),
@@ -242,7 +244,7 @@ describe("the parts of the document", () => {
       .filter((one) => typeof one === "object" && one !== null)
       .flatMap((one) => [one, ...inner(one)]);
 
-  test("are named: bodies, parameters, headers and errors are there by reference", async ({ service }) => {
+  test("the parts of the document are named: bodies, parameters, headers and errors are there by reference", async ({ service }) => {
     const operations = unresolved(await documentOf(service));
     for (const { operationId, parameters = [], requestBody, responses } of operations) {
       const own = Object.entries(responses).flatMap(([status, response]) => (status < "400" ? [response] : []));
@@ -257,7 +259,7 @@ describe("the parts of the document", () => {
     }
   });
 
-  test("are all used", async ({ service }) => {
+  test("the parts of the document are all used", async ({ service }) => {
     const document = await documentOf(service);
     const text = JSON.stringify(document);
     const { securitySchemes: _, ...components } = document.components as Record<string, Record<string, unknown>>;
@@ -266,21 +268,23 @@ describe("the parts of the document", () => {
     expect(refs.filter((ref) => !text.includes(ref))).toEqual([]);
   });
 
-  test("have no object inside that has fields and no name", async ({ service }) => {
+  test("the parts of the document have no object inside that has fields and no name", async ({ service }) => {
     const { schemas } = (await documentOf(service)).components as { schemas: Record<string, Schema> };
     for (const [name, schema] of Object.entries(schemas)) {
       expect([name, inner(schema).filter(({ properties }) => properties)]).toEqual([name, []]);
     }
   });
 
-  test("have no default, which a generated client would send with each change of a record", async ({ service }) => {
+  test("the parts of the document have no default, which a generated client would send with each change of a record", async ({
+    service,
+  }) => {
     const { schemas } = (await documentOf(service)).components as { schemas: Record<string, Schema> };
     for (const [name, schema] of Object.entries(schemas)) {
       expect([name, [schema, ...inner(schema)].filter((one) => "default" in one)]).toEqual([name, []]);
     }
   });
 
-  test("are described: every schema and every field", async ({ service }) => {
+  test("the parts of the document are described: every schema and every field", async ({ service }) => {
     const document = await documentOf(service);
     for (const [name, schema] of Object.entries(document.components.schemas as Record<string, Schema>)) {
       expect([name, schema.description]).toEqual([name, expect.stringMatching(/\S/)]);

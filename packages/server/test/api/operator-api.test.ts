@@ -18,23 +18,26 @@ describe("the operator API", () => {
     ["pro", limits(100_000, 300, 30)],
     ["team", limits(1_000_000, 1_000, 90)],
     ["enterprise", limits(null, null, 365)],
-  ] as const)("makes a workspace on the plan %s, with its limits and a first key that works", async ([plan, expected], { service }) => {
-    const { status, headers, body } = await operate(service, "POST", "/admin/v1/workspaces", { name: "Ada's", plan });
-    expect([status, headers.get("content-type")]).toEqual([201, "application/json; charset=utf-8"]);
-    expect(body).toEqual({
-      id: expect.stringMatching(/^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$/),
-      name: "Ada's",
-      plan,
-      limits: expected,
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      key: expect.stringMatching(KEY),
-    });
-    const queue = await service.api("POST", "/v1/queues", { name: "first" }, { authorization: `Bearer ${body.key}` });
-    expect(queue.status).toBe(201);
-    expect((await service.api("GET", "/v1/queues/first")).status).toBe(404);
-  });
+  ] as const)(
+    "the operator API makes a workspace on the plan %s, with its limits and a first key that works",
+    async ([plan, expected], { service }) => {
+      const { status, headers, body } = await operate(service, "POST", "/admin/v1/workspaces", { name: "Ada's", plan });
+      expect([status, headers.get("content-type")]).toEqual([201, "application/json; charset=utf-8"]);
+      expect(body).toEqual({
+        id: expect.stringMatching(/^ws_[0-7][0-9a-hjkmnp-tv-z]{25}$/),
+        name: "Ada's",
+        plan,
+        limits: expected,
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        key: expect.stringMatching(KEY),
+      });
+      const queue = await service.api("POST", "/v1/queues", { name: "first" }, { authorization: `Bearer ${body.key}` });
+      expect(queue.status).toBe(201);
+      expect((await service.api("GET", "/v1/queues/first")).status).toBe(404);
+    },
+  );
 
-  test("makes a workspace with limits of its own over the plan's", async ({ service }) => {
+  test("the operator API makes a workspace with limits of its own over the plan's", async ({ service }) => {
     for (const [own, expected] of [
       [{ requests_per_minute: 1 }, limits(100_000, 1, 30)],
       [{ executions_per_month: 0, requests_per_minute: null, retention_days: 36_500 }, limits(0, null, 36_500)],
@@ -45,7 +48,7 @@ describe("the operator API", () => {
     }
   });
 
-  test("makes keys of a workspace, each shown once", async ({ service }) => {
+  test("the operator API makes keys of a workspace, each shown once", async ({ service }) => {
     const expires_at = "2030-01-01T00:00:00.000Z";
     const path = `/admin/v1/workspaces/${service.workspaceId}/keys`;
     for (const [sent, role, expires] of [
@@ -82,7 +85,7 @@ describe("the operator API", () => {
     ];
   };
 
-  test("refuses every token but the operator's", async ({ service, database }) => {
+  test("the operator API refuses every token but the operator's", async ({ service, database }) => {
     const before = await everythingStored(database);
     for (const [method, path, body] of routes(service)) {
       for (const token of [null, "", "x", `${OPERATOR_TOKEN}x`, OPERATOR_TOKEN.slice(1), OPERATOR_TOKEN.toUpperCase(), service.key]) {
@@ -98,7 +101,7 @@ describe("the operator API", () => {
     expect(await everythingStored(database)).toEqual(before);
   });
 
-  test("is closed on a node without a token", async ({ service, database, clock }) => {
+  test("the operator API is closed on a node without a token", async ({ service, database, clock }) => {
     const node = await startTestNode(database, clock, { TIDEMILL_ADMIN_TOKEN: "" });
     try {
       for (const token of [null, "", "null", "undefined", OPERATOR_TOKEN]) {
@@ -118,7 +121,7 @@ describe("the operator API", () => {
     }
   });
 
-  test("is not on the public listener, nor /v1 on the internal one", async ({ service }) => {
+  test("the operator API is not on the public listener, nor /v1 on the internal one", async ({ service }) => {
     for (const [method, path, body] of routes(service)) {
       const reply = await service.api(method, path, body, { authorization: `Bearer ${OPERATOR_TOKEN}` });
       expect([path, ...faultsOf(reply, "NOT_FOUND")]).toEqual([path]);
@@ -127,7 +130,7 @@ describe("the operator API", () => {
     expect(faultsOf(await operate(service, "GET", "/v1/queues", undefined, service.key), "NOT_FOUND")).toEqual([]);
   });
 
-  test("refuses malformed requests and absent workspaces", async ({ service, database }) => {
+  test("the operator API refuses malformed requests and absent workspaces", async ({ service, database }) => {
     const before = await everythingStored(database);
     const [workspaces, keys] = ["/admin/v1/workspaces", `/admin/v1/workspaces/${service.workspaceId}/keys`];
     const name = "x";

@@ -22,7 +22,7 @@ async function patch(service: Service, body: unknown) {
 }
 
 describe("the operator's workspaces", () => {
-  test("are listed newest first, in pages; each is shown as the list shows it", async ({ service }) => {
+  test("the operator's workspaces are listed newest first, in pages; each is shown as the list shows it", async ({ service }) => {
     const made: string[] = [];
     for (const name of ["one", "two", "two", "three"]) {
       made.unshift((await operate(service, "POST", WORKSPACES, { name, plan: "team" })).body.id);
@@ -48,7 +48,7 @@ describe("the operator's workspaces", () => {
     for (const shown of found) expect((await operate(service, "GET", `${WORKSPACES}/${shown.id}`)).body).toEqual(shown);
   });
 
-  test("are renamed, and nothing else changes", async ({ service, clock }) => {
+  test("the operator's workspaces are renamed, and nothing else changes", async ({ service, clock }) => {
     const acme = await customer(service);
     const before = (await operate(service, "GET", own(acme))).body;
     await clock.advance(10);
@@ -57,7 +57,7 @@ describe("the operator's workspaces", () => {
     expect((await operate(service, "GET", own(acme))).body).toEqual(after);
   });
 
-  test("get the limits of a new plan, and over them those that are given", async ({ service }) => {
+  test("the operator's workspaces get the limits of a new plan, and over them those that are given", async ({ service }) => {
     const acme = await customer(service);
     expect(await patch(acme, { limits: { requests_per_minute: 7 } })).toMatchObject({
       plan: "pro",
@@ -74,7 +74,7 @@ describe("the operator's workspaces", () => {
     expect(await patch(acme, { plan: "team" })).toMatchObject({ plan: "team", limits: PLANS.team.limits });
   });
 
-  test("know when their limits last changed", async ({ service, clock, database }) => {
+  test("the operator's workspaces know when their limits last changed", async ({ service, clock, database }) => {
     const acme = await customer(service);
     const changedAt = async () =>
       (
@@ -102,7 +102,7 @@ describe("the operator's workspaces", () => {
     expect(first).not.toBe(await changedAt());
   });
 
-  test("have their own keys listed and revoked", async ({ service }) => {
+  test("the operator's workspaces have their own keys listed and revoked", async ({ service }) => {
     const acme = await customer(service);
     const { body: made } = await operate(service, "POST", `${own(acme)}/keys`, { name: "ops", role: "read" });
     const { body: listed } = await operate(service, "GET", `${own(acme)}/keys?limit=100`);
@@ -116,7 +116,7 @@ describe("the operator's workspaces", () => {
     expect((await operate(service, "DELETE", `${own(acme)}/keys/${made.id}`)).status).toBe(404);
   });
 
-  test("keep in their audit log what the operator did", async ({ service }) => {
+  test("the operator's workspaces keep in their audit log what the operator did", async ({ service }) => {
     const { body: made } = await operate(service, "POST", WORKSPACES, { name: "Acme", plan: "pro", limits: { requests_per_minute: 7 } });
     const acme = new Service(service.node, service.database, service.clock, made);
     const key = (await operate(service, "POST", `${own(acme)}/keys`, { name: "ops", role: "read" })).body;
@@ -142,7 +142,7 @@ describe("the operator's workspaces", () => {
 });
 
 describe("a deleted workspace", () => {
-  test("is gone for its keys, the operator and the lists, at once", async ({ service }) => {
+  test("a deleted workspace is gone for its keys, the operator and the lists, at once", async ({ service }) => {
     const acme = await customer(service);
     const other = await acme.ok("POST", "/v1/keys", { name: "other" });
     await acme.queue();
@@ -164,7 +164,7 @@ describe("a deleted workspace", () => {
     expect(await everythingStored(service.database)).toEqual(before);
   });
 
-  test("has its attempts under way broken off, and starts no others; a neighbour's go on", async ({ service }) => {
+  test("a deleted workspace has its attempts under way broken off, and starts no others; a neighbour's go on", async ({ service }) => {
     const acme = await customer(service);
     const [hanging, quiet] = [await acme.handler({ answers: "hang", callback_timeout: 900 }), await acme.handler({ paused: true })];
     const theirs = await service.handler({ answers: "hang", callback_timeout: 900 });

@@ -40,8 +40,8 @@ const DELICATE: Record<string, string> = {
 /** In how many of a reply's records the payload stands as this text: `payload` is followed by `tag`, as documented. */
 const payloadsIn = (text: string, payload: string): number => text.split(`"payload":${payload},"tag":`).length - 1;
 
-describe("a payload comes back as it was sent, to the byte:", () => {
-  test.for(Object.entries(DELICATE))("%s", async ([, payload], { service }) => {
+describe("a payload on its way", () => {
+  test.for(Object.entries(DELICATE))("a payload comes back as it was sent, to the byte: %s", async ([, payload], { service }) => {
     const handler = await service.handler();
     const path = `/v1/queues/${handler.queue}/jobs`;
     const sent = await service.api("POST", path, `{"payload" : ${payload} }`);
@@ -55,7 +55,9 @@ describe("a payload comes back as it was sent, to the byte:", () => {
     expect(callbacks).toEqual([true, true, true]);
   });
 
-  test("through a failure, the dead-letter queue, a retry by hand, and cancelling", async ({ service }) => {
+  test("a payload comes back to the byte through a failure, the dead-letter queue, a retry by hand, and cancelling", async ({
+    service,
+  }) => {
     const { "64 deep": _, "64 deep in objects": __, ...shallow } = DELICATE;
     const payload = `[${Object.values(shallow).join(" , ")}]`;
     const handler = await service.handler({ answers: [500, 200] });
@@ -82,7 +84,7 @@ describe("the limits of a payload", () => {
     ["characters of several bytes", `"${"é".repeat(MEBIBYTE / 2 - 1)}"`],
     ["white space inside", `[${" ".repeat(MEBIBYTE - 2)}]`],
     ["many numbers", `[${"1,".repeat(MEBIBYTE / 2 - 2)}12]`],
-  ] as const)("exactly 1 MiB is taken and delivered: %s", async ([, payload], { service }) => {
+  ] as const)("a payload of exactly 1 MiB is taken and delivered: %s", async ([, payload], { service }) => {
     expect(Buffer.byteLength(payload)).toBe(MEBIBYTE);
     const handler = await service.handler();
     const { status, body } = await service.api("POST", `/v1/queues/${handler.queue}/jobs`, `{"payload":   ${payload}   }`);
@@ -93,7 +95,7 @@ describe("the limits of a payload", () => {
     expect(handler.received[0]?.raw.endsWith(`,"payload":${payload}}`)).toBe(true);
   });
 
-  test("depth counts from the payload itself, at whatever depth it stands in the request", async ({ service }) => {
+  test("the depth of a payload counts from the payload itself, at whatever depth it stands in the request", async ({ service }) => {
     const path = `/v1/queues/${await service.queue()}/jobs`;
     const statuses = async (payload: string) => [
       (await service.api("POST", path, `{"payload":${payload}}`)).status,
@@ -153,7 +155,7 @@ const { value: json } = fc.letrec<{ value: string }>((tie) => ({
 describe("any JSON text", () => {
   const batches = fc.array(json, { minLength: 1, maxLength: 60 });
 
-  test("is kept as it was sent: batch reply, list, GET and callback", async ({ service }) => {
+  test("any JSON text is kept as it was sent: batch reply, list, GET and callback", async ({ service }) => {
     const handler = await service.handler();
     await fc.assert(
       fc.asyncProperty(batches, (payloads) => keepsAll(service, handler, payloads)),

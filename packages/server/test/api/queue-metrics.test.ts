@@ -17,12 +17,12 @@ describe("a queue's metrics", () => {
     latency_ms: { p50: null, p99: null },
   };
 
-  test("are all there from the start", async ({ service }) => {
+  test("a queue's metrics are all there from the start", async ({ service }) => {
     const name = await service.queue();
     expect((await service.ok("GET", `/v1/queues/${name}`)).metrics).toEqual(NOTHING);
   });
 
-  test("count the jobs of each state, and how long the oldest has waited", async ({ service }) => {
+  test("a queue's metrics count the jobs of each state, and how long the oldest has waited", async ({ service }) => {
     const name = await service.queue();
     const jobs = `/v1/queues/${name}/jobs`;
     const { id } = await service.ok("POST", jobs, { payload: 1, priority: 5 });
@@ -41,7 +41,7 @@ describe("a queue's metrics", () => {
     expect(await metrics()).toEqual({ ...NOTHING, waiting: 2, delayed: 1, oldest_waiting_seconds: 91 });
   });
 
-  test("tell what finished in the last minute, and how long it took from being due", async ({ service }) => {
+  test("a queue's metrics tell what finished in the last minute, and how long it took from being due", async ({ service }) => {
     const handler = await service.handler({ answers: "hang", defaultJobOptions: { attempts: 1 } });
     const metrics = async () => (await service.ok("GET", `/v1/queues/${handler.queue}`)).metrics;
     const finish = async (seconds: number, status: number) => {

@@ -16,7 +16,7 @@ const PLAIN = {
 };
 
 describe("creating a queue", () => {
-  test("takes a name alone, and fills in the defaults", async ({ service }) => {
+  test("creating a queue takes a name alone, and fills in the defaults", async ({ service }) => {
     const { status, body } = await service.api("POST", "/v1/queues", { name: "plain" });
     expect([status, body]).toEqual([
       201,
@@ -25,7 +25,7 @@ describe("creating a queue", () => {
     expect(body).not.toHaveProperty("callback_secret");
   });
 
-  test("with a callback_url makes a secret, which is shown this once", async ({ service }) => {
+  test("creating a queue with a callback_url makes a secret, which is shown this once", async ({ service }) => {
     const headers = { "X-Team": "billing", "x-empty": "", "X-Latin": "é" };
     const sent = {
       name: "full",
@@ -44,12 +44,12 @@ describe("creating a queue", () => {
     expect((await service.ok("GET", "/v1/queues")).data).toEqual([created]);
   });
 
-  test("fills in what is left out of defaultJobOptions", async ({ service }) => {
+  test("creating a queue fills in what is left out of defaultJobOptions", async ({ service }) => {
     const { defaultJobOptions } = await service.ok("POST", "/v1/queues", { name: "a", defaultJobOptions: { backoff: { delay: 5 } } });
     expect(defaultJobOptions).toEqual({ attempts: 3, backoff: { type: "exponential", delay: 5 } });
   });
 
-  test("of a name that exists is a conflict and changes nothing", async ({ service }) => {
+  test("creating a queue whose name exists is a conflict and changes nothing", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "twice", callback_timeout: 5 });
     const before = await service.ok("GET", "/v1/queues");
     const reply = await service.api("POST", "/v1/queues", { name: "twice", callback_timeout: 6 });
@@ -57,19 +57,19 @@ describe("creating a queue", () => {
     expect(await service.ok("GET", "/v1/queues")).toEqual(before);
   });
 
-  test("twice at the same moment has one winner", async ({ service }) => {
+  test("creating a queue twice at the same moment has one winner", async ({ service }) => {
     const replies = await Promise.all(Array.from({ length: 8 }, () => service.api("POST", "/v1/queues", { name: "raced" })));
     expect(replies.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 7 }, () => 409)]);
   });
 
-  test("tells names apart by case", async ({ service }) => {
+  test("creating a queue tells names apart by case", async ({ service }) => {
     for (const name of ["emails", "Emails", "EMAILS"]) await service.ok("POST", "/v1/queues", { name });
     expect((await service.ok("GET", "/v1/queues")).data).toHaveLength(3);
   });
 });
 
 describe("listing queues", () => {
-  test("gives pages, newest first, that stay as they are while queues come and go", async ({ service }) => {
+  test("listing queues gives pages, newest first, that stay as they are while queues come and go", async ({ service }) => {
     for (let n = 1; n <= 7; n += 1) await service.ok("POST", "/v1/queues", { name: `q${n}` });
     const first = await service.ok("GET", "/v1/queues?limit=3");
     await service.ok("POST", "/v1/queues", { name: "q8" });
@@ -86,7 +86,7 @@ describe("listing queues", () => {
     expect(await service.ok("GET", `/v1/queues?limit=3&cursor=${first.next_cursor}`)).toEqual(second);
   });
 
-  test("gives 50 where no limit is given, at most 100, and no cursor on the last page", async ({ service }) => {
+  test("listing queues gives 50 where no limit is given, at most 100, and no cursor on the last page", async ({ service }) => {
     expect(await service.ok("GET", "/v1/queues")).toEqual({ data: [], next_cursor: null });
     for (let n = 0; n < 51; n += 1) await service.queue();
     const [first, all] = [await service.ok("GET", "/v1/queues"), await service.ok("GET", "/v1/queues?limit=100")];
@@ -99,7 +99,7 @@ describe("listing queues", () => {
 });
 
 describe("changing a queue", () => {
-  test("changes what is named and leaves the rest", async ({ service, clock }) => {
+  test("changing a queue changes what is named and leaves the rest", async ({ service, clock }) => {
     const headers = { a: "1", b: "2" };
     await service.ok("POST", "/v1/queues", {
       name: "q",
@@ -139,7 +139,7 @@ describe("changing a queue", () => {
     expect(after.created_at).toBe(before.created_at);
   });
 
-  test("changes no name and no type", async ({ service }) => {
+  test("changing a queue changes no name and no type", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "q" });
     for (const sent of [{ name: "other" }, { type: "approval" }, { callback_secret: "mine" }, { created_at: NOON }]) {
       const reply = await service.api("PATCH", "/v1/queues/q", { paused: true, ...sent });
@@ -148,7 +148,7 @@ describe("changing a queue", () => {
     expect(await service.ok("GET", "/v1/queues/q")).toMatchObject({ name: "q", paused: false });
   });
 
-  test("shows the callback secret only where it is first made or rotated", async ({ service }) => {
+  test("changing a queue shows the callback secret only where it is first made or rotated", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "q" });
     const patch = async (sent: Record<string, unknown>) => (await service.ok("PATCH", "/v1/queues/q", sent)).callback_secret;
     expect(await patch({ paused: false })).toBeUndefined();
@@ -171,7 +171,7 @@ describe("changing a queue", () => {
     expect(read).not.toContain('"callback_secret"');
   });
 
-  test("tells whether there is a secret", async ({ service }) => {
+  test("changing a queue tells whether there is a secret", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "q" });
     const has = async (sent: Record<string, unknown>) => (await service.ok("PATCH", "/v1/queues/q", sent)).has_callback_secret;
     expect([await has({}), await has({ callback_url: URL }), await has({ callback_url: null })]).toEqual([false, true, true]);
@@ -184,7 +184,7 @@ describe("changing a queue", () => {
     expect(await service.ok("PATCH", "/v1/queues/q", { callback_url: URL })).not.toHaveProperty("callback_secret");
   });
 
-  test("twice at the same moment shows a secret each, of which the queue keeps one", async ({ service, database }) => {
+  test("rotating the secret twice at the same moment shows a secret each, of which the queue keeps one", async ({ service, database }) => {
     await service.ok("POST", "/v1/queues", { name: "q", callback_url: URL });
     const shown = await Promise.all([1, 2].map(() => service.ok("PATCH", "/v1/queues/q", { rotate_callback_secret: true })));
     const secrets = shown.map(({ callback_secret }) => callback_secret);
@@ -197,7 +197,7 @@ describe("changing a queue", () => {
 });
 
 describe("deleting a queue", () => {
-  test("takes its jobs with it, and its name is free at once", async ({ service }) => {
+  test("deleting a queue takes its jobs with it, and its name is free at once", async ({ service }) => {
     const handler = await service.handler({
       answers: ({ body }) => (body.payload === "fail" ? 500 : 200),
       defaultJobOptions: { attempts: 1 },
@@ -229,13 +229,13 @@ describe("deleting a queue", () => {
     expect(handler.received.length).toBe(served);
   });
 
-  test("twice is 404, as of one that never was", async ({ service }) => {
+  test("deleting a queue twice is 404, as of one that never was", async ({ service }) => {
     const name = await service.queue();
     const replies = await Promise.all(Array.from({ length: 5 }, () => service.api("DELETE", `/v1/queues/${name}`)));
     expect(replies.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404, 404]);
   });
 
-  test("leaves no row behind in the end", async ({ service, database, clock }) => {
+  test("deleting a queue leaves no row behind in the end", async ({ service, database, clock }) => {
     const name = await service.queue();
     await service.ok("POST", `/v1/queues/${name}/jobs/batch`, [{ payload: 1 }, { payload: 2 }]);
     await service.ok("DELETE", `/v1/queues/${name}`);

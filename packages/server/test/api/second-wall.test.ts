@@ -24,7 +24,7 @@ const testWithoutViews = withoutPredicates(false);
 
 describeTenancy(test as unknown as typeof base);
 
-test("was all that held: the statements had lost their workspace", async ({ service, wire }) => {
+test("the first wall was all that held where statements had lost their workspace", async ({ service, wire }) => {
   await service.ok("GET", "/v1/queues");
   await service.ok("GET", "/v1/status");
   expect(wire.tampered.size).toBeGreaterThan(15);
@@ -42,7 +42,7 @@ testWithoutViews("without either wall a customer would see another's queues, job
   expect((await service.ok("GET", "/v1/keys")).data).toEqual(expect.arrayContaining([expect.objectContaining({ id: key })]));
 });
 
-test("stands before every table and view that holds rows of a workspace, with all their columns", async ({ database }) => {
+test("the second wall stands before every table and view that holds rows of a workspace, with all their columns", async ({ database }) => {
   const columnsOf = (schema: string) =>
     database.query<{ relation: string; columns: string[] }>(
       `select c.relname as relation, array_agg(a.attname::text order by a.attnum) as columns
@@ -57,7 +57,11 @@ test("stands before every table and view that holds rows of a workspace, with al
   expect(await columnsOf("tidemill_tenant")).toEqual(owned);
 });
 
-test("shows nothing to a session without a workspace, and lets none write for another", async ({ service, database, onTestFinished }) => {
+test("the second wall shows nothing to a session without a workspace, and lets none write for another", async ({
+  service,
+  database,
+  onTestFinished,
+}) => {
   const tenants = new Tenants({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 5_000 });
   onTestFinished(() => tenants.close());
   const [mine, theirs] = [service.workspaceId, (await newWorkspace(database)).id].map((id) => uuidOf("ws", id) as WorkspaceId);

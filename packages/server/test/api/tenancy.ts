@@ -63,7 +63,7 @@ const names = (operation: Operation): string[] => operation.parameters.filter((o
 /** The wall between workspaces, as callers meet it. Source: contract §1, `NOT_FOUND`. */
 export function describeTenancy(test: typeof Test): void {
   describe("what another workspace has", () => {
-    test("answers every route as what is not there does, to the byte", async ({ service }) => {
+    test("what another workspace has answers every route as what is not there does, to the byte", async ({ service }) => {
       const other = await neighbour(service);
       const ids = await furnish(other, "theirs");
       const mine = await furnish(service, "mine");
@@ -99,7 +99,9 @@ export function describeTenancy(test: typeof Test): void {
       expect(await everythingStored(service.database)).toEqual(before);
     });
 
-    test("answers, byte for byte, as it did before anybody had it, and never suggests it", async ({ service }) => {
+    test("a name that another workspace has answers, byte for byte, as it did before anybody had it, and never suggests it", async ({
+      service,
+    }) => {
       await service.ok("POST", "/v1/queues", { name: "mine" });
       await service.ok("POST", "/v1/schedules", { name: "mine", queue: "mine", cron: "@yearly", timezone: "UTC" });
       const operations = await operationsOf(service);
@@ -129,7 +131,7 @@ export function describeTenancy(test: typeof Test): void {
       expect(await askAll()).toEqual(before);
     });
 
-    test("answers as what is not there does where a body or a filter names a queue", async ({ service }) => {
+    test("what another workspace has answers as what is not there does where a body or a filter names a queue", async ({ service }) => {
       const other = await neighbour(service);
       await furnish(other, "theirs");
       await service.ok("POST", "/v1/queues", { name: "mine" });
@@ -163,7 +165,7 @@ export function describeTenancy(test: typeof Test): void {
       expect(await everythingStored(service.database)).toEqual(before);
     });
 
-    test("is in no list, whatever the cursor", async ({ service }) => {
+    test("what another workspace has is in no list, whatever the cursor", async ({ service }) => {
       const other = await neighbour(service);
       const { id: theirKey } = await other.ok("POST", "/v1/keys", { name: "theirs" });
       for (const query of ["", `?cursor=${theirKey}`]) expect((await service.api("GET", `/v1/keys${query}`)).text).not.toContain(theirKey);
@@ -185,7 +187,7 @@ export function describeTenancy(test: typeof Test): void {
       expect((await service.ok("GET", "/v1/queues/mine")).metrics).toMatchObject({ delayed: 0, completed: 0, failed: 0, cancelled: 0 });
     });
 
-    test("is in no audit log, by whatever it is asked for", async ({ service }) => {
+    test("what another workspace has is in no audit log, by whatever it is asked for", async ({ service }) => {
       const other = await neighbour(service);
       await other.ok("POST", "/v1/queues", { name: "theirs" });
       await service.ok("POST", "/v1/queues", { name: "mine" });
@@ -200,7 +202,7 @@ export function describeTenancy(test: typeof Test): void {
       }
     });
 
-    test("is out of reach of what acts on many jobs", async ({ service }) => {
+    test("what another workspace has is out of reach of what acts on many jobs", async ({ service }) => {
       const other = await neighbour(service);
       await furnish(other, "mine");
       await furnish(service, "mine");

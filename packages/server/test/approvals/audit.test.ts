@@ -7,7 +7,7 @@ import { laneOf, test } from "../harness/engine.ts";
 import { until } from "../harness/service.ts";
 
 describe("the audit log", () => {
-  test("has who decided, by which key, and what they said", async ({ service }) => {
+  test("the audit log has who decided, by which key, and what they said", async ({ service }) => {
     const queue = await approvalQueue(service);
     const [one, two, three] = [await service.enqueue({ queue }), await service.enqueue({ queue }), await service.enqueue({ queue })];
     await approve(service, one, { by: "ada@example.com", comment: "Checked." });
@@ -33,7 +33,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("has what the timeout decided, as the system's doing", async ({ service, engine }) => {
+  test("the audit log has what the timeout decided, as the system's doing", async ({ service, engine }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60 } });
     const jobs = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     await service.advance(60);
@@ -50,7 +50,7 @@ describe("the audit log", () => {
     expect(await verified(engine, workspaceId)).toMatchObject({ broken: null });
   });
 
-  test("can be asked for decisions by their types", async ({ service }) => {
+  test("the audit log can be asked for decisions by their types", async ({ service }) => {
     const queue = await approvalQueue(service);
     const [one, two] = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     await approve(service, one);
@@ -64,7 +64,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("is written with the decision or not at all", async ({ service, engine, clock }) => {
+  test("the audit log is written with the decision or not at all", async ({ service, engine, clock }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60 } });
     const jobs = [await service.enqueue({ queue }), await service.enqueue({ queue }), await service.enqueue({ queue })];
     await reject(service, jobs[2]);

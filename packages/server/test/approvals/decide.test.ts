@@ -5,7 +5,7 @@ import { newWorkspace, Service, test, until } from "../harness/service.ts";
 const ABSENT = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 
 describe("a job of an approval queue", () => {
-  test("is held, however long", async ({ service }) => {
+  test("a job of an approval queue is held, however long", async ({ service }) => {
     const handler = await service.handler({ type: "approval" });
     const job = await service.enqueue({ queue: handler.queue });
     expect(job).toMatchObject({ state: "pending_approval", approval: null });
@@ -14,14 +14,14 @@ describe("a job of an approval queue", () => {
     expect(handler.received).toEqual([]);
   });
 
-  test("says when it is due, as it will be stored", async ({ service }) => {
+  test("a job of an approval queue says when it is due, as it will be stored", async ({ service }) => {
     const queue = await approvalQueue(service);
     const job = await service.enqueue({ queue, delay: 60 });
     expect(Date.parse(job.run_at)).toBe(service.clock.nowMs() + 60_000);
     expect(await service.job(job)).toMatchObject({ run_at: job.run_at });
   });
 
-  test("is delivered once it is approved, and keeps who approved it", async ({ service }) => {
+  test("a job of an approval queue is delivered once it is approved, and keeps who approved it", async ({ service }) => {
     const handler = await service.handler({ type: "approval" });
     const job = await service.enqueue({ queue: handler.queue, payload: { amount: 7 } });
     const reply = await approve(service, job, { by: 'Ünal "the" boss', comment: "Line one.\nLine two." });
@@ -37,7 +37,7 @@ describe("a job of an approval queue", () => {
     expect(handler.received.map(({ body }) => body.payload)).toEqual([{ amount: 7 }]);
   });
 
-  test("is finished when it is rejected, and keeps who rejected it and why", async ({ service }) => {
+  test("a job of an approval queue is finished when it is rejected, and keeps who rejected it and why", async ({ service }) => {
     const handler = await service.handler({ type: "approval" });
     const job = await service.enqueue({ queue: handler.queue, tag: "t", concurrencyKey: "k" });
     await service.advance(5);
@@ -51,14 +51,14 @@ describe("a job of an approval queue", () => {
     expect(handler.received).toEqual([]);
   });
 
-  test.for([undefined, "", {}] as const)("may be decided without a word: %o", async (body, { service }) => {
+  test.for([undefined, "", {}] as const)("a job of an approval queue may be decided without a word: %o", async (body, { service }) => {
     const queue = await approvalQueue(service);
     const [one, two] = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     expect((await approve(service, one, body)).body.approval).toMatchObject({ decision: "approved", by: null, comment: null });
     expect((await reject(service, two, body)).body.approval).toMatchObject({ decision: "rejected", by: null, comment: null });
   });
 
-  test("is delayed until it is due when it is approved before", async ({ service }) => {
+  test("a job of an approval queue is delayed until it is due when it is approved before", async ({ service }) => {
     const handler = await service.handler({ type: "approval" });
     const job = await service.enqueue({ queue: handler.queue, delay: 60 });
     expect((await approve(service, job)).body).toMatchObject({ state: "delayed", run_at: job.run_at });
@@ -68,7 +68,7 @@ describe("a job of an approval queue", () => {
     await service.untilState(job, "completed");
   });
 
-  test("is due from its approval on, and overtakes nobody who waited before", async ({ service }) => {
+  test("a job of an approval queue is due from its approval on, and overtakes nobody who waited before", async ({ service }) => {
     const queue = await approvalQueue(service);
     const [late, early] = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     await service.advance(1);
@@ -82,7 +82,7 @@ describe("a job of an approval queue", () => {
     expect(handler.received.map(({ body: { id } }) => id)).toEqual([early.id, late.id]);
   });
 
-  test("with a key waits its turn once it is approved", async ({ service }) => {
+  test("a job with a key in an approval queue waits its turn once it is approved", async ({ service }) => {
     const handler = await service.handler({ type: "approval", answers: "hang" });
     const jobs = [1, 2, 3].map((payload) => ({ payload, concurrencyKey: "k" }));
     const { jobs: held } = await service.ok("POST", `/v1/queues/${handler.queue}/jobs/batch`, jobs);
@@ -95,7 +95,7 @@ describe("a job of an approval queue", () => {
     expect(await states()).toEqual(["cancelled", "active", "waiting"]);
   });
 
-  test("can be cancelled, undecided", async ({ service }) => {
+  test("an undecided job of an approval queue can be cancelled", async ({ service }) => {
     const queue = await approvalQueue(service);
     const job = await service.enqueue({ queue });
     expect(await service.ok("DELETE", `/v1/queues/${queue}/jobs/${job.id}`)).toMatchObject({ state: "cancelled", approval: null });
@@ -103,7 +103,7 @@ describe("a job of an approval queue", () => {
 });
 
 describe("a decision is refused", () => {
-  test("of a job that has been decided", async ({ service }) => {
+  test("a decision about a job that has been decided is refused", async ({ service }) => {
     const queue = await approvalQueue(service);
     const [one, two] = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     const approved = (await approve(service, one, { by: "first" })).body;
@@ -119,7 +119,7 @@ describe("a decision is refused", () => {
     expect(await service.job(two)).toEqual({ ...rejected, attempts_log: [] });
   });
 
-  test("of a job that was cancelled, or that no approval queue holds", async ({ service }) => {
+  test("a decision about a job that was cancelled, or that no approval queue holds, is refused", async ({ service }) => {
     const cancelled = await service.enqueue({ queue: await approvalQueue(service) });
     await service.ok("DELETE", `/v1/queues/${cancelled.queue}/jobs/${cancelled.id}`);
     const delayed = await service.enqueue({ queue: await service.queue(), delay: 60 });
@@ -129,7 +129,7 @@ describe("a decision is refused", () => {
     }
   });
 
-  test("of a job that there is not, or another workspace's", async ({ service }) => {
+  test("a decision about a job that does not exist, or is another workspace's, is refused", async ({ service }) => {
     const queue = await approvalQueue(service);
     const { node, database, clock } = service;
     const other = new Service(node, database, clock, await newWorkspace(database));
@@ -159,14 +159,14 @@ describe("a decision is refused", () => {
     [reject, { reason: "x".repeat(4_097) }, "reason"],
     [reject, { reason: 7 }, "reason"],
     [reject, { comment: "x" }, "comment"],
-  ] as const)("that is malformed: %o", async ([decide, body, path], { service }) => {
+  ] as const)("a malformed decision is refused: %o", async ([decide, body, path], { service }) => {
     const job = await service.enqueue({ queue: await approvalQueue(service) });
     const reply = await decide(service, job, body);
     expect([reply.status, reply.body.error.details.issues[0].path]).toEqual([400, path]);
     expect(await service.job(job)).toMatchObject({ state: "pending_approval", approval: null });
   });
 
-  test("no sooner than its words are longer than they may be", async ({ service }) => {
+  test("a decision is refused only when its words are longer than they may be", async ({ service }) => {
     const queue = await approvalQueue(service);
     const [one, two] = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     const [by, words] = ["😀".repeat(256), "😀".repeat(4_096)];

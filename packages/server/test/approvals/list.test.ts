@@ -6,14 +6,14 @@ const listed = async (service: Service, query = ""): Promise<string[]> =>
   (await service.ok("GET", `/v1/approvals${query}`)).data.map(({ id }: { id: string }) => id);
 
 describe("GET /v1/approvals", () => {
-  test("has the jobs of all queues that wait to be decided, newest first, as their records are", async ({ service }) => {
+  test("GET /v1/approvals has the jobs of all queues that wait to be decided, newest first, as their records are", async ({ service }) => {
     const one = await service.enqueue({ queue: await approvalQueue(service), payload: { n: 1.0 }, tag: "t" });
     const two = await service.enqueue({ queue: await approvalQueue(service), delay: 60 });
     await service.enqueue({ queue: await service.queue() });
     expect(await service.ok("GET", "/v1/approvals")).toEqual({ data: [two, one], next_cursor: null });
   });
 
-  test("has none that was decided or cancelled", async ({ service }) => {
+  test("GET /v1/approvals has none that was decided or cancelled", async ({ service }) => {
     const queue = await approvalQueue(service);
     const jobs = [];
     for (let count = 0; count < 4; count += 1) jobs.push(await service.enqueue({ queue }));
@@ -23,14 +23,14 @@ describe("GET /v1/approvals", () => {
     expect(await listed(service)).toEqual([jobs[3].id]);
   });
 
-  test("has none of a queue that was deleted", async ({ service }) => {
+  test("GET /v1/approvals has none of a queue that was deleted", async ({ service }) => {
     const queue = await approvalQueue(service);
     await service.enqueue({ queue });
     await service.ok("DELETE", `/v1/queues/${queue}`);
     expect(await listed(service)).toEqual([]);
   });
 
-  test("has none of another workspace, whatever the cursor", async ({ service }) => {
+  test("GET /v1/approvals has none of another workspace, whatever the cursor", async ({ service }) => {
     const { node, database, clock } = service;
     const other = new Service(node, database, clock, await newWorkspace(database));
     const queue = await approvalQueue(other);
@@ -38,7 +38,7 @@ describe("GET /v1/approvals", () => {
     for (const query of ["", `?queue=${queue}`, `?cursor=${theirs[1].id}`]) expect(await listed(service, query)).toEqual([]);
   });
 
-  test("has those of the queues and with the tags that are asked for", async ({ service }) => {
+  test("GET /v1/approvals has those of the queues and with the tags that are asked for", async ({ service }) => {
     const [q1, q2, q3] = [await approvalQueue(service), await approvalQueue(service), await approvalQueue(service)];
     const a = await service.enqueue({ queue: q1, tag: "red" });
     const b = await service.enqueue({ queue: q2, tag: "blue" });
@@ -49,7 +49,7 @@ describe("GET /v1/approvals", () => {
     expect(await listed(service, "?queue=absent")).toEqual([]);
   });
 
-  test("goes page by page to the last one", async ({ service }) => {
+  test("GET /v1/approvals goes page by page to the last one", async ({ service }) => {
     const queue = await approvalQueue(service);
     const batch = Array.from({ length: 5 }, (_, payload) => ({ payload }));
     const { jobs } = await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, batch);

@@ -12,7 +12,7 @@ const retry = (service: Service, { queue, id }: Named) => service.api("POST", `/
 const cancel = (service: Service, { queue, id }: Named) => service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
 
 describe("a retry by hand", () => {
-  test("of a rejected job lets it start, and is audited as what it is", async ({ service }) => {
+  test("a retry by hand of a rejected job lets it start, and is audited as what it is", async ({ service }) => {
     const handler = await service.handler({ type: "approval" });
     const job = await service.enqueue({ queue: handler.queue });
     const { approval } = (await reject(service, job, { by: "ops", reason: "No." })).body;
@@ -30,7 +30,7 @@ describe("a retry by hand", () => {
     expect((await service.ok("GET", `/v1/queues/${job.queue}`)).metrics).toMatchObject({ rejected: 0, completed: 1 });
   });
 
-  test("of a job that was cancelled undecided has it wait to be decided again", async ({ service }) => {
+  test("a retry by hand of a job that was cancelled undecided has it wait to be decided again", async ({ service }) => {
     const handler = await service.handler({ type: "approval" });
     const job = await service.enqueue({ queue: handler.queue });
     await cancel(service, job);
@@ -44,7 +44,7 @@ describe("a retry by hand", () => {
     await service.untilState(job, "completed");
   });
 
-  test("of a job that was cancelled undecided gives it the queue's time anew", async ({ service }) => {
+  test("a retry by hand of a job that was cancelled undecided gives it the queue's time anew", async ({ service }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60 } });
     const job = await service.enqueue({ queue });
     await service.advance(50);
@@ -57,7 +57,7 @@ describe("a retry by hand", () => {
     expect(await service.job(job)).toMatchObject({ state: "rejected" });
   });
 
-  test("of a job that was cancelled after its approval lets it start", async ({ service }) => {
+  test("a retry by hand of a job that was cancelled after its approval lets it start", async ({ service }) => {
     const queue = await approvalQueue(service);
     const job = await service.enqueue({ queue, delay: 60, concurrencyKey: "k" });
     const { approval } = (await approve(service, job)).body;
@@ -65,7 +65,7 @@ describe("a retry by hand", () => {
     expect((await retry(service, job)).body).toMatchObject({ state: "waiting", approval });
   });
 
-  test("of a job that was overruled and cancelled lets it start", async ({ service }) => {
+  test("a retry by hand of a job that was overruled and cancelled lets it start", async ({ service }) => {
     const job = await service.enqueue({ queue: await approvalQueue(service) });
     await reject(service, job);
     await retry(service, job);
@@ -73,7 +73,7 @@ describe("a retry by hand", () => {
     expect((await retry(service, job)).body).toMatchObject({ state: "waiting" });
   });
 
-  test("of a cancelled job approves nothing, however often it is tried at once", async ({ service }) => {
+  test("a retry by hand of a cancelled job approves nothing, however often it is tried at once", async ({ service }) => {
     const handler = await service.handler({ type: "approval" });
     const job = await service.enqueue({ queue: handler.queue });
     for (let round = 0; round < 20; round += 1) {

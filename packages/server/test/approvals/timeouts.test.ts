@@ -1,12 +1,14 @@
 import { describe, expect } from "vitest";
 import { decideSharesAcrossWorkspaces } from "#jobs";
+import { sql } from "#kernel";
 import { approvalQueue, approve } from "../harness/approvals.ts";
 import { laneOf, test, uuidOfJob } from "../harness/engine.ts";
+import { inTurn } from "../harness/in-turn.ts";
 import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 
 describe("a job that nobody decides in its queue's time", () => {
-  test("is rejected, by nobody, at that moment and not before", async ({ service }) => {
+  test("a job that nobody decides in its queue's time is rejected, by nobody, at that moment and not before", async ({ service }) => {
     const job = await service.enqueue({ queue: await approvalQueue(service, { approval: { timeout: 60 } }) });
     await service.advance(59);
     expect(await service.job(job)).toMatchObject({ state: "pending_approval", approval: null });
@@ -17,7 +19,7 @@ describe("a job that nobody decides in its queue's time", () => {
     expect((await service.ok("GET", `/v1/queues/${job.queue}`)).metrics).toMatchObject({ pending_approval: 0, rejected: 1 });
   });
 
-  test("is approved and delivered, when the queue says so", async ({ service }) => {
+  test("a job that nobody decides in its queue's time is approved and delivered, when the queue says so", async ({ service }) => {
     const handler = await service.handler({ type: "approval", approval: { timeout: 60, on_timeout: "approve" } });
     const job = await service.enqueue({ queue: handler.queue, concurrencyKey: "k" });
     await service.advance(60);
@@ -27,7 +29,7 @@ describe("a job that nobody decides in its queue's time", () => {
     expect(await service.job(job)).toMatchObject({ run_at: now, approval });
   });
 
-  test("is approved and delayed, when it is not due yet", async ({ service }) => {
+  test("a job that nobody decides in its queue's time is approved and delayed, when it is not due yet", async ({ service }) => {
     const handler = await service.handler({ type: "approval", approval: { timeout: 60, on_timeout: "approve" } });
     const job = await service.enqueue({ queue: handler.queue, delay: 90 });
     await service.advance(60);
@@ -36,7 +38,9 @@ describe("a job that nobody decides in its queue's time", () => {
     await service.untilState(job, "completed");
   });
 
-  test("fares as the queue says then, not as it did when the job came", async ({ service }) => {
+  test("a job that nobody decides in its queue's time fares as the queue says then, not as it did when the job came", async ({
+    service,
+  }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60, on_timeout: "reject" } });
     const job = await service.enqueue({ queue });
     await service.ok("PATCH", `/v1/queues/${queue}`, { approval: { timeout: 600, on_timeout: "approve" } });
@@ -44,7 +48,9 @@ describe("a job that nobody decides in its queue's time", () => {
     expect(await service.job(job)).toMatchObject({ state: "waiting", approval: { decision: "approved" } });
   });
 
-  test("waits on for ever, when its queue has no time for that any more", async ({ service }) => {
+  test("a job that nobody decides in its queue's time waits on for ever, when its queue has no time for that any more", async ({
+    service,
+  }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60 } });
     const job = await service.enqueue({ queue });
     await service.ok("PATCH", `/v1/queues/${queue}`, { approval: { timeout: null } });
@@ -55,7 +61,7 @@ describe("a job that nobody decides in its queue's time", () => {
     expect((await approve(service, job)).status).toBe(200);
   });
 
-  test("that came before the queue had a time waits on", async ({ service }) => {
+  test("a job that came before the queue had a time to decide waits on", async ({ service }) => {
     const queue = await approvalQueue(service);
     const job = await service.enqueue({ queue });
     await service.ok("PATCH", `/v1/queues/${queue}`, { approval: { timeout: 1 } });
@@ -64,7 +70,7 @@ describe("a job that nobody decides in its queue's time", () => {
     expect([await service.job(job), await service.job(later)]).toMatchObject([{ state: "pending_approval" }, { state: "rejected" }]);
   });
 
-  test("stays as it was, when it was decided before", async ({ service }) => {
+  test("a job that nobody decides in its queue's time stays as it was, when it was decided before", async ({ service }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60 } });
     const job = await service.enqueue({ queue });
     await approve(service, job, { by: "ops" });
@@ -72,7 +78,11 @@ describe("a job that nobody decides in its queue's time", () => {
     expect(await service.job(job)).toMatchObject({ state: "waiting", approval: { by: "ops" } });
   });
 
-  test("is left to the sweep, when its queue was deleted", async ({ service, database, engine }) => {
+  test("a job that nobody decides in its queue's time is left to the sweep, when its queue was deleted", async ({
+    service,
+    database,
+    engine,
+  }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60, on_timeout: "approve" } });
     const job = await service.enqueue({ queue });
     const { workspaceId } = await laneOf(service, queue);
@@ -101,7 +111,7 @@ test("a job that a schedule made is held, and rejected in time; an overlap count
 });
 
 describe("many that are due at once", () => {
-  test("are decided in workspaces' turns, all of them once", async ({ service, database }) => {
+  test("many jobs that are due at once are decided in workspaces' turns, all of them once", async ({ service, database }) => {
     const { node, clock } = service;
     const others = await Promise.all([1, 2, 3].map(async () => new Service(node, database, clock, await newWorkspace(database))));
     for (const [index, each] of [service, ...others].entries()) {
@@ -117,13 +127,19 @@ describe("many that are due at once", () => {
     }
   });
 
-  test("are decided once by three nodes that race for them", async ({ service, database }) => {
+  test("many jobs that are due at once are decided once by three nodes that race for them", async ({ service, database, engine }) => {
     const others = [await joinedBy(service, NEVER_POLL), await joinedBy(service, NEVER_POLL)];
     const queue = await approvalQueue(service, { approval: { timeout: 60 } });
     const batch = Array.from({ length: 1_000 }, (_, payload) => ({ payload }));
     await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, batch);
     await service.clock.advance(60);
-    for (const { node } of others) node.wake();
+    // All three have a share of the jobs in hand before any has decided its own.
+    const wakes = [...others, service].map(
+      ({ node }) =>
+        () =>
+          node.wake(),
+    );
+    await inTurn({ engine, database }, sql`lock table audit_event in share mode`, wakes);
     await service.advance(0);
     for (const other of others) await other.node.stop();
     expect((await service.ok("GET", "/v1/status")).jobs).toMatchObject({ pending_approval: 0, rejected: 1_000 });
@@ -135,7 +151,7 @@ describe("many that are due at once", () => {
     expect(told).toEqual([{ events: 1_000, jobs: 1_000 }]);
   });
 
-  test("do not suffer from a workspace whose jobs cannot be decided", async ({ service, database }) => {
+  test("many jobs that are due at once do not suffer from a workspace whose jobs cannot be decided", async ({ service, database }) => {
     const { node, clock } = service;
     const other = new Service(node, database, clock, await newWorkspace(database));
     const bad = await service.enqueue({ queue: await approvalQueue(service, { approval: { timeout: 60 } }) });

@@ -27,7 +27,7 @@ test("workspaces have chains of their own", async ({ database, engine }) => {
   expect(await verified(engine, other)).toMatchObject({ events: 5, head: { seq: 5 }, broken: null });
 });
 
-test("an event of a transaction that is undone never was", async ({ database, engine }) => {
+test("an event of a transaction that is undone leaves no trace", async ({ database, engine }) => {
   const { workspaceId } = await putLane(database);
   await recordMany(engine, workspaceId, 2);
   const before = await verified(engine, workspaceId);

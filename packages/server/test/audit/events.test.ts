@@ -26,7 +26,7 @@ const settings = {
 };
 
 describe("queues", () => {
-  test("create, change and delete are told with who did it, and without secrets", async ({ service }) => {
+  test("the creation, change and deletion of a queue are audited with who did it, and without secrets", async ({ service }) => {
     const { callback_secret: first } = await service.ok("POST", "/v1/queues", { name: "emails", ...settings });
     await service.ok("PATCH", "/v1/queues/emails", { paused: true, callback_timeout: 7, defaultJobOptions: { attempts: 9 } });
     const { callback_secret: second } = await service.ok("PATCH", "/v1/queues/emails", {
@@ -74,7 +74,7 @@ describe("queues", () => {
     for (const secret of ["unguessable", first, second, service.key]) expect(stored).not.toContain(secret);
   });
 
-  test("what is refused is not told", async ({ service }) => {
+  test("a refused change of a queue is not audited", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "emails" });
     const before = await told(service);
     expect((await service.api("POST", "/v1/queues", { name: "emails" })).status).toBe(409);
@@ -83,7 +83,7 @@ describe("queues", () => {
     expect(await told(service)).toEqual(before);
   });
 
-  test("what cannot be told does not happen", async ({ service }) => {
+  test("a change of a queue that cannot be audited does not happen", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "kept", callback_timeout: 9 });
     await withoutAudit(service, async () => {
       expect((await service.api("POST", "/v1/queues", { name: "emails" })).status).toBe(500);
@@ -111,7 +111,7 @@ describe("the dead-letter queue", () => {
       .filter(({ event_type }) => `${event_type}`.startsWith("dlq."))
       .map(({ event_type, resource_type, resource_id, input, output }) => [event_type, resource_type, resource_id, input, output]);
 
-  test("retry and purge of many are told with their filter and how many they moved", async ({ service }) => {
+  test("the retry and purge of many dead letters are audited with their filter and how many they moved", async ({ service }) => {
     const { one, other } = await failed(service);
     await service.ok("POST", "/v1/dlq/retry", { queue: one, tag: "absent" });
     await service.ok("POST", `/v1/queues/${one}/retry-all`, { tag: "t" });
@@ -126,7 +126,7 @@ describe("the dead-letter queue", () => {
     ]);
   });
 
-  test("retry and removal of one failed job are told; of others they are not", async ({ service }) => {
+  test("the retry and removal of one failed job are audited, and of other jobs they are not", async ({ service }) => {
     const { one, other, jobs } = await failed(service);
     await service.ok("POST", `/v1/queues/${one}/jobs/${jobs[0]}/retry`);
     await service.ok("DELETE", `/v1/queues/${one}/jobs/${jobs[0]}`); // cancels it
@@ -140,14 +140,17 @@ describe("the dead-letter queue", () => {
     ]);
   });
 
-  test("more than one statement takes are told by each that moved some, and add up", async ({ service, database }) => {
+  test("more dead letters than one statement takes are audited by each statement that moved some, and add up", async ({
+    service,
+    database,
+  }) => {
     const queue = await service.queue({ paused: true });
     await putJobs(database, await laneOf(service, queue), { state: "failed", count: 5_001 });
     expect(await service.ok("POST", "/v1/dlq/retry", { queue })).toEqual({ retried: 5_001 });
     expect((await toldOfJobs(service)).map(([, , , , output]) => output)).toEqual([{ retried: 5_000 }, { retried: 1 }]);
   });
 
-  test("what cannot be told does not happen", async ({ service }) => {
+  test("a retry or purge that cannot be audited does not happen", async ({ service }) => {
     const { one, jobs } = await failed(service);
     const before = await service.ok("GET", "/v1/dlq");
     await withoutAudit(service, async () => {

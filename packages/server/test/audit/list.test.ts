@@ -15,7 +15,7 @@ const found = async (service: Service, query = ""): Promise<string[]> =>
   );
 
 describe("GET /v1/audit-events", () => {
-  test("shows what happened, newest first, in pages that new events do not shift", async ({ service, engine }) => {
+  test("GET /v1/audit-events shows what happened, newest first, in pages that new events do not shift", async ({ service, engine }) => {
     for (const resourceId of ["1", "2", "3", "4", "5"]) await record(engine, uuidOfWorkspace(service), { resourceId });
     const { data, next_cursor } = await service.ok("GET", "/v1/audit-events?limit=2");
     expect(data[0]).toEqual({
@@ -34,7 +34,7 @@ describe("GET /v1/audit-events", () => {
     expect(await found(service)).toEqual(["6", "5", "4", "3", "2", "1"]);
   });
 
-  test("filters by types, resources, actors and time: one of each that is given, all kinds together", async ({
+  test("GET /v1/audit-events filters by types, resources, actors and time: one of each that is given, all kinds together", async ({
     service,
     engine,
     clock,
@@ -77,7 +77,7 @@ describe("GET /v1/audit-events", () => {
     }
   });
 
-  test("is for admins", async ({ service }) => {
+  test("GET /v1/audit-events is for admins", async ({ service }) => {
     for (const role of ["read", "write"]) {
       const key = await makeKey(service, { role });
       expect((await service.api("GET", "/v1/audit-events", undefined, { authorization: `Bearer ${key}` })).status).toBe(403);
@@ -85,7 +85,7 @@ describe("GET /v1/audit-events", () => {
     expect((await service.api("GET", "/v1/audit-events")).status).toBe(200);
   });
 
-  test("shows a workspace its own events alone", async ({ service, engine, node, database, clock }) => {
+  test("GET /v1/audit-events shows a workspace its own events alone", async ({ service, engine, node, database, clock }) => {
     const other = new Service(node, database, clock, await newWorkspace(database));
     await record(engine, uuidOfWorkspace(other), { resourceId: "theirs" });
     await record(engine, uuidOfWorkspace(service), { resourceId: "mine" });
@@ -93,7 +93,7 @@ describe("GET /v1/audit-events", () => {
     expect(await found(other)).toEqual(["theirs"]);
   });
 
-  test("shows nothing past its retention, before anything is dropped", async ({ node, database, clock, engine }) => {
+  test("GET /v1/audit-events shows nothing past its retention, before anything is dropped", async ({ node, database, clock, engine }) => {
     const service = new Service(node, database, clock, await newWorkspace(database, "free"));
     await record(engine, uuidOfWorkspace(service), { actorId: KEY });
     for (const path of ["", "&event_type=dlq.purged", `&actor_id=${KEY}`]) expect(await found(service, path)).toEqual(["1"]);

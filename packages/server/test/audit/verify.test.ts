@@ -40,7 +40,7 @@ describe("an event whose field was changed is named", () => {
     "hash = previous",
     "expires_at = expires_at + interval '1 second'",
     "expires_at = 'infinity'",
-  ])("%s", async (change, { database, engine }) => {
+  ])("events that were taken away are missed: %s", async (change, { database, engine }) => {
     const { workspaceId, at } = await tenEvents(database, engine);
     await tamper(database, `update audit_event set ${change} where ${at(4)}; update audit_event set ${change} where ${at(7)}`);
     const { broken, events } = await verified(engine, workspaceId);
@@ -48,16 +48,19 @@ describe("an event whose field was changed is named", () => {
     expect(events).toBe(4);
   });
 
-  test.for([1, 4, 10])("though its hash was made to fit: the %ith", async (seq, { database, engine }) => {
-    const { workspaceId, at } = await tenEvents(database, engine);
-    await tamper(
-      database,
-      `update audit_event set actor_id = 'nobody' where ${at(seq)}; update audit_event set ${REHASH} where ${at(seq)}`,
-    );
-    expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq, id: expect.any(String), problem: "altered" });
-  });
+  test.for([1, 4, 10])(
+    "an event whose field was changed is named though its hash was made to fit: the %ith",
+    async (seq, { database, engine }) => {
+      const { workspaceId, at } = await tenEvents(database, engine);
+      await tamper(
+        database,
+        `update audit_event set actor_id = 'nobody' where ${at(seq)}; update audit_event set ${REHASH} where ${at(seq)}`,
+      );
+      expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq, id: expect.any(String), problem: "altered" });
+    },
+  );
 
-  test("though it was moved to another time to expire", async ({ database, engine }) => {
+  test("an event whose field was changed is named though it was moved to another time to expire", async ({ database, engine }) => {
     const { workspaceId, at } = await tenEvents(database, engine);
     await tamper(database, `update audit_event set expires_at = '2027-03-01T00:00:00Z' where ${at(5)}`);
     expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 5, problem: "altered" });
@@ -73,13 +76,13 @@ describe("events that were taken away are missed", () => {
     ["the last", "seq = 10", 10],
     ["the tail", "seq >= 8", 8],
     ["all", "true", 1],
-  ] as const)("%s", async ([, which, seq], { database, engine }) => {
+  ] as const)("events that were taken away are missed: %s", async ([, which, seq], { database, engine }) => {
     const { workspaceId } = await tenEvents(database, engine);
     await tamper(database, `delete from audit_event where workspace_id = '${workspaceId}' and ${which}`);
     expect((await verified(engine, workspaceId)).broken).toEqual({ seq, id: null, problem: "missing" });
   });
 
-  test("though those after them moved up, with hashes that fit", async ({ database, engine }) => {
+  test("events that were taken away are missed though those after them moved up, with hashes that fit", async ({ database, engine }) => {
     const { workspaceId, at } = await tenEvents(database, engine);
     await tamper(
       database,
@@ -89,7 +92,10 @@ describe("events that were taken away are missed", () => {
     expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 4, problem: "altered" });
   });
 
-  test("though retention is said to have dropped more, or something else", async ({ database, engine }) => {
+  test("events that were taken away are missed though retention is said to have dropped more, or something else", async ({
+    database,
+    engine,
+  }) => {
     for (const [from, to, changed] of [
       [4, 6, ""],
       [5, 7, ""],
@@ -110,7 +116,7 @@ describe("events that were taken away are missed", () => {
 });
 
 describe("events that the service did not write are found", () => {
-  test("one that stands twice, to expire at another time", async ({ database, engine }) => {
+  test("an event that stands twice is found, to expire at another time", async ({ database, engine }) => {
     const { workspaceId, at } = await tenEvents(database, engine);
     await tamper(
       database,
@@ -119,7 +125,7 @@ describe("events that the service did not write are found", () => {
     expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 6, id: expect.any(String), problem: "added" });
   });
 
-  test("one that stands twice, where a page ends between the two", async ({ database, engine }) => {
+  test("an event that stands twice is found where a page ends between the two", async ({ database, engine }) => {
     const { workspaceId, at } = await tenEvents(database, engine);
     await appendMany(database, workspaceId, 600);
     expect((await verified(engine, workspaceId)).broken).toBeNull();
@@ -130,7 +136,7 @@ describe("events that the service did not write are found", () => {
     expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 500, problem: "added" });
   });
 
-  test("one behind the last, with a hash that fits", async ({ database, engine }) => {
+  test("an event behind the last one is found, though its hash fits", async ({ database, engine }) => {
     const { workspaceId, at } = await tenEvents(database, engine);
     await tamper(
       database,
@@ -141,7 +147,7 @@ describe("events that the service did not write are found", () => {
     expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 11, problem: "added" });
   });
 
-  test("all of a chain whose head was taken away", async ({ database, engine }) => {
+  test("every event of a chain whose head was taken away is found", async ({ database, engine }) => {
     const { workspaceId } = await tenEvents(database, engine);
     await database.query("delete from audit_chain where workspace_id = $1", [workspaceId]);
     expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 1, problem: "added" });
@@ -174,7 +180,7 @@ test("a chain outlives a workspace that was deleted behind the service's back", 
 });
 
 describe("a head that was noted elsewhere", () => {
-  test("finds that nothing is left of its chain", async ({ database, engine }) => {
+  test("a head that was noted elsewhere shows that nothing is left of its chain", async ({ database, engine }) => {
     const { workspaceId } = await tenEvents(database, engine);
     const noted = await verified(engine, workspaceId);
     await tamper(
@@ -188,7 +194,7 @@ describe("a head that was noted elsewhere", () => {
     expect(await verifyAuditAcrossWorkspaces(engine, "00000000-0000-4000-8000-000000000000" as WorkspaceId, [noted])).toEqual([]);
   });
 
-  test("is passed by a chain that went on, and was dropped in part", async ({ database, engine }) => {
+  test("a head that was noted elsewhere fits a chain that went on, and was dropped in part", async ({ database, engine }) => {
     const { workspaceId } = await tenEvents(database, engine);
     const noted = await verified(engine, workspaceId);
     expect(await verifyAuditAcrossWorkspaces(engine, workspaceId, [noted])).toEqual([noted]);
@@ -203,7 +209,10 @@ describe("a head that was noted elsewhere", () => {
     expect(await verifyAuditAcrossWorkspaces(engine, workspaceId, [noted])).toMatchObject([{ events: 10, broken: null }]);
   });
 
-  test("finds a chain that was made anew as a whole, and one that was cut with its head", async ({ database, engine }) => {
+  test("a head that was noted elsewhere shows a chain that was made anew as a whole, and one that was cut with its head", async ({
+    database,
+    engine,
+  }) => {
     const { workspaceId } = await tenEvents(database, engine);
     const noted = await verified(engine, workspaceId);
     await tamper(

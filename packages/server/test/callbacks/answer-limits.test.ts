@@ -73,17 +73,20 @@ describe("an answer within its limits is taken, and its connection kept", () => 
       ],
       LONG,
     ],
-  ] as const)("%s", async ([, pieces, result], { service, onTestFinished }) => {
-    const server = await RawServer.listen((socket) => void sayInTurn(socket, pieces));
-    onTestFinished(() => server.close());
-    const queue = await service.queue({ callback_url: server.url, defaultJobOptions: { attempts: 1 } });
-    for (const payload of [1, 2]) {
-      const job = await service.enqueue({ queue, payload });
-      await until(async () => ["completed", "failed"].includes((await service.job(job)).state), "the attempt");
-      expect(await service.job(job)).toMatchObject({ last_error: null, result: JSON.parse(result) });
-    }
-    expect(server.connections).toBe(1);
-  });
+  ] as const)(
+    "an answer within its limits is taken, and its connection kept: %s",
+    async ([, pieces, result], { service, onTestFinished }) => {
+      const server = await RawServer.listen((socket) => void sayInTurn(socket, pieces));
+      onTestFinished(() => server.close());
+      const queue = await service.queue({ callback_url: server.url, defaultJobOptions: { attempts: 1 } });
+      for (const payload of [1, 2]) {
+        const job = await service.enqueue({ queue, payload });
+        await until(async () => ["completed", "failed"].includes((await service.job(job)).state), "the attempt");
+        expect(await service.job(job)).toMatchObject({ last_error: null, result: JSON.parse(result) });
+      }
+      expect(server.connections).toBe(1);
+    },
+  );
 });
 
 describe("an answer just past a limit is none", () => {
@@ -95,7 +98,7 @@ describe("an answer just past a limit is none", () => {
       `${OK}${CHUNKED}\r\n${chunksOf(LONG, 60).join("")}0\r\n${`X-A: ${"x".repeat(93)}\r\n`.repeat(40)}\r\n`,
       /trailers are too long/,
     ],
-  ] as const)("%s", async ([, text, message], { service, onTestFinished }) => {
+  ] as const)("an answer just past a limit is no answer: %s", async ([, text, message], { service, onTestFinished }) => {
     const server = await RawServer.listen((socket) => socket.write(text));
     onTestFinished(() => server.close());
     const job = await service.enqueue({ queue: await service.queue({ callback_url: server.url, defaultJobOptions: { attempts: 1 } }) });

@@ -16,7 +16,7 @@ const json = (body: string, status = 200) => ({ status, headers: { "content-type
 const RESULT_BYTES = 64 * 1024;
 
 describe("a 2xx completes the job", () => {
-  test.for([200, 201, 202, 203, 204, 205, 206, 226, 299])("%i", async (status, { service }) => {
+  test.for([200, 201, 202, 203, 204, 205, 206, 226, 299])("a 2xx completes the job: %i", async (status, { service }) => {
     const { record, handler } = await recordAfter(service, status, "completed");
     expect(record).toMatchObject({ attempt: 1, result: null, last_error: null });
     expect(record.finished_at).not.toBeNull();
@@ -34,14 +34,14 @@ describe("a 2xx completes the job", () => {
     expect(handler.attempts).toEqual([1]);
   });
 
-  test("even one that asks for no retry", async ({ service }) => {
+  test("a 2xx that asks for no retry completes the job, too", async ({ service }) => {
     await recordAfter(service, { status: 200, headers: { "x-service-no-retry": "true" } }, "completed");
   });
 });
 
 describe("the result is the JSON of a 2xx", () => {
   test.for(['{"sent":true}', "[]", "null", "0", '"text"', "12345678901234567890.5", '{"b":1,"a":2}', '"Grüße 🌊"'])(
-    "as it came: %s",
+    "the result is the JSON of a 2xx as it came: %s",
     async (body, { service }) => {
       const { text, record } = await recordAfter(service, json(body), "completed");
       expect(text).toContain(`"result":${body},"schedule"`);
@@ -49,10 +49,13 @@ describe("the result is the JSON of a 2xx", () => {
     },
   );
 
-  test.for(["application/json; charset=utf-8", "Application/JSON", "application/problem+json"])("of type %s", async (type, { service }) => {
-    const { record } = await recordAfter(service, { status: 200, headers: { "content-type": type }, body: '{"a":1}' }, "completed");
-    expect(record.result).toEqual({ a: 1 });
-  });
+  test.for(["application/json; charset=utf-8", "Application/JSON", "application/problem+json"])(
+    "the result is the JSON of a 2xx of type %s",
+    async (type, { service }) => {
+      const { record } = await recordAfter(service, { status: 200, headers: { "content-type": type }, body: '{"a":1}' }, "completed");
+      expect(record.result).toEqual({ a: 1 });
+    },
+  );
 
   test.for<[string, Answer]>([
     ["of invalid JSON", json('{"sent":tru')],
@@ -62,13 +65,13 @@ describe("the result is the JSON of a 2xx", () => {
     ["of HTML", { status: 200, headers: { "content-type": "text/html" }, body: "<p>sent</p>" }],
     ["of an empty body", json("")],
     ["of white space", json("  \n")],
-  ])("and null when it is one %s", async ([, answer], { service }) => {
+  ])("the result is null for a 2xx %s", async ([, answer], { service }) => {
     const { record } = await recordAfter(service, answer, "completed");
     expect(record.result).toBeNull();
     expect(record.last_error).toBeNull();
   });
 
-  test("when it has 65,536 bytes, and null when it has one more", async ({ service }) => {
+  test("the result is the JSON of a 2xx of 65,536 bytes, and null with one byte more", async ({ service }) => {
     const ofBytes = (bytes: number) => `"${"é".repeat((bytes - 2) / 2)}${bytes % 2 === 0 ? "" : "e"}"`;
     const most = ofBytes(RESULT_BYTES);
     expect(Buffer.byteLength(most)).toBe(RESULT_BYTES);
@@ -79,9 +82,9 @@ describe("the result is the JSON of a 2xx", () => {
   });
 });
 
-describe("a refusal is a failed attempt and retried", () => {
+describe("a refusal", () => {
   test.for([400, 401, 403, 404, 405, 408, 409, 413, 418, 422, 429, 451, 499, 500, 501, 502, 503, 504, 599])(
-    "%i",
+    "a refusal is a failed attempt and retried: %i",
     async (status, { service }) => {
       const { record } = await recordAfter(service, status, "delayed");
       const error = { code: "HTTP_STATUS", message: expect.stringContaining(String(status)), status };
@@ -92,33 +95,36 @@ describe("a refusal is a failed attempt and retried", () => {
     },
   );
 
-  test.for([300, 301, 302, 303, 304, 307, 308])("%i, and its target gets no request", async (status, { service }) => {
-    const target = await service.handler();
-    const { record } = await recordAfter(service, { status, headers: { location: target.url } }, "delayed");
-    const error = { code: "REDIRECT", message: expect.stringContaining(String(status)), status };
-    expect(record).toMatchObject({ attempt: 1, last_error: error });
-    expect(record.attempts_log).toMatchObject([{ attempt: 1, outcome: "failed", status, error }]);
-    expect(target.received).toEqual([]);
-  });
+  test.for([300, 301, 302, 303, 304, 307, 308])(
+    "a redirect is a failed attempt and retried, and its target gets no request: %i",
+    async (status, { service }) => {
+      const target = await service.handler();
+      const { record } = await recordAfter(service, { status, headers: { location: target.url } }, "delayed");
+      const error = { code: "REDIRECT", message: expect.stringContaining(String(status)), status };
+      expect(record).toMatchObject({ attempt: 1, last_error: error });
+      expect(record.attempts_log).toMatchObject([{ attempt: 1, outcome: "failed", status, error }]);
+      expect(target.received).toEqual([]);
+    },
+  );
 
-  test("with what the handler said, in short", async ({ service }) => {
+  test("a refusal is logged with what the handler said, in short", async ({ service }) => {
     const { record } = await recordAfter(service, { status: 500, body: `No such list.${"x".repeat(10_000)}` }, "delayed");
     expect(record.last_error.message).toContain("No such list.");
     expect(record.last_error.message.length).toBeLessThan(300);
   });
 
-  test("with what the handler said, cut between characters and not within one", async ({ service }) => {
+  test("a refusal is logged with what the handler said, cut between characters and not within one", async ({ service }) => {
     const { record } = await recordAfter(service, { status: 500, body: `x${"🌊".repeat(300)}` }, "delayed");
     expect(record.last_error.message).toContain("x🌊🌊");
     expect(record.last_error.message.isWellFormed()).toBe(true);
   });
 
-  test("without what a terminal would obey", async ({ service }) => {
+  test("a refusal is logged without what a terminal would obey", async ({ service }) => {
     const { record } = await recordAfter(service, { status: 500, body: "\u001b[2Jgone\u0000 \u009b1m\ttab\nline" }, "delayed");
     expect(record.last_error.message).toBe("The handler answered 500: \ufffd[2Jgone\ufffd \ufffd1m\ttab\nline");
   });
 
-  test("without a body that is compressed", async ({ service }) => {
+  test("a refusal is logged without a body that is compressed", async ({ service }) => {
     const { record } = await recordAfter(
       service,
       { status: 500, headers: { "content-encoding": "gzip" }, body: "\u001f\u008b" },
@@ -127,7 +133,7 @@ describe("a refusal is a failed attempt and retried", () => {
     expect(record.last_error.message).toBe("The handler answered 500.");
   });
 
-  test("and last_error is the latest one, also once a later attempt succeeds", async ({ service }) => {
+  test("last_error is the latest refusal, also once a later attempt succeeds", async ({ service }) => {
     const handler = await service.handler({ answers: [500, 404, 200] });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilIdle();
@@ -171,7 +177,7 @@ describe("of an attempt that had secrets", () => {
     );
   });
 
-  test("a result is null that has more than 65,536 bytes without them", async ({ service }) => {
+  test("a result of more than 65,536 bytes without its secrets is null", async ({ service }) => {
     const value = "correct horse";
     const text = (bytes: number) => JSON.stringify(mostly(value, "x".repeat(bytes - 2)));
     const grows = "[secret:S0123456789ABCDEF]".length - value.length;
@@ -180,7 +186,7 @@ describe("of an attempt that had secrets", () => {
     expect((await recordWith(service, value, json(text(RESULT_BYTES - grows + 1)), "completed")).record.result).toBeNull();
   });
 
-  test("a result is null that grows in becoming a string", async ({ service }) => {
+  test("a result that grows in becoming a string is null", async ({ service }) => {
     const body = `{"key":"value","list":[${'"",'.repeat(20_000)}""]}`;
     expect((await recordWith(service, ':"value"', json(body), "completed")).record.result).toBeNull();
   });
@@ -201,7 +207,7 @@ describe("a refusal for good fails the job at the first attempt", () => {
       "HTTP_STATUS",
       503,
     ],
-  ])("%s", async ([, answer, code, status], { service }) => {
+  ])("a refusal for good fails the job at the first attempt: %s", async ([, answer, code, status], { service }) => {
     const { record, handler } = await recordAfter(service, answer, "failed");
     expect(record).toMatchObject({ attempt: 1, attempts: 3, last_error: { code, status } });
     expect(record.finished_at).not.toBeNull();
@@ -209,7 +215,10 @@ describe("a refusal for good fails the job at the first attempt", () => {
     expect(handler.attempts).toEqual([1]);
   });
 
-  test.for(["false", "0", "no", ""])("but not when X-Service-No-Retry says %j", async (value, { service }) => {
-    await recordAfter(service, noRetry(500, value), "delayed");
-  });
+  test.for(["false", "0", "no", ""])(
+    "a refusal for good is retried all the same when X-Service-No-Retry says %j",
+    async (value, { service }) => {
+      await recordAfter(service, noRetry(500, value), "delayed");
+    },
+  );
 });

@@ -41,7 +41,7 @@ describe("in production", () => {
     "2130706433",
     "0x7f.1",
     "127.1",
-  ])("a callback to %s does not leave: a failed attempt, BLOCKED_ADDRESS", async (host, { service, onTestFinished }) => {
+  ])("a callback to %s does not leave: it is a failed attempt, BLOCKED_ADDRESS", async (host, { service, onTestFinished }) => {
     const canary = await Canary.listen();
     onTestFinished(() => canary.close());
     const record = await recordAfter(service, `http://${host}:${canary.port}/hook`);
@@ -55,7 +55,7 @@ describe("in production", () => {
     expect(last_error.message).not.toMatch(/127\.0\.0\.1|::1/);
   });
 
-  test("it is tried again like any other failure", async ({ service }) => {
+  test("a callback to a blocked address is tried again like any other failure", async ({ service }) => {
     const job = await jobAt(service, "http://127.0.0.1:9/");
     await service.untilIdle();
     expect(await service.job(job)).toMatchObject({ state: "failed", attempt: 3, last_error: { code: "BLOCKED_ADDRESS" } });
@@ -77,7 +77,7 @@ describe("in production", () => {
   ];
 
   test.for([301, 302, 303, 307, 308].flatMap((status) => locations.map((location) => [status, location] as const)))(
-    "a redirect, %i to %s, is not followed: a failed attempt, REDIRECT",
+    "a redirect, %i to %s, is not followed: it is a failed attempt, REDIRECT",
     async ([status, location], { service, onTestFinished }) => {
       const target = await Canary.listen();
       const canary = await Canary.listen(

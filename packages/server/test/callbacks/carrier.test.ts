@@ -70,7 +70,7 @@ function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse
 }
 
 describe("a callback", () => {
-  test("is signed for the moment it leaves, not for the one it was claimed at", async () => {
+  test("a callback is signed for the moment it leaves, not for the one it was claimed at", async () => {
     const loading = Promise.withResolvers<Endpoint>();
     const { carrier, now, sent } = stage(loading.promise);
     carrier.start(claim);
@@ -83,13 +83,13 @@ describe("a callback", () => {
     expect(headers["X-Service-Signature"]).toBe(sign(endpoint.key, headers["X-Service-Job-Id"] as string, 1_795_262_490, body));
   });
 
-  test("counts all attempts that are allowed, the spared ones too", () => {
+  test("a callback counts all attempts that are allowed, the spared ones too", () => {
     const { carrier, sent } = stage(endpoint);
     carrier.start(claim);
     expect(JSON.parse(String(sent[0]?.request.body))).toMatchObject({ attempt: 2, attempts: 4 });
   });
 
-  test("has its time from when it leaves", async () => {
+  test("a callback has its time from when it leaves", async () => {
     const loading = Promise.withResolvers<Endpoint>();
     const { carrier, now } = stage(loading.promise);
     const attempt = carrier.start(claim);
@@ -104,7 +104,7 @@ describe("a callback", () => {
     expect(await attempt.result).toMatchObject({ kind: "unreachable", code: "TIMEOUT" });
   });
 
-  test("that is aborted before it leaves never leaves, and answers that it was withdrawn", async () => {
+  test("a callback that is aborted before it leaves never leaves, and answers that it was withdrawn", async () => {
     const loading = Promise.withResolvers<Endpoint>();
     const { carrier, sent } = stage(loading.promise);
     const attempt = carrier.start(claim);
@@ -114,7 +114,7 @@ describe("a callback", () => {
     expect(sent).toEqual([]);
   });
 
-  test("that is aborted after it left answers that it was withdrawn, whatever comes", async () => {
+  test("a callback that is aborted after it left answers that it was withdrawn, whatever comes", async () => {
     const { carrier, sent } = stage(endpoint);
     const attempt = carrier.start(claim);
     attempt.abort();
@@ -122,18 +122,18 @@ describe("a callback", () => {
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
   });
 
-  test("is withdrawn when its queue has no address any more", async () => {
+  test("a callback is withdrawn when its queue has no address any more", async () => {
     const { carrier, sent } = stage(Promise.resolve(null));
     expect(await carrier.start(claim).result).toEqual({ kind: "withdrawn" });
     expect(sent).toEqual([]);
   });
 
-  test("is postponed when the address cannot be read", async () => {
+  test("a callback is postponed when the address cannot be read", async () => {
     const { carrier } = stage(Promise.reject(unavailable()));
     expect(await carrier.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
-  test("does not leave for an address that may not be reached", async () => {
+  test("a callback does not leave for an address that may not be reached", async () => {
     const { carrier, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
     expect(await carrier.start(claim).result).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
     expect(sent).toEqual([]);
@@ -143,7 +143,7 @@ describe("a callback", () => {
 describe("a callback with secrets", () => {
   const templated = { ...claim, payload: '{"to":"${{ secrets.TO }}"}' };
 
-  test("asks for those that it names, for its own queue and host", async () => {
+  test("a callback with secrets asks for those that it names, for its own queue and host", async () => {
     const asked: SecretUse[] = [];
     const bound = {
       ...endpoint,
@@ -171,7 +171,7 @@ describe("a callback with secrets", () => {
     expect(JSON.parse(String(sent[0]?.request.body)).payload).toEqual({ to: "ada" });
   });
 
-  test("asks for none that would go to a blocked address", async () => {
+  test("a callback with secrets asks for none that would go to a blocked address", async () => {
     const asked: SecretUse[] = [];
     const { carrier } = stage({ ...endpoint, blocked: "10.0.0.1" }, async (use) => {
       asked.push(use);
@@ -181,12 +181,12 @@ describe("a callback with secrets", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is postponed while the database is away", async () => {
+  test("a callback with secrets is postponed while the database is away", async () => {
     const { carrier } = stage(endpoint, () => Promise.reject(unavailable()));
     expect(await carrier.start(templated).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
-  test("tells why it does not get them", async () => {
+  test("a callback with secrets tells why it does not get them", async () => {
     const { carrier } = stage(endpoint, () => Promise.reject(new SecretError("SECRET_NOT_FOUND", "There is no secret TO.")));
     expect(await carrier.start(templated).result).toEqual({
       kind: "unsendable",
@@ -195,12 +195,12 @@ describe("a callback with secrets", () => {
     });
   });
 
-  test("a fault of ours on the way is no answer", async () => {
+  test("a fault of ours on the way counts as no answer", async () => {
     const { carrier } = stage(endpoint, () => Promise.reject(new TypeError("oops")));
     await expect(carrier.start(templated).result).rejects.toThrow("oops");
   });
 
-  test("that is aborted while it waits for them never leaves", async () => {
+  test("a callback with secrets that is aborted while it waits for them never leaves", async () => {
     const waiting = Promise.withResolvers<ResolvedSecrets>();
     const { carrier, sent } = stage(endpoint, () => waiting.promise);
     const attempt = carrier.start(templated);

@@ -21,20 +21,23 @@ describe.for([50, MOST_AT_ONCE])("%i that answer at the same moment in the small
     ["headers and an end", `${OK}${"a:\r\n".repeat(3_500)}\r\n`],
     ["chunks", `${CHUNKED}${"1\r\nx\r\n".repeat(10_000)}`],
     ["trailers", `${CHUNKED}1\r\nx\r\n0\r\n${"a:\r\n".repeat(16_000)}`],
-  ] as const)("of %s", async ([, text], { service, onTestFinished }) => {
-    const sockets: Socket[] = [];
-    const server = await RawServer.listen((socket) => sockets.push(socket));
-    onTestFinished(() => server.close());
-    const queue = await service.queue({ callback_url: server.url, callback_timeout: 900, defaultJobOptions: { attempts: 1 } });
-    await service.ok(
-      "POST",
-      `/v1/queues/${queue}/jobs/batch`,
-      Array.from({ length: atOnce }, (_, payload) => ({ payload })),
-    );
-    await until(() => sockets.length === atOnce, "the attempts");
-    const before = peakBytes();
-    for (const socket of sockets) socket.write(text);
-    await until(() => server.left === atOnce, "the connections to be closed");
-    expect(peakBytes() - before).toBeLessThan(MOST_BYTES);
-  });
+  ] as const)(
+    "many handlers that answer at the same moment in the smallest pieces take little memory: %s",
+    async ([, text], { service, onTestFinished }) => {
+      const sockets: Socket[] = [];
+      const server = await RawServer.listen((socket) => sockets.push(socket));
+      onTestFinished(() => server.close());
+      const queue = await service.queue({ callback_url: server.url, callback_timeout: 900, defaultJobOptions: { attempts: 1 } });
+      await service.ok(
+        "POST",
+        `/v1/queues/${queue}/jobs/batch`,
+        Array.from({ length: atOnce }, (_, payload) => ({ payload })),
+      );
+      await until(() => sockets.length === atOnce, "the attempts");
+      const before = peakBytes();
+      for (const socket of sockets) socket.write(text);
+      await until(() => server.left === atOnce, "the connections to be closed");
+      expect(peakBytes() - before).toBeLessThan(MOST_BYTES);
+    },
+  );
 });

@@ -102,7 +102,7 @@ describe("what is no answer, or more than one may be, is a failed attempt at onc
     ["a reset after the head", resets(`${OK}Content-Length: 100\r\n\r\n`), /ECONNRESET|connection ended/],
     ["a reset in the body", resets(`${OK}Content-Length: 100\r\n\r\nabc`), /ECONNRESET|connection ended/],
     ["a reset between chunks", resets(`${CHUNKED}3\r\nabc\r\n`), /ECONNRESET|connection ended/],
-  ] as const)("%s", async ([, answer, message], { service, onTestFinished }) => {
+  ] as const)("what nobody asked for is nobody's answer: %s", async ([, answer, message], { service, onTestFinished }) => {
     const server = await listen(answer, onTestFinished);
     const record = await recordAfter(service, server, NEVER, "delayed");
     expect(record.last_error).toEqual({ code: "CONNECTION", message: expect.stringMatching(message), status: null });
@@ -118,7 +118,7 @@ describe("an answer whose body is too long counts by its status alone", () => {
     ["no length and no end", "\r\n", "x".repeat(60_000)],
   ] as const;
 
-  test.for(lengths)("200 with %s: completed, without a result", async ([, head, piece], { service, onTestFinished }) => {
+  test.for(lengths)("a 200 with %s completes the job without a result", async ([, head, piece], { service, onTestFinished }) => {
     const server = await listen(pours(OK + head, piece), onTestFinished);
     const record = await recordAfter(service, server, NEVER, "completed");
     expect(record).toMatchObject({ result: null, last_error: null });
@@ -126,7 +126,7 @@ describe("an answer whose body is too long counts by its status alone", () => {
   });
 
   const tinyChunks = ["chunks of one byte without end", "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n".repeat(10_000)] as const;
-  test.for([...lengths, tinyChunks])("500 with %s: a failed attempt", async ([, head, piece], { service, onTestFinished }) => {
+  test.for([...lengths, tinyChunks])("a 500 with %s is a failed attempt", async ([, head, piece], { service, onTestFinished }) => {
     const server = await listen(pours(`HTTP/1.1 500 No\r\n${head}`, piece), onTestFinished);
     const record = await recordAfter(service, server, NEVER, "delayed");
     expect(record.last_error).toEqual({ code: "HTTP_STATUS", message: "The handler answered 500.", status: 500 });
@@ -135,12 +135,12 @@ describe("an answer whose body is too long counts by its status alone", () => {
 });
 
 describe("an answer that is packed is not unpacked", () => {
-  test("200: completed, without a result", async ({ service, onTestFinished }) => {
+  test("a 200 whose body is a compressed bomb completes the job without a result", async ({ service, onTestFinished }) => {
     const server = await listen(says(OK + BOMB_HEAD, BOMB), onTestFinished);
     expect(await recordAfter(service, server, NEVER, "completed")).toMatchObject({ result: null, last_error: null });
   });
 
-  test("500: a failed attempt", async ({ service, onTestFinished }) => {
+  test("a 500 whose body is a compressed bomb is a failed attempt", async ({ service, onTestFinished }) => {
     const server = await listen(says(`HTTP/1.1 500 No\r\n${BOMB_HEAD}`, BOMB), onTestFinished);
     const record = await recordAfter(service, server, NEVER, "delayed");
     expect(record.last_error).toEqual({ code: "HTTP_STATUS", message: expect.stringMatching(/^The handler answered 500/), status: 500 });
@@ -156,14 +156,14 @@ describe.concurrent("a handler that is still at it at the deadline has failed: T
     ["does not end its trailers", says(`${CHUNKED}1\r\nx\r\n0\r\nX-A: 1\r\n`)],
     ["packs its transfer, and does not end it", says(`${OK}Transfer-Encoding: gzip\r\n\r\n5\r\nhello\r\n0\r\n\r\n`)],
     ["gives hints, and no answer", says("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")],
-  ] as const)("one that %s", async ([, answer], { service, onTestFinished }) => {
+  ] as const)("a handler that %s until the deadline has failed: TIMEOUT", async ([, answer], { service, onTestFinished }) => {
     const server = await listen(answer, onTestFinished);
     const record = await recordAfter(service, server, SOON, "delayed");
     expect(record.last_error).toEqual({ code: "TIMEOUT", message: "The handler did not answer in time.", status: null });
     await untilAllLeft(server);
   });
 
-  test("one that does not read the payload", async ({ service, onTestFinished }) => {
+  test("a handler that does not read the payload has failed at the deadline: TIMEOUT", async ({ service, onTestFinished }) => {
     const sockets: Socket[] = [];
     const server = createServer({ pauseOnConnect: true }, (socket) => sockets.push(socket.on("error", () => {})));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -177,7 +177,7 @@ describe.concurrent("a handler that is still at it at the deadline has failed: T
     await until(() => sockets.every(({ closed }) => closed), "the connection to be closed");
   });
 
-  test("but one whose status has come has answered", async ({ service, onTestFinished }) => {
+  test("a handler whose status has come by the deadline has answered", async ({ service, onTestFinished }) => {
     const server = await listen(trickles("HTTP/1.1 503 No\r\nRetry-After: 60\r\nContent-Length: 1000000\r\n\r\n"), onTestFinished);
     const record = await recordAfter(service, server, SOON, "delayed");
     expect(record.last_error).toEqual({ code: "HTTP_STATUS", message: "The handler answered 503.", status: 503 });
@@ -197,7 +197,7 @@ describe("what nobody asked for is nobody's answer", () => {
     ["a second answer with the first", `${answerOf("1")}${answerOf("666")}`, 1],
     ["a 204's body", `HTTP/1.1 204 No\r\n\r\n${answerOf("666")}`, null],
     ["what stands after a body's length", `${answerOf("1")}666`, 1],
-  ] as const)("%s", async ([, text, first], { service, onTestFinished }) => {
+  ] as const)("what nobody asked for is nobody's answer: %s", async ([, text, first], { service, onTestFinished }) => {
     const server = await listen((socket) => socket.write(server.requests.length === 1 ? text : answerOf("2")), onTestFinished);
     const queue = await service.queue({ callback_url: server.url });
     for (const result of [first, 2]) {
@@ -208,7 +208,7 @@ describe("what nobody asked for is nobody's answer", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("an answer between two requests", async ({ service, onTestFinished }) => {
+  test("an answer between two requests is nobody's answer", async ({ service, onTestFinished }) => {
     const sockets: Socket[] = [];
     const server = await listen((socket) => socket.write(answerOf(String(sockets.push(socket)))), onTestFinished);
     const queue = await service.queue({ callback_url: server.url });
@@ -265,7 +265,7 @@ describe("16 of a kind at once take at most 20 MB", () => {
     ["that hangs after more chunks of one byte", says(CHUNKED, tinyChunks)],
     ["that hangs in its trailers", says(CHUNKED, `1\r\nx\r\n0\r\n${"a:\r\n".repeat(200)}`)],
     ["that hangs in more trailers", says(CHUNKED, `1\r\nx\r\n0\r\n${"a:\r\n".repeat(16_000)}`)],
-  ] as const)("a handler %s", async ([, answer], { service, onTestFinished }) => {
+  ] as const)("16 callbacks to a handler %s take at most 20 MB", async ([, answer], { service, onTestFinished }) => {
     const server = await listen(answer, onTestFinished);
     const queue = await service.queue({ callback_url: server.url, ...NEVER, defaultJobOptions: { attempts: 1 } });
     const before = used();

@@ -5,7 +5,7 @@ import { RawServer } from "../harness/raw-server.ts";
 import { test, until } from "../harness/service.ts";
 
 describe("the request of a callback", () => {
-  test("is one POST with nothing but the headers of HTTP, of JSON, of the specification and of Standard Webhooks", async ({
+  test("the request of a callback is one POST with nothing but the headers of HTTP, of JSON, of the specification and of Standard Webhooks", async ({
     service,
     onTestFinished,
   }) => {
@@ -37,7 +37,7 @@ describe("the request of a callback", () => {
     expect(headers.map((header) => header.toLowerCase())).toContain(`host: 127.0.0.1:${server.port}`);
   });
 
-  test("has a body of exactly the fields of the contract", async ({ service }) => {
+  test("the request of a callback has a body of exactly the fields of the contract", async ({ service }) => {
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue, payload: { to: "ada" }, tag: "welcome", attempts: 7 });
     await service.untilIdle();
@@ -54,7 +54,7 @@ describe("the request of a callback", () => {
     });
   });
 
-  test("says null for the tag of a job that has none", async ({ service }) => {
+  test("the request of a callback says null for the tag of a job that has none", async ({ service }) => {
     const handler = await service.handler();
     await service.enqueue({ queue: handler.queue });
     await service.untilIdle();
@@ -74,7 +74,7 @@ describe("the request of a callback", () => {
     ["text", '"text"'],
     ["a list", "[1,[2,[3]]]"],
     ["a member __proto__", '{"__proto__":{"a":1},"constructor":{"prototype":2}}'],
-  ])("brings the payload as it was sent: %s", async ([, payload], { service }) => {
+  ])("the request of a callback brings the payload as it was sent: %s", async ([, payload], { service }) => {
     const handler = await service.handler();
     await service.ok("POST", `/v1/queues/${handler.queue}/jobs`, `{"tag":"é","payload":${payload}}`);
     await until(() => handler.received.length === 1);
@@ -84,7 +84,7 @@ describe("the request of a callback", () => {
     expect(isSigned(callback, handler.secret)).toBe(true);
   });
 
-  test("brings a payload of 1 MiB", async ({ service }) => {
+  test("the request of a callback brings a payload of 1 MiB", async ({ service }) => {
     const handler = await service.handler();
     const payload = "é".repeat((1024 * 1024 - 2) / 2);
     await service.enqueue({ queue: handler.queue, payload });
@@ -92,7 +92,7 @@ describe("the request of a callback", () => {
     expect(handler.payloads[0]).toBe(payload);
   });
 
-  test("carries the queue's own headers, as they are at that attempt", async ({ service }) => {
+  test("the request of a callback carries the queue's own headers, as they are at that attempt", async ({ service }) => {
     const handler = await service.handler({
       answers: [500, 200],
       callback_headers: { "X-Team": "billing", Authorization: "Bearer secret", "x-name": "Zoë" },
@@ -119,7 +119,7 @@ describe("the request of a callback", () => {
     "webhook-id",
     "Webhook-Timestamp",
     "WEBHOOK-SIGNATURE",
-  ])("lets no header of the queue take the place of its own: %s", async (name, { service }) => {
+  ])("the request of a callback lets no header of the queue take the place of its own: %s", async (name, { service }) => {
     const reply = await service.api("POST", "/v1/queues", {
       name: "emails",
       callback_url: "http://127.0.0.1:9/",

@@ -13,15 +13,15 @@ async function putOff(service: Service, status: number, retryAfter: string, job:
 const inSeconds = (service: Service, seconds: number): string => new Date(service.clock.nowMs() + seconds * 1000).toUTCString();
 
 describe("Retry-After puts off the next attempt", () => {
-  test.for([429, 502, 503, 504])("of a %i, in seconds", async (status, { service }) => {
+  test.for([429, 502, 503, 504])("Retry-After of a %i puts off the next attempt, in seconds", async (status, { service }) => {
     expect(await putOff(service, status, "120")).toBe(120);
   });
 
-  test.for([429, 502, 503, 504])("of a %i, as an HTTP date", async (status, { service }) => {
+  test.for([429, 502, 503, 504])("Retry-After of a %i puts off the next attempt, as an HTTP date", async (status, { service }) => {
     expect(await putOff(service, status, inSeconds(service, 3_600))).toBe(3_600);
   });
 
-  test("until it has passed, and no longer", async ({ service }) => {
+  test("Retry-After puts off the next attempt until it has passed, and no longer", async ({ service }) => {
     const handler = await service.handler({ answers: [{ status: 503, headers: { "retry-after": "600" } }, 200] });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "delayed");
@@ -34,7 +34,7 @@ describe("Retry-After puts off the next attempt", () => {
     expect(handler.attempts).toEqual([1, 2]);
   });
 
-  test("and still counts as an attempt", async ({ service }) => {
+  test("an attempt that Retry-After puts off still counts as an attempt", async ({ service }) => {
     const handler = await service.handler({ answers: { status: 429, headers: { "retry-after": "1" } } });
     const job = await service.enqueue({ queue: handler.queue, attempts: 2 });
     await service.untilIdle();
@@ -49,26 +49,26 @@ describe("the backoff stands", () => {
   };
   const backoff = { backoff: { delay: 10_000 } };
 
-  test.for(["0", "9", ""])("when Retry-After is shorter than it: %j", async (retryAfter, { service }) => {
+  test.for(["0", "9", ""])("the backoff stands when Retry-After is shorter than it: %j", async (retryAfter, { service }) => {
     between(await putOff(service, 503, retryAfter, backoff));
   });
 
-  test("when the date of Retry-After is past", async ({ service }) => {
+  test("the backoff stands when the date of Retry-After is past", async ({ service }) => {
     between(await putOff(service, 503, inSeconds(service, -3_600), backoff));
   });
 
   test.for(["soon", "-120", "1.5e9", "12s", "120, 240", "Infinity", "2030-01-01"])(
-    "when Retry-After is none: %s",
+    "the backoff stands when Retry-After is none: %s",
     async (retryAfter, { service }) => {
       between(await putOff(service, 503, retryAfter, backoff));
     },
   );
 
-  test.for([400, 404, 408, 409, 500, 501, 505])("when Retry-After comes with a %i", async (status, { service }) => {
+  test.for([400, 404, 408, 409, 500, 501, 505])("the backoff stands when Retry-After comes with a %i", async (status, { service }) => {
     between(await putOff(service, status, "3600", backoff));
   });
 
-  test("when Retry-After comes with a redirect", async ({ service }) => {
+  test("the backoff stands when Retry-After comes with a redirect", async ({ service }) => {
     between(await putOff(service, 302, "3600", backoff));
   });
 });

@@ -13,7 +13,7 @@ async function ended(service: Service, job: { id: string; queue: string }) {
 }
 
 describe("templates", () => {
-  test("are filled in where they stand: path, query, headers and payload, under the signature", async ({ service }) => {
+  test("templates are filled in where they stand: path, query, headers and payload, under the signature", async ({ service }) => {
     const handler = await service.handler();
     await put(service, "TOKEN", "s3cr3t");
     await put(service, "ACCOUNT", "acct/1 & co");
@@ -117,7 +117,7 @@ describe("templates", () => {
     expect(handler.received).toEqual([]);
   });
 
-  test("another workspace's secret of the same name is not there", async ({ service, node, database, clock }) => {
+  test("another workspace's secret of the same name does not exist for a template", async ({ service, node, database, clock }) => {
     await put(new Service(node, database, clock, await newWorkspace(database)), "MINE", "theirs");
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue, payload: "${{ secrets.MINE }}" });
@@ -192,7 +192,7 @@ describe("templates", () => {
   });
 });
 
-test("while secrets cannot be handed out, jobs wait without using attempts, and go when they can", async ({ service }) => {
+test("jobs wait without using attempts while secrets cannot be handed out, and go when they can", async ({ service }) => {
   const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
   await put(service, "TOKEN", "value");
   await service.database.query("alter table audit_event add constraint unlucky check (event_type <> 'secret.accessed') not valid");
@@ -212,7 +212,7 @@ describe("enqueue refuses templates that mean nothing", () => {
     ["", { payload: { "${{ secrets.A }}": 1 } }, "payload", "has a template in a member's name; templates stand in values"],
     ["/batch", { jobs: [{ payload: 1 }, { payload: { b: "${{ secrets.lower }}" } }] }, "jobs[1].payload.b", "names no secret"],
     ["/batch", [{ payload: "${{}}" }], "[0].payload", "names no secret"],
-  ] as const)("%s %j", async ([path, body, at, message], { service }) => {
+  ] as const)("enqueue refuses templates that mean nothing: %s %j", async ([path, body, at, message], { service }) => {
     const queue = await service.queue();
     const reply = await service.api("POST", `/v1/queues/${queue}/jobs${path}`, body);
     expect(reply.status).toBe(400);
@@ -264,7 +264,7 @@ describe("the audit log", () => {
   const eventsOf = async (service: Service, type: string) =>
     (await service.ok("GET", `/v1/audit-events?event_type=${type}&limit=100`)).data;
 
-  test("has every access with the attempt that made it, once, before the handler sees it", async ({ service }) => {
+  test("the audit log has every access with the attempt that made it, once, before the handler sees it", async ({ service }) => {
     const seen: number[] = [];
     const handler = await service.handler({
       answers: async () => {
@@ -287,7 +287,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("has all attempts of many jobs, in few events", async ({ service }) => {
+  test("the audit log has all attempts of many jobs, in few events", async ({ service }) => {
     const handler = await service.handler();
     await put(service, "TOKEN", "value");
     const { jobs } = await service.ok(
@@ -302,7 +302,7 @@ describe("the audit log", () => {
     expect(events.length).toBeLessThan(100);
   });
 
-  test("has refusals, and nothing of secrets that are not handed out", async ({ service }) => {
+  test("the audit log has refusals, and nothing of secrets that are not handed out", async ({ service }) => {
     const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
     await put(service, "FREE", "f");
     await put(service, "BOUND", "b", { allowed_hosts: [] });
@@ -313,7 +313,7 @@ describe("the audit log", () => {
     expect(await eventsOf(service, "secret.accessed")).toEqual([]);
   });
 
-  test("has that a secret does not decrypt, which fails the attempt", async ({ service }) => {
+  test("the audit log has that a secret does not decrypt, which fails the attempt", async ({ service }) => {
     const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
     await put(service, "TOKEN", "value");
     await service.database.query(

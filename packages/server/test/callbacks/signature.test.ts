@@ -22,17 +22,17 @@ describe("the signature", () => {
       Buffer.alloc(50, 0xcd),
       "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b",
     ],
-  ])("has keys that pass test case %s of RFC 4231", (_, secret, data, digest) => {
+  ])("the signature has keys that pass test case %s of RFC 4231", (_, secret, data, digest) => {
     expect(createHmac("sha256", signingKey(secret)).update(data).digest("hex")).toBe(digest);
   });
 
-  test.each(readVectors("signatures").sign)("of the vectors: $name", ({ secret, id, timestamp, body, signature }) => {
+  test.each(readVectors("signatures").sign)("the signature of the vectors: $name", ({ secret, id, timestamp, body, signature }) => {
     expect(sign(signingKey(secret), id, timestamp, Buffer.from(body))).toBe(signature);
     const library = new Webhook(Buffer.from(secret), { format: "raw" });
     expect(library.sign(id, dateAt(timestamp * 1000), body)).toBe(signature);
   });
 
-  test("is of the raw body: any other byte makes it another", () => {
+  test("the signature is of the raw body: any other byte makes it another", () => {
     const key = signingKey(SECRET);
     const of = (body: string, timestamp = 1, id = ID) => sign(key, id, timestamp, Buffer.from(body));
     expect(new Set([of("{}"), of("{ }"), of("{}\n"), of("{}", 2), of("{}", 1, `${ID}x`)]).size).toBe(5);
@@ -40,7 +40,7 @@ describe("the signature", () => {
 });
 
 describe("a callback", () => {
-  test("carries the signature, the id, the attempt and the timestamp that its queue's secret signs", async ({ service }) => {
+  test("a callback carries the signature, the id, the attempt and the timestamp that its queue's secret signs", async ({ service }) => {
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue, payload: { to: "ada" } });
     await service.untilIdle();
@@ -56,7 +56,7 @@ describe("a callback", () => {
     expect(isSigned({ ...callback, raw: `${callback.raw} ` }, handler.secret)).toBe(false);
   });
 
-  test("is verified by a Standard Webhooks library, whose secret is in the raw format", async ({ service, onTestFinished }) => {
+  test("a callback is verified by a Standard Webhooks library, whose secret is in the raw format", async ({ service, onTestFinished }) => {
     const handler = await service.handler({ answers: [500, 200] });
     const job = await service.enqueue({ queue: handler.queue, payload: { to: "Zoë", text: "世界 🌊", n: 1 } });
     await service.untilIdle();
@@ -78,7 +78,7 @@ describe("a callback", () => {
     }
   });
 
-  test("has one id through all attempts, and counts them from 1", async ({ service }) => {
+  test("a callback has one id through all attempts, and counts them from 1", async ({ service }) => {
     const handler = await service.handler({ answers: [500, 503, 200] });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilIdle();
@@ -88,7 +88,7 @@ describe("a callback", () => {
     for (const callback of handler.received) expect(isSigned(callback, handler.secret)).toBe(true);
   });
 
-  test("is signed when it leaves: each attempt has a timestamp of its own", async ({ service }) => {
+  test("each attempt is signed when it leaves, with a timestamp of its own", async ({ service }) => {
     const handler = await service.handler({ answers: [500, 200], paused: true });
     await service.enqueue({ queue: handler.queue, backoff: { delay: 1_000_000 } });
     await service.advance(3 * SIGNATURE_TOLERANCE_SECONDS);
@@ -101,7 +101,7 @@ describe("a callback", () => {
     for (const callback of handler.received) expect(isSigned(callback, handler.secret)).toBe(true);
   });
 
-  test("is signed with the new secret from the next attempt on, once the secret is rotated", async ({ service }) => {
+  test("a callback is signed with the new secret from the next attempt on, once the secret is rotated", async ({ service }) => {
     const handler = await service.handler({ answers: [500, 500, 200] });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "delayed");
@@ -112,7 +112,7 @@ describe("a callback", () => {
     expect(handler.received.map((callback) => isSigned(callback, second))).toEqual([false, true, true]);
   });
 
-  test("keeps its signature when anything but the secret of its queue changes", async ({ service }) => {
+  test("a callback keeps its signature when anything but the secret of its queue changes", async ({ service }) => {
     const handler = await service.handler();
     const patched = await service.ok("PATCH", `/v1/queues/${handler.queue}`, { callback_timeout: 5, callback_url: `${handler.url}/moved` });
     expect(patched.callback_secret).toBeUndefined();
@@ -121,7 +121,7 @@ describe("a callback", () => {
     expect(handler.received.map((callback) => [callback.path, isSigned(callback, handler.secret)])).toEqual([["/callback/moved", true]]);
   });
 
-  test("of another queue is signed with that queue's secret", async ({ service }) => {
+  test("a callback of another queue is signed with that queue's secret", async ({ service }) => {
     const one = await service.handler();
     const other = await service.handler();
     await service.enqueue({ queue: one.queue });

@@ -19,22 +19,22 @@ function expectFailed(record: { [field: string]: unknown }, code: string): void 
 }
 
 describe("a handler that cannot be reached is a failed attempt", () => {
-  test("CONNECTION when nobody listens", async ({ service }) => {
+  test("a handler that nobody listens for is a failed attempt: CONNECTION", async ({ service }) => {
     expectFailed(await recordAfter(service, `http://127.0.0.1:${await closedPort()}/`), "CONNECTION");
   });
 
-  test("DNS when its name does not exist", async ({ service }) => {
+  test("a handler whose name does not exist is a failed attempt: DNS", async ({ service }) => {
     expectFailed(await recordAfter(service, "http://no-such-host.invalid/hook"), "DNS");
   });
 
-  test("CONNECTION when it does not speak TLS", async ({ service }) => {
+  test("a handler that does not speak TLS is a failed attempt: CONNECTION", async ({ service }) => {
     const handler = await service.handler();
     expectFailed(await recordAfter(service, handler.url.replace("http:", "https:")), "CONNECTION");
   });
 });
 
 describe("a handler that breaks off is a failed attempt: CONNECTION", () => {
-  test("with a reset", async ({ service }) => {
+  test("a handler that breaks off with a reset is a failed attempt: CONNECTION", async ({ service }) => {
     const handler = await service.handler({ answers: "reset" });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "delayed");
@@ -47,7 +47,7 @@ describe("a handler that breaks off is a failed attempt: CONNECTION", () => {
     ["in the middle of the body", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"],
     ["in the middle of a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nabc"],
     ["with what is no HTTP", "hello\r\n\r\n"],
-  ] as const)("%s", async ([, bytes], { service, onTestFinished }) => {
+  ] as const)("a handler that breaks off %s is a failed attempt: CONNECTION", async ([, bytes], { service, onTestFinished }) => {
     const server = await RawServer.listen((socket) => socket.end(bytes));
     onTestFinished(() => server.close());
     expectFailed(await recordAfter(service, server.url), "CONNECTION");
@@ -57,7 +57,7 @@ describe("a handler that breaks off is a failed attempt: CONNECTION", () => {
 describe("a handler that takes longer than the queue's callback_timeout is a failed attempt: TIMEOUT", () => {
   const timeout = { callback_timeout: 1 };
 
-  test("when it never answers", async ({ service }) => {
+  test("a handler that never answers within callback_timeout is a failed attempt: TIMEOUT", async ({ service }) => {
     const handler = await service.handler({ answers: "hang", ...timeout });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "delayed");
@@ -68,16 +68,22 @@ describe("a handler that takes longer than the queue's callback_timeout is a fai
   test.for([
     ["headers", "HTTP/1.1 200 OK\r\nContent-Le"],
     ["body", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"],
-  ] as const)("when its %s do not end", async ([, bytes], { service, onTestFinished }) => {
-    const server = await RawServer.listen((socket) => socket.write(bytes));
-    onTestFinished(() => server.close());
-    expectFailed(await recordAfter(service, server.url, timeout), "TIMEOUT");
-    await until(() => server.left === 1, "the connection to be closed");
-  });
+  ] as const)(
+    "a handler whose %s do not end within callback_timeout is a failed attempt: TIMEOUT",
+    async ([, bytes], { service, onTestFinished }) => {
+      const server = await RawServer.listen((socket) => socket.write(bytes));
+      onTestFinished(() => server.close());
+      expectFailed(await recordAfter(service, server.url, timeout), "TIMEOUT");
+      await until(() => server.left === 1, "the connection to be closed");
+    },
+  );
 });
 
 describe("a handler that does not stop talking", () => {
-  test("in its headers is a failed attempt, and the connection is closed", async ({ service, onTestFinished }) => {
+  test("a handler that does not stop sending headers is a failed attempt, and the connection is closed", async ({
+    service,
+    onTestFinished,
+  }) => {
     const server = await RawServer.listen((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
       pourForever(socket, `X-More: ${"x".repeat(1_000)}\r\n`);
@@ -87,7 +93,10 @@ describe("a handler that does not stop talking", () => {
     await until(() => server.left === 1, "the connection to be closed");
   });
 
-  test("in the body of a 200 completes the job without a result, and the connection is closed", async ({ service, onTestFinished }) => {
+  test("a handler that does not stop sending the body of a 200 completes the job without a result, and the connection is closed", async ({
+    service,
+    onTestFinished,
+  }) => {
     const server = await RawServer.listen((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[");
       pourForever(socket, "0,".repeat(4_096));
@@ -98,7 +107,10 @@ describe("a handler that does not stop talking", () => {
     await until(() => server.left === 1, "the connection to be closed");
   });
 
-  test("in the body of a 500 is a failed attempt, and the connection is closed", async ({ service, onTestFinished }) => {
+  test("a handler that does not stop sending the body of a 500 is a failed attempt, and the connection is closed", async ({
+    service,
+    onTestFinished,
+  }) => {
     const server = await RawServer.listen((socket) => {
       socket.write("HTTP/1.1 500 No\r\n\r\n");
       pourForever(socket, "no, ".repeat(4_096));

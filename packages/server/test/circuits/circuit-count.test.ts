@@ -39,19 +39,19 @@ describe("what an answer says of its endpoint", () => {
     ["an address that is not allowed: it does not", unreachable("BLOCKED_ADDRESS"), false],
     ["nothing was sent: nothing", { kind: "unsendable", code: "SECRET_NOT_FOUND", message: "None." }, null],
     ["the attempt was broken off: nothing", { kind: "withdrawn" }, null],
-  ])("%s", ([, answer, life]) => {
+  ])("an answer says whether its endpoint lives: %s", ([, answer, life]) => {
     expect(showsLife(answer)).toBe(life);
   });
 });
 
 describe("the wait before a probe", () => {
-  test("doubles from one second to thirty", () => {
+  test("the wait before a probe doubles from one second to thirty", () => {
     expect([0, 1, 2, 3, 4, 5, 6, 1_000].map((failed) => probeWaitMs(failed, 0))).toEqual([
       1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
     ]);
   });
 
-  test("is up to a fifth longer by chance", () => {
+  test("the wait before a probe is up to a fifth longer by chance", () => {
     expect([0, 5].map((failed) => probeWaitMs(failed, 1))).toEqual([1_200, 36_000]);
   });
 });
@@ -68,12 +68,12 @@ describe("failures in a row, as a node counts them", () => {
   };
   const probe = { ...claimed(2), probe: { failed: 3, openMs: 20_000 } };
 
-  test("open at the twentieth, and hold what fails after it", () => {
+  test("failures in a row open the circuit at the twentieth, and hold what fails after it", () => {
     const found = kinds(new Circuits(), dead(22));
     expect(found).toEqual([...dead(19).map(() => "fails"), "opens", "holds", "holds"]);
   });
 
-  test("begin anew with each that succeeds or is refused", () => {
+  test("failures in a row begin anew with each attempt that succeeds or is refused", () => {
     for (const alive of [ACCEPTED, refused(404), refused(302), refused(500, true)]) {
       const found = kinds(new Circuits(), [...dead(19), alive, ...dead(20)]);
       expect(found.indexOf("opens")).toBe(39);
@@ -81,17 +81,17 @@ describe("failures in a row, as a node counts them", () => {
     }
   });
 
-  test("are not broken by an attempt that says nothing", () => {
+  test("failures in a row are not broken by an attempt that says nothing", () => {
     expect(kinds(new Circuits(), [...dead(19), { kind: "withdrawn" }, DEAD])).toEqual([...dead(19).map(() => "fails"), "none", "opens"]);
   });
 
-  test("are counted for each lane by itself", () => {
+  test("failures in a row are counted for each lane by itself", () => {
     const circuits = new Circuits();
     kinds(circuits, dead(19), claimed(1, 1));
     expect(kinds(circuits, dead(1), claimed(2, 2))).toEqual(["fails"]);
   });
 
-  test("begin anew when the queue is changed, and what is left of its old settings does not count", () => {
+  test("failures in a row begin anew when the queue is changed, and what is left of its old settings does not count", () => {
     const circuits = new Circuits();
     kinds(circuits, dead(19));
     const changed = { ...claimed(2), revision: 2 };
@@ -100,36 +100,36 @@ describe("failures in a row, as a node counts them", () => {
     expect(kinds(circuits, dead(19), changed).at(-1)).toBe("opens");
   });
 
-  test("an answer of one that lives closes what is open, once", () => {
+  test("an answer of an endpoint that lives closes an open circuit, once", () => {
     expect(kinds(opened(), [ACCEPTED, ACCEPTED])).toEqual(["closes", "none"]);
   });
 
-  test("begin anew when an attempt starts that is no probe: somebody else has closed it", () => {
+  test("failures in a row begin anew when an attempt starts that is no probe: somebody else has closed the circuit", () => {
     const circuits = opened();
     circuits.started(claimed(3));
     expect(kinds(circuits, dead(2))).toEqual(["fails", "fails"]);
   });
 
-  test("an attempt that starts while it is being opened tells nothing", () => {
+  test("an attempt that starts while the circuit is being opened tells nothing", () => {
     const circuits = new Circuits();
     kinds(circuits, dead(20));
     circuits.started(claimed(3));
     expect(kinds(circuits, dead(1))).toEqual(["holds"]);
   });
 
-  test("a probe that fails holds its job for longer than the next one takes, and for as long again as it has been open", () => {
+  test("a probe that fails holds its job for longer than the next one takes, and for as long again as the circuit has been open", () => {
     const circuits = new Circuits();
     circuits.started(probe);
     expect(circuits.ended(probe, showsLife(DEAD), 0)).toEqual({ kind: "probeFails", probeInMs: 16_000, heldForMs: 36_000 });
     expect(kinds(circuits, [DEAD, ACCEPTED])).toEqual(["holds", "closes"]);
   });
 
-  test("a probe closes it on a node that knew nothing of it; one that says nothing is released", () => {
+  test("a probe closes the circuit on a node that knew nothing of it, and one that says nothing is released", () => {
     expect(kinds(new Circuits(), [ACCEPTED], probe)).toEqual(["closes"]);
     expect(kinds(new Circuits(), [{ kind: "withdrawn" }], probe)).toEqual(["releasesProbe"]);
   });
 
-  test("are remembered for ten thousand lanes, not for ever more", () => {
+  test("failures in a row are remembered for ten thousand lanes, not for ever more", () => {
     const circuits = new Circuits();
     kinds(circuits, dead(19), claimed(1, 1));
     for (let lane = 2; lane <= 10_001; lane += 1) kinds(circuits, dead(1), claimed(1, lane));

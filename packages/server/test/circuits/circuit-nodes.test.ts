@@ -11,7 +11,11 @@ const test = base.extend("other", async ({ service }, { onCleanup }) => {
 });
 
 describe("a circuit that one node opened", () => {
-  test("holds on another that knows nothing of it, and on one that comes later", async ({ service, stand, other }) => {
+  test("a circuit that one node opened holds on another that knows nothing of it, and on one that comes later", async ({
+    service,
+    stand,
+    other,
+  }) => {
     const dead = await stand.open();
     const later = await joinedBy(service, NEVER_POLL);
     for (const one of [other, later]) {
@@ -23,7 +27,7 @@ describe("a circuit that one node opened", () => {
     expect(dead.received).toHaveLength(20);
   });
 
-  test("holds what was under way on another", async ({ stand, other }) => {
+  test("a circuit that one node opened holds what was under way on another", async ({ stand, other }) => {
     const dead = await stand.dead(0);
     dead.answers = "hang";
     const jobs = [await other.enqueue({ queue: dead.queue }), await other.enqueue({ queue: dead.queue })];
@@ -37,7 +41,7 @@ describe("a circuit that one node opened", () => {
     }
   });
 
-  test("is tried by one of them alone", async ({ service, stand, other }) => {
+  test("a circuit that one node opened is tried by one of them alone", async ({ service, stand, other }) => {
     const dead = await stand.open();
     await stand.batch(dead, 20);
     dead.answers = "hang";
@@ -51,7 +55,7 @@ describe("a circuit that one node opened", () => {
     dead.release(500);
   });
 
-  test("is closed for all by a probe of any", async ({ service, stand, other }) => {
+  test("a circuit that one node opened is closed for all by a probe of any", async ({ service, stand, other }) => {
     const handler = await stand.open();
     const jobs = await stand.batch(handler, 50);
     handler.answers = 200;
@@ -65,7 +69,10 @@ describe("a circuit that one node opened", () => {
     expect(await stand.circuit(handler)).toMatchObject({ state: "open" });
   });
 
-  test("is tried again when the node is lost that had the probe; the job comes back", async ({ service, stand }) => {
+  test("a circuit that one node opened is tried again when the node is lost that had the probe; the job comes back", async ({
+    service,
+    stand,
+  }) => {
     // It does not notice its loss: as one that is gone for good, it says no more of its probe.
     const other = await joinedBy(service, { ...NEVER_POLL, TIDEMILL_NODE_LEASE_SECONDS: "300" });
     const dead = await stand.open({ callback_timeout: 20 });

@@ -3,7 +3,7 @@ import { test } from "../harness/circuits.ts";
 import { until } from "../harness/service.ts";
 
 describe("a probe", () => {
-  test("goes when its moment has come, and no sooner", async ({ service, stand }) => {
+  test("a probe goes when its moment has come, and no sooner", async ({ service, stand }) => {
     const dead = await stand.open();
     await service.enqueue({ queue: dead.queue });
     await stand.passMs(999);
@@ -14,7 +14,7 @@ describe("a probe", () => {
     expect(dead.received).toHaveLength(21);
   });
 
-  test("is one job, however many wait", async ({ stand, service }) => {
+  test("a probe is one job, however many wait", async ({ stand, service }) => {
     const dead = await stand.open();
     await stand.batch(dead, 30);
     dead.answers = "hang";
@@ -25,7 +25,7 @@ describe("a probe", () => {
     dead.release();
   });
 
-  test("that fails is followed by the next after twice the wait, to at most 30 seconds", async ({ stand }) => {
+  test("a probe that fails is followed by the next after twice the wait, to at most 30 seconds", async ({ stand }) => {
     const dead = await stand.open();
     await stand.batch(dead, 8);
     const waits: number[] = [];
@@ -39,7 +39,7 @@ describe("a probe", () => {
     }
   });
 
-  test("that fails uses no attempt: its job is logged and put off", async ({ service, stand }) => {
+  test("a probe that fails uses no attempt: its job is logged and put off", async ({ service, stand }) => {
     const dead = await stand.open();
     const job = await service.enqueue({ queue: dead.queue });
     await stand.probe(dead);
@@ -53,7 +53,7 @@ describe("a probe", () => {
     });
   });
 
-  test("that is the only job is the next probe, too: a queue with one job comes back as soon as one with many", async ({
+  test("a probe that is the only job is the next probe, too: a queue with one job comes back as soon as one with many", async ({
     service,
     stand,
   }) => {
@@ -66,7 +66,7 @@ describe("a probe", () => {
     expect(await service.job(job)).toMatchObject({ state: "completed", attempt: 7 });
   });
 
-  test("that fails puts its job off for no less than the job's own backoff, while others wait", async ({ service, stand }) => {
+  test("a probe that fails puts its job off for no less than the job's own backoff, while others wait", async ({ service, stand }) => {
     const dead = await stand.open();
     const job = await service.enqueue({ queue: dead.queue, backoff: { delay: 3_600_000 } });
     await stand.batch(dead, 1);
@@ -74,14 +74,14 @@ describe("a probe", () => {
     expect(Date.parse((await service.job(job)).run_at) - stand.nowMs).toBeGreaterThanOrEqual(3_600_000);
   });
 
-  test("takes another job each time", async ({ stand }) => {
+  test("a probe takes another job each time", async ({ stand }) => {
     const dead = await stand.open();
     await stand.batch(dead, 4);
     for (let failed = 0; failed < 4; failed += 1) await stand.probe(dead);
     expect(new Set(dead.received.slice(20).map(({ body }) => body.id)).size).toBe(4);
   });
 
-  test("comes to the good jobs in the end, however many bad ones there are, and of higher priority", async ({ service, stand }) => {
+  test("a probe comes to the good jobs in the end, however many bad ones there are, and of higher priority", async ({ service, stand }) => {
     const handler = await stand.open();
     handler.answers = ({ body }) => (body.payload === "bad" ? 500 : 200);
     for (let bad = 0; bad < 5; bad += 1) await service.enqueue({ queue: handler.queue, payload: "bad", priority: 100 });
@@ -93,7 +93,7 @@ describe("a probe", () => {
     await until(async () => (await stand.circuit(handler)).state === "closed", "the circuit to close");
   });
 
-  test.for([200, 404])("that is answered %i closes the circuit, and all that waited flows", async (answer, { stand }) => {
+  test.for([200, 404])("a probe that is answered %i closes the circuit, and all that waited flows", async (answer, { stand }) => {
     const handler = await stand.open();
     await stand.batch(handler, 40);
     handler.answers = ({ body }) => (body.attempt === 1 && handler.received.length === 21 ? answer : 200);
@@ -104,7 +104,7 @@ describe("a probe", () => {
     expect(await stand.circuit(handler)).toMatchObject({ state: "closed", next_probe_at: null });
   });
 
-  test("that is cancelled makes way for another at once", async ({ service, stand }) => {
+  test("a probe that is cancelled makes way for another at once", async ({ service, stand }) => {
     const dead = await stand.open();
     const [first, second] = await stand.batch(dead, 2);
     dead.answers = "hang";
@@ -117,7 +117,7 @@ describe("a probe", () => {
     await service.untilState({ id: String(other?.id), queue: dead.queue }, "completed");
   });
 
-  test("that cannot be made up makes way for another at once, and costs its own job an attempt", async ({ service, stand }) => {
+  test("a probe that cannot be made up makes way for another at once, and costs its own job an attempt", async ({ service, stand }) => {
     const handler = await stand.open();
     const broken = await service.enqueue({ queue: handler.queue, payload: `\${{ secrets.NOWHERE }}`, priority: 1 });
     const job = await service.enqueue({ queue: handler.queue });
@@ -131,7 +131,7 @@ describe("a probe", () => {
 });
 
 describe("a job that was a probe", () => {
-  test("has all its attempts when the circuit has closed, numbered on", async ({ service, stand }) => {
+  test("a job that was a probe has all its attempts when the circuit has closed, numbered on", async ({ service, stand }) => {
     const dead = await stand.open();
     const job = await service.enqueue({ queue: dead.queue, attempts: 2, backoff: { delay: 0 } });
     await stand.probe(dead);
@@ -143,7 +143,7 @@ describe("a job that was a probe", () => {
     expect(record.attempts_log.map(({ attempt }: { attempt: number }) => attempt)).toEqual([1, 2, 3]);
   });
 
-  test("can be cancelled while it is put off", async ({ service, stand }) => {
+  test("a job that was a probe can be cancelled while it is put off", async ({ service, stand }) => {
     const dead = await stand.open();
     const job = await service.enqueue({ queue: dead.queue });
     await stand.probe(dead);

@@ -16,14 +16,14 @@ const waitsForLock = async (database: TestDatabase): Promise<boolean> =>
 const open = async (engine: Database, ...openings: Opening[]) => (await refuseAcrossWorkspaces(engine, [], openings)).opened;
 
 describe("a circuit opens", () => {
-  test("once, however many say so", async ({ database, engine }) => {
+  test("a circuit opens once, however many say so", async ({ database, engine }) => {
     const [one, two] = [await putLane(database), await putLane(database)];
     const opened = await open(engine, opening(one), opening(two), opening(one));
     expect(opened.toSorted((a, b) => a.laneId - b.laneId)).toEqual([one, two]);
     expect(await open(engine, opening(one))).toEqual([]);
   });
 
-  test("not when its queue was changed or deleted since", async ({ database, engine }) => {
+  test("a circuit does not open when its queue was changed or deleted since", async ({ database, engine }) => {
     const lane = await putLane(database);
     await database.query("update lane set revision = 2 where id = $1", [lane.laneId]);
     expect(await open(engine, opening(lane))).toEqual([]);
@@ -31,7 +31,7 @@ describe("a circuit opens", () => {
     expect(await open(engine, opening(lane, 2))).toEqual([]);
   });
 
-  test("not when its queue is being changed: it waits for the change", async ({ database, engine }) => {
+  test("a circuit does not open when its queue is being changed: it waits for the change", async ({ database, engine }) => {
     const lane = await putLane(database);
     const held = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
@@ -53,7 +53,10 @@ describe("a circuit opens", () => {
 });
 
 describe("a circuit closes", () => {
-  test("for an answer under the settings that it opened under, or later ones, and not for an older one", async ({ database, engine }) => {
+  test("a circuit closes for an answer under the settings that it opened under, or later ones, and not for an older one", async ({
+    database,
+    engine,
+  }) => {
     const lane = await putLane(database);
     await putCircuit(database, lane, { revision: 2 });
     expect(await closeCircuit(engine, { ...claimed(1), ...lane, revision: 1 })).toBeNull();
@@ -63,7 +66,10 @@ describe("a circuit closes", () => {
 });
 
 describe("a claim from a lane whose circuit is open", () => {
-  test("brings nothing before the probe is due, and looking for work leaves the lane out", async ({ database, engine }) => {
+  test("a claim from a lane whose circuit is open brings nothing before the probe is due, and looking for work leaves the lane out", async ({
+    database,
+    engine,
+  }) => {
     const lane = await putLane(database);
     await putCircuit(database, lane, { inSeconds: 1 });
     await putJobs(database, lane, { state: "waiting", count: 5 });
@@ -74,7 +80,10 @@ describe("a claim from a lane whose circuit is open", () => {
     });
   });
 
-  test("brings one job as a probe, to one of many nodes that ask at once, beside all of other lanes", async ({ database, engine }) => {
+  test("a claim from a lane whose circuit is open brings one job as a probe, to one of many nodes that ask at once, beside all of other lanes", async ({
+    database,
+    engine,
+  }) => {
     for (let round = 0; round < 10; round += 1) {
       const [lane, other] = [await putLane(database), await putLane(database)];
       await putCircuit(database, lane);
@@ -93,7 +102,7 @@ describe("a claim from a lane whose circuit is open", () => {
     }
   });
 
-  test("leaves the probe to others when it finds no job", async ({ database, engine }) => {
+  test("a claim from a lane whose circuit is open leaves the probe to others when it finds no job", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putCircuit(database, lane);
     const [first, second] = [await putNode(database), await putNode(database)];

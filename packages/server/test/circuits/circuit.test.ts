@@ -3,7 +3,7 @@ import { test } from "../harness/circuits.ts";
 import { until } from "../harness/service.ts";
 
 describe("the circuit of a queue", () => {
-  test("is closed at first, and shown so", async ({ service }) => {
+  test("the circuit of a queue is closed at first, and shown so", async ({ service }) => {
     const queue = await service.queue();
     expect((await service.ok("GET", `/v1/queues/${queue}`)).circuit).toEqual({
       state: "closed",
@@ -14,7 +14,7 @@ describe("the circuit of a queue", () => {
     });
   });
 
-  test("opens at the twentieth failure in a row, and says so", async ({ stand }) => {
+  test("the circuit of a queue opens at the twentieth failure in a row, and says so", async ({ stand }) => {
     const dead = await stand.dead(19);
     expect(await stand.circuit(dead)).toMatchObject({ state: "closed" });
     await stand.fail(dead);
@@ -30,7 +30,7 @@ describe("the circuit of a queue", () => {
     expect(Date.parse(shown.next_probe_at) - nowMs).toBeLessThanOrEqual(1_200);
   });
 
-  test("stays closed when one of twenty succeeds", async ({ stand }) => {
+  test("the circuit of a queue stays closed when one of twenty succeeds", async ({ stand }) => {
     const dead = await stand.dead(19);
     await stand.succeed(dead);
     for (let failure = 0; failure < 19; failure += 1) await stand.fail(dead);
@@ -39,14 +39,14 @@ describe("the circuit of a queue", () => {
     expect(await stand.circuit(dead)).toMatchObject({ state: "open" });
   });
 
-  test("opens for connections that are refused as well", async ({ stand }) => {
+  test("the circuit of a queue opens for connections that are refused as well", async ({ stand }) => {
     const dead = await stand.dead(0);
     dead.answers = "reset";
     for (let failure = 0; failure < 20; failure += 1) await stand.fail(dead);
     expect(await stand.circuit(dead)).toMatchObject({ state: "open", last_error: { code: "CONNECTION", status: null } });
   });
 
-  test("never opens for a handler that refuses", async ({ stand }) => {
+  test("the circuit of a queue never opens for a handler that refuses", async ({ stand }) => {
     const handler = await stand.dead(0);
     for (const answer of [400, 404, 302, 410, 429]) {
       handler.answers = answer;
@@ -55,7 +55,7 @@ describe("the circuit of a queue", () => {
     expect(await stand.circuit(handler)).toMatchObject({ state: "closed" });
   });
 
-  test("is its own: another queue with the same host goes on", async ({ service, stand }) => {
+  test("the circuit of a queue is its own: another queue with the same host goes on", async ({ service, stand }) => {
     const dead = await stand.open();
     const other = await service.queue({ callback_url: dead.url });
     dead.answers = 200;
@@ -65,8 +65,11 @@ describe("the circuit of a queue", () => {
   });
 });
 
-describe("while it is open", () => {
-  test("jobs wait, whether they went straight through before or came in a batch, and use no attempt", async ({ service, stand }) => {
+describe("an open circuit", () => {
+  test("jobs wait while the circuit is open, whether they went straight through before or came in a batch, and use no attempt", async ({
+    service,
+    stand,
+  }) => {
     const dead = await stand.open();
     const jobs = [await service.enqueue({ queue: dead.queue }), ...(await stand.batch(dead, 30))];
     await stand.look();
@@ -74,7 +77,10 @@ describe("while it is open", () => {
     for (const job of jobs) expect(await service.job(job)).toMatchObject({ state: "waiting", attempt: 0, attempts: 1, attempts_log: [] });
   });
 
-  test("attempts that were under way and fail are held: logged, shown, and not counted", async ({ service, stand }) => {
+  test("attempts that were under way and fail while the circuit is open are held: logged, shown, and not counted", async ({
+    service,
+    stand,
+  }) => {
     const hanging = await stand.dead(0);
     hanging.answers = "hang";
     const jobs = await stand.batch(hanging, 30);
@@ -95,7 +101,7 @@ describe("while it is open", () => {
     }
   });
 
-  test("an attempt that was under way and succeeds closes it", async ({ stand, service }) => {
+  test("an attempt that was under way and succeeds closes the circuit", async ({ stand, service }) => {
     const handler = await stand.dead(0);
     handler.answers = "hang";
     const job = await service.enqueue({ queue: handler.queue });
@@ -108,7 +114,7 @@ describe("while it is open", () => {
     await until(async () => (await stand.circuit(handler)).state === "closed", "the circuit to close");
   });
 
-  test("delayed jobs come due and wait with the others", async ({ service, stand }) => {
+  test("delayed jobs come due while the circuit is open, and wait with the others", async ({ service, stand }) => {
     const dead = await stand.open();
     const job = await service.enqueue({ queue: dead.queue, delay: 1 });
     await stand.passMs(1_000);
@@ -116,13 +122,13 @@ describe("while it is open", () => {
     expect(await service.job(job)).toMatchObject({ attempt: 0 });
   });
 
-  test("a job that waits can be cancelled", async ({ service, stand }) => {
+  test("a job that waits for a circuit can be cancelled", async ({ service, stand }) => {
     const dead = await stand.open();
     const job = await service.enqueue({ queue: dead.queue });
     expect(await service.ok("DELETE", `/v1/queues/${job.queue}/jobs/${job.id}`)).toMatchObject({ state: "cancelled", attempt: 0 });
   });
 
-  test("dead letters that are retried wait with the others", async ({ service, stand }) => {
+  test("dead letters that are retried while the circuit is open wait with the others", async ({ service, stand }) => {
     const dead = await stand.open();
     expect(await service.ok("POST", `/v1/queues/${dead.queue}/retry-all`)).toEqual({ retried: 20 });
     await stand.look();
@@ -138,19 +144,22 @@ describe("a change of the queue", () => {
     ["of its timeout", { callback_timeout: 7 }],
     ["of its secret", { rotate_callback_secret: true }],
     ["that lets it run", { paused: false }],
-  ])("%s closes it", async ([, change], { service, stand }) => {
+  ])("a change of the queue %s closes the circuit", async ([, change], { service, stand }) => {
     const dead = await stand.open();
     await service.ok("PATCH", `/v1/queues/${dead.queue}`, change);
     expect(await stand.circuit(dead)).toMatchObject({ state: "closed" });
   });
 
-  test("of its retry policy leaves it open", async ({ service, stand }) => {
+  test("a change of the queue's retry policy leaves the circuit open", async ({ service, stand }) => {
     const dead = await stand.open();
     await service.ok("PATCH", `/v1/queues/${dead.queue}`, { defaultJobOptions: { attempts: 7 } });
     expect(await stand.circuit(dead)).toMatchObject({ state: "open" });
   });
 
-  test("lets all that waited go at once, and it takes twenty failures to open again", async ({ service, stand }) => {
+  test("a change of the queue lets all that waited go at once, and it takes twenty failures to open the circuit again", async ({
+    service,
+    stand,
+  }) => {
     const dead = await stand.open();
     await stand.batch(dead, 19);
     await service.ok("PATCH", `/v1/queues/${dead.queue}`, { paused: false });

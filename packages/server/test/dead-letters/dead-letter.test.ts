@@ -25,7 +25,7 @@ async function twoQueues({ service, database }: Pick<Service, "database"> & { se
 }
 
 describe("the dead-letter queue", () => {
-  test("lists the failed jobs of all queues of the workspace, newest first", async ({ service, database }) => {
+  test("the dead-letter queue lists the failed jobs of all queues of the workspace, newest first", async ({ service, database }) => {
     const { queues, jobs } = await twoQueues({ service, database });
     await service.enqueue({ queue: queues[0] });
     const reply = await service.ok("GET", "/v1/dlq");
@@ -36,7 +36,7 @@ describe("the dead-letter queue", () => {
     expect(reply.data.map(({ queue }: { queue: string }) => queue)).toEqual([queues[0], queues[1], queues[1], queues[0], queues[0]]);
   });
 
-  test("has the job that used up its attempts, with the reason", async ({ service }) => {
+  test("the dead-letter queue has the job that used up its attempts, with the reason", async ({ service }) => {
     const handler = await service.handler({ answers: 503 });
     const job = await service.enqueue({ queue: handler.queue, attempts: 2 });
     await service.untilIdle();
@@ -45,7 +45,10 @@ describe("the dead-letter queue", () => {
     ]);
   });
 
-  test("can be filtered by queue, tag and error; commas mean or, filters together mean and", async ({ service, database }) => {
+  test("the dead-letter queue can be filtered by queue, tag and error; commas mean or, and filters together mean and", async ({
+    service,
+    database,
+  }) => {
     const { queues, jobs } = await twoQueues({ service, database });
     const list = async (query: string) => idsOf(await service.ok("GET", `/v1/dlq?${query}`));
     expect(await list(`queue=${queues[0]}`)).toEqual([...jobs.bStatus, ...jobs.aTimeout.toReversed()]);
@@ -60,13 +63,13 @@ describe("the dead-letter queue", () => {
     expect(await list(`queue=${queues[0]}&tag=a&error=DNS`)).toEqual([]);
   });
 
-  test("refuses an unknown error, and lists the known ones", async ({ service }) => {
+  test("the dead-letter queue refuses an unknown error, and lists the known ones", async ({ service }) => {
     const reply = await service.api("GET", "/v1/dlq?error=TIMEOUT,LATE");
     expect(reply.status).toBe(400);
     expect(reply.body.error.details.issues).toMatchObject([{ path: "error", message: expect.stringContaining("NODE_LOST") }]);
   });
 
-  test("is shown page by page without holes or repeats", async ({ service, database }) => {
+  test("the dead-letter queue is shown page by page without holes or repeats", async ({ service, database }) => {
     const queue = await service.queue();
     const ids = shown(await putJobs(database, await laneOf(service, queue), { state: "failed", count: 23 })).toReversed();
     const seen: string[] = [];
@@ -80,7 +83,9 @@ describe("the dead-letter queue", () => {
     expect(seen).toEqual(ids);
   });
 
-  test("can be filtered whatever the handler said, also what PostgreSQL's JSON does not take", async ({ service }) => {
+  test("the dead-letter queue can be filtered whatever the handler said, also what PostgreSQL's JSON does not take", async ({
+    service,
+  }) => {
     for (const body of ["\0", "x\u0000y", `x${"🌊".repeat(300)}`, "\ufffe", '"\\', "\u2028"]) {
       const handler = await service.handler({ answers: { status: 410, body } });
       await service.untilState(await service.enqueue({ queue: handler.queue }), "failed");
@@ -92,7 +97,12 @@ describe("the dead-letter queue", () => {
     expect((await service.api("POST", "/v1/dlq/purge", { error: "HTTP_STATUS" })).body).toEqual({ purged: 6 });
   });
 
-  test("does not show another workspace's jobs, nor moves or removes them", async ({ service, database, node, clock }) => {
+  test("the dead-letter queue does not show another workspace's jobs, nor moves or removes them", async ({
+    service,
+    database,
+    node,
+    clock,
+  }) => {
     await twoQueues({ service, database });
     const stranger = new Service(node, database, clock, await newWorkspace(database));
     expect((await stranger.ok("GET", "/v1/dlq")).data).toEqual([]);
@@ -109,7 +119,7 @@ describe("retrying and purging the dead-letter queue", () => {
     ["a tag", () => ({ tag: "b" }), 2],
     ["an error", () => ({ error: "TIMEOUT" }), 3],
     ["all three at once", ([queue]) => ({ queue, tag: "a", error: "TIMEOUT" }), 2],
-  ])("takes %s", async ([, filter, count], { service, database }) => {
+  ])("retrying and purging the dead-letter queue takes %s", async ([, filter, count], { service, database }) => {
     const { queues } = await twoQueues({ service, database });
     expect(await service.ok("POST", "/v1/dlq/retry", filter(queues))).toEqual({ retried: count });
     expect((await service.ok("GET", "/v1/dlq")).data).toHaveLength(5 - count);
@@ -118,7 +128,7 @@ describe("retrying and purging the dead-letter queue", () => {
     expect((await service.ok("GET", `/v1/dlq?queue=${again.queues.join(",")}`)).data).toHaveLength(5 - count);
   });
 
-  test("without a body takes everything", async ({ service, database }) => {
+  test("retrying and purging without a body takes every dead letter", async ({ service, database }) => {
     await twoQueues({ service, database });
     expect((await service.api("POST", "/v1/dlq/retry")).body).toEqual({ retried: 5 });
     await twoQueues({ service, database });
@@ -141,12 +151,12 @@ describe("retrying and purging the dead-letter queue", () => {
     expect((await service.api("GET", `/v1/queues/${handler.queue}/jobs/${other.id}`)).status).toBe(404);
   });
 
-  test("of a queue that is not there is NOT_FOUND", async ({ service }) => {
+  test("retrying and purging the dead letters of a queue that does not exist is NOT_FOUND", async ({ service }) => {
     expect((await service.api("POST", "/v1/dlq/retry", { queue: "nowhere" })).status).toBe(404);
     expect((await service.api("POST", "/v1/dlq/purge", { queue: "nowhere" })).status).toBe(404);
   });
 
-  test("leaves alone what was in a queue that was deleted", async ({ service, database }) => {
+  test("retrying and purging leaves alone what was in a queue that was deleted", async ({ service, database }) => {
     for (const path of ["/v1/dlq/retry", "/v1/dlq/purge"]) {
       const queue = await service.queue();
       await putJobs(database, await laneOf(service, queue), { state: "failed", count: 3 });

@@ -20,7 +20,7 @@ async function statesOf(service: Service, jobs: { id: string; queue: string }[])
 }
 
 describe("retry-all", () => {
-  test("moves the failed jobs of its queue to wait with fresh attempts, and no others", async ({ service }) => {
+  test("retry-all moves the failed jobs of its queue to wait with fresh attempts, and no others", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
     const other = await service.handler({ answers: 410 });
     const mine = [await failedJob(service, handler.queue), await failedJob(service, handler.queue, { attempts: 3 })];
@@ -33,11 +33,11 @@ describe("retry-all", () => {
     expect((await service.job(theirs)).state).toBe("failed");
   });
 
-  test("answers how many there were: none of none", async ({ service }) => {
+  test("retry-all answers how many there were: none of none", async ({ service }) => {
     expect((await retryAll(service, await service.queue(), {})).body).toEqual({ retried: 0 });
   });
 
-  test("takes only jobs with the tag", async ({ service }) => {
+  test("retry-all takes only jobs with the tag", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
     const jobs = [
       await failedJob(service, handler.queue, { tag: "a" }),
@@ -49,7 +49,7 @@ describe("retry-all", () => {
     expect(await statesOf(service, jobs)).toEqual(["waiting", "failed", "failed"]);
   });
 
-  test("takes only jobs that failed in the time given: from failed_after on, before failed_before", async ({ service }) => {
+  test("retry-all takes only jobs that failed in the time given: from failed_after on, before failed_before", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
     const jobs: { id: string; queue: string }[] = [];
     const moments: string[] = [];
@@ -66,7 +66,7 @@ describe("retry-all", () => {
     expect(await statesOf(service, jobs)).toEqual(["waiting", "waiting", "waiting", "waiting"]);
   });
 
-  test("asks for all its filters at once", async ({ service }) => {
+  test("retry-all applies all its filters at once", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
     await failedJob(service, handler.queue, { tag: "a" });
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: true });
@@ -82,7 +82,7 @@ describe("retry-all", () => {
     "1970-01-01T00:00:00Z",
     "9999-12-31T23:59:59Z",
     "9999-12-31T23:59:59-12:00",
-  ])("takes any moment that it does not refuse: %s", async (moment, { service }) => {
+  ])("retry-all takes any moment that it does not refuse: %s", async (moment, { service }) => {
     const queue = await service.queue();
     for (const filter of ["failed_before", "failed_after"])
       expect((await retryAll(service, queue, { [filter]: moment })).body).toEqual({ retried: 0 });
@@ -94,16 +94,20 @@ describe("retry-all", () => {
     ["an unknown filter", { error: "TIMEOUT" }],
     ["a tag that is no text", { tag: 1 }],
     ["a list", []],
-  ])("refuses %s", async ([, body], { service }) => {
+  ])("retry-all refuses %s", async ([, body], { service }) => {
     const reply = await retryAll(service, await service.queue(), body);
     expect([reply.status, reply.body.error.code]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  test("of a queue that is not there is NOT_FOUND", async ({ service }) => {
+  test("retry-all of a queue that does not exist is NOT_FOUND", async ({ service }) => {
     expect((await retryAll(service, "nowhere")).status).toBe(404);
   });
 
-  test("takes more jobs than one statement does, each once, though they fail again meanwhile", async ({ database, clock, engine }) => {
+  test("retry-all takes more jobs than one statement does, each once, though they fail again meanwhile", async ({
+    database,
+    clock,
+    engine,
+  }) => {
     const lane = await putLane(database, { paused: true });
     const count = 5_500;
     await putJobs(database, lane, { state: "failed", count });
@@ -132,7 +136,7 @@ describe("retry-all", () => {
     ]);
   });
 
-  test("is not held up by a job that somebody is moving", async ({ service, database, engine }) => {
+  test("retry-all is not held up by a job that somebody is moving", async ({ service, database, engine }) => {
     const queue = await service.queue();
     const lane = await laneOf(service, queue);
     const [held] = await putJobs(database, lane, { state: "failed", count: 2 });

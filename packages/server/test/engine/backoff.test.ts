@@ -9,7 +9,7 @@ const fraction = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
 const count = fc.integer({ min: 1, max: 100 });
 
 describe("the wait before the next attempt", () => {
-  test("is the delay, doubled for each attempt before, with at most a fifth of jitter, and at most 24 hours", () => {
+  test("the wait before the next attempt is the delay, doubled for each attempt before, with at most a fifth of jitter, and at most 24 hours", () => {
     fc.assert(
       fc.property(delay, count, fraction, (delayMs, counted, chance) => {
         const plainMs = Math.min(delayMs * 2 ** (counted - 1), DAY_MS);
@@ -20,7 +20,7 @@ describe("the wait before the next attempt", () => {
     );
   });
 
-  test("doubles without jitter, until it is 24 hours", () => {
+  test("the wait before the next attempt doubles without jitter, until it is 24 hours", () => {
     fc.assert(
       fc.property(
         delay,
@@ -30,7 +30,7 @@ describe("the wait before the next attempt", () => {
     );
   });
 
-  test("grows with chance, so that jobs that failed together do not come back together", () => {
+  test("the wait before the next attempt grows with chance, so that jobs that failed together do not come back together", () => {
     fc.assert(
       fc.property(
         delay,
@@ -45,7 +45,7 @@ describe("the wait before the next attempt", () => {
     expect(backoffMs(1_000, 1, 1)).toBe(1_200);
   });
 
-  test("is a number of milliseconds for any attempt, however late", () => {
+  test("the wait before the next attempt is a number of milliseconds for any attempt, however late", () => {
     fc.assert(
       fc.property(delay, fc.integer({ min: 1, max: 2_147_483_647 }), fraction, (delayMs, counted, chance) => {
         const waitMs = backoffMs(delayMs, counted, chance);
@@ -109,7 +109,7 @@ describe("what an answer makes of its job", () => {
       { kind: "retry", waitMs: 1_000, error },
     ],
     ["refused at the last attempt of a fresh set fails it", refused(), { attempt: 6, spared: 3 }, { kind: "fail", error }],
-  ])("%s", (_, answer, more, verdict) => {
+  ])("an open circuit says what an answer makes of a job that is held: %s", (_, answer, more, verdict) => {
     expect(judge(answer, { ...claim, ...more }, 0)).toEqual(verdict);
   });
 });
@@ -124,7 +124,7 @@ describe("what an answer makes of a job that is held, for its queue's circuit is
     ["after a probe it waits as long as it is held", 9_000, 9_000],
     ["but never less than its backoff", 1, 4_000],
     ["and never more than a day", 10 * DAY_MS, DAY_MS],
-  ])("%s", (_, heldForMs, waitMs) => {
+  ])("an open circuit says what an answer makes of a job that is held: %s", (_, heldForMs, waitMs) => {
     expect(judge(away, claim, 0, heldForMs)).toEqual({ kind: "hold", waitMs, error });
   });
 });

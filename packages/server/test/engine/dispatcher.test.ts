@@ -10,33 +10,33 @@ beforeEach(() => {
 });
 
 describe("a claim whose answer comes late", () => {
-  test("starts what it brings", async () => {
+  test("a claim whose answer comes late starts what it brings", async () => {
     await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
     expect(stage.started).toEqual([jobId(1), jobId(2)]);
   });
 
-  test("starts no job that was cancelled meanwhile (I4)", async () => {
+  test("a claim whose answer comes late starts no job that was cancelled meanwhile (I4)", async () => {
     const claim = stage.claimUnderWay();
     stage.dispatcher.abort(jobId(1));
     await claim.answer([claimed(1), claimed(2)]);
     expect(stage.started).toEqual([jobId(2)]);
   });
 
-  test("starts no job of a queue that was deleted meanwhile", async () => {
+  test("a claim whose answer comes late starts no job of a queue that was deleted meanwhile", async () => {
     const claim = stage.claimUnderWay();
     stage.dispatcher.abortLane(laneKey(1).laneId);
     await claim.answer([claimed(1)]);
     expect(stage.started).toEqual([]);
   });
 
-  test("starts no job of a workspace that was deleted meanwhile", async () => {
+  test("a claim whose answer comes late starts no job of a workspace that was deleted meanwhile", async () => {
     const claim = stage.claimUnderWay();
     stage.dispatcher.abortWorkspace(workspaceId);
     await claim.answer([claimed(1)]);
     expect(stage.started).toEqual([]);
   });
 
-  test("starts nothing when the node's lease was lost meanwhile: others may have the jobs (I3)", async () => {
+  test("a claim whose answer comes late starts nothing when the node's lease was lost meanwhile: others may have the jobs (I3)", async () => {
     const claim = stage.claimUnderWay();
     stage.heldBy = null;
     stage.dispatcher.abortAll();
@@ -45,7 +45,7 @@ describe("a claim whose answer comes late", () => {
     expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
   });
 
-  test("starts nothing when the node goes on under a new lease", async () => {
+  test("a claim whose answer comes late starts nothing when the node goes on under a new lease", async () => {
     const claim = stage.claimUnderWay();
     stage.heldBy = 8;
     stage.dispatcher.abortAll();
@@ -53,7 +53,7 @@ describe("a claim whose answer comes late", () => {
     expect(stage.started).toEqual([]);
   });
 
-  test("starts what it brings when the node drains by then: given back unsent, a job would lose its first attempt number", async () => {
+  test("a claim whose answer comes late starts what it brings when the node drains by then: given back unsent, a job would lose its first attempt number", async () => {
     const claim = stage.claimUnderWay();
     stage.dispatcher.stopClaiming();
     await claim.answer([claimed(1)]);
@@ -63,7 +63,7 @@ describe("a claim whose answer comes late", () => {
 });
 
 describe("an attempt under way", () => {
-  test("is broken off and its job given back when the lease is lost, so that nobody has to miss the node", async () => {
+  test("an attempt under way is broken off and its job given back when the lease is lost, so that nobody has to miss the node", async () => {
     await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
     stage.heldBy = null;
     stage.dispatcher.abortAll();
@@ -76,7 +76,7 @@ describe("an attempt under way", () => {
     expect(stage.dispatcher.inFlight).toBe(0);
   });
 
-  test("is broken off when its job is cancelled, and no other", async () => {
+  test("an attempt under way is broken off when its job is cancelled, and no other", async () => {
     await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
     stage.dispatcher.abort(jobId(1));
     await setImmediate();
@@ -84,7 +84,7 @@ describe("an attempt under way", () => {
     expect(stage.dispatcher.inFlight).toBe(1);
   });
 
-  test("is broken off when its queue is deleted, and no other", async () => {
+  test("an attempt under way is broken off when its queue is deleted, and no other", async () => {
     await stage.claimUnderWay().answer([claimed(1, 1), claimed(2, 2)]);
     stage.dispatcher.abortLane(laneKey(2).laneId);
     await setImmediate();
@@ -109,12 +109,12 @@ describe("a job that went straight through", () => {
     input: { ...PLAIN_JOB, id: jobId(1), straight: true, tick: null },
   };
 
-  test("is started", () => {
+  test("a job that went straight through is started", () => {
     stage.dispatcher.take([through]);
     expect(stage.started).toEqual([jobId(1)]);
   });
 
-  test("is not started when the lease was lost while it was written (I3)", async () => {
+  test("a job that went straight through is not started when the lease was lost while it was written (I3)", async () => {
     stage.heldBy = null;
     stage.dispatcher.take([through]);
     await setImmediate();
@@ -124,39 +124,39 @@ describe("a job that went straight through", () => {
 });
 
 describe("a claim", () => {
-  test("is not asked for while the lease is not surely held", () => {
+  test("a claim is not asked for while the lease is not surely held", () => {
     stage.heldBy = null;
     stage.dispatcher.wake([laneKey(1)]);
     expect(stage.claims).toEqual([]);
   });
 
-  test("is not asked for once the node drains", () => {
+  test("a claim is not asked for once the node drains", () => {
     stage.dispatcher.stopClaiming();
     stage.dispatcher.wake([laneKey(1)]);
     expect(stage.claims).toEqual([]);
   });
 
-  test("is not asked for twice at once", () => {
+  test("a claim is not asked for twice at once", () => {
     stage.dispatcher.wake([laneKey(1)]);
     stage.dispatcher.wake([laneKey(2)]);
     expect(stage.claims).toHaveLength(1);
   });
 
-  test("is asked for again when a lane was woken while it was under way", async () => {
+  test("a claim is asked for again when a lane was woken while it was under way", async () => {
     const claim = stage.claimUnderWay();
     stage.dispatcher.wake([laneKey(1)]);
     await claim.answer([]);
     expect(stage.claims.map(({ lanes }) => lanes)).toEqual([[1], [1]]);
   });
 
-  test("of one job that cannot be carried does not cost the others their attempt", async () => {
+  test("a claim with one job that cannot be carried does not cost the others their attempt", async () => {
     stage.uncarried = jobId(1);
     await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
     expect(stage.started).toEqual([jobId(2)]);
     expect(stage.settled).toEqual([{ id: jobId(1), verdict: "retry" }]);
   });
 
-  test("that finds its lanes empty is followed by one for the lanes that had no turn", async () => {
+  test("a claim that finds its lanes empty is followed by one for the lanes that had no turn", async () => {
     stage.dispatcher.wake(Array.from({ length: 200 }, (_, index) => laneKey(index + 1)));
     await stage.claims[0]?.answer([]);
     expect(new Set(stage.claims.flatMap(({ lanes }) => lanes)).size).toBe(200);

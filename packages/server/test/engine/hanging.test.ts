@@ -38,13 +38,17 @@ test("attempts under way are never more than the node has room for, however many
 });
 
 describe("on a small node, a queue with 500 jobs whose handler hangs", () => {
-  test("does not delay another queue's job, and has at most half of the node", async ({ service }) => {
+  test("a queue with 500 jobs whose handler hangs does not delay another queue's job on a small node, and has at most half of the node", async ({
+    service,
+  }) => {
     const handler = await hangingQueue(service);
     await expectDelivered(service, 5);
     expect(handler.open).toBeLessThanOrEqual(ROOM / 2);
   });
 
-  test("does not delay a batch of another queue, that has more jobs than there is room for", async ({ service }) => {
+  test("a queue with 500 jobs whose handler hangs does not delay a batch of another queue that has more jobs than there is room for", async ({
+    service,
+  }) => {
     await hangingQueue(service);
     const handler = await service.handler();
     const batch = Array.from({ length: 5 * ROOM }, (_, payload) => ({ payload }));

@@ -37,7 +37,7 @@ async function claimFor(engine: Database, lane: LaneKey, leaseId: number, take =
 }
 
 describe("jobs of a kind of their own", () => {
-  test("are delivered by it, and each outcome writes a row; nothing else of them is left", async ({
+  test("jobs of a kind of their own are delivered by it, and each outcome writes a row; nothing else of them is left", async ({
     database,
     engine,
     clock,
@@ -55,7 +55,7 @@ describe("jobs of a kind of their own", () => {
     expect(await left(database, lane)).toEqual(NOTHING);
   });
 
-  test("are retried with backoff, and fail for good without a place in the dead-letter queue", async ({
+  test("jobs of a kind of their own are retried with backoff, and fail for good without a place in the dead-letter queue", async ({
     database,
     engine,
     clock,
@@ -79,7 +79,7 @@ describe("jobs of a kind of their own", () => {
     expect(await left(database, lane)).toMatchObject({ live: 0, finished: 0, tallied: 0 });
   });
 
-  test("are within the limits of their lane", async ({ database, engine, clock, kind, lane }) => {
+  test("jobs of a kind of their own are within the limits of their lane", async ({ database, engine, clock, kind, lane }) => {
     await database.query("update lane set concurrency = 2 where id = $1", [lane.laneId]);
     await enqueueEchoes(engine, clock, lane, 5);
     const leaseId = await putNode(database);
@@ -91,7 +91,7 @@ describe("jobs of a kind of their own", () => {
     expect(next.claims).toHaveLength(1);
   });
 
-  test("of a kind that a node does not know wait for nodes that do, and use no attempt", async ({
+  test("jobs of a kind that a node does not know wait for nodes that do, and use no attempt", async ({
     database,
     engine,
     clock,
@@ -119,7 +119,7 @@ describe("jobs of a kind of their own", () => {
 describe("the row that an outcome writes", () => {
   const COMPLETE = { kind: "complete", status: 200, result: null } as const;
 
-  test("is written with the settle or not at all", async ({ database, engine, clock, kind, lane }) => {
+  test("the row that an outcome writes is written with the settle or not at all", async ({ database, engine, clock, kind, lane }) => {
     const ids = await enqueueEchoes(engine, clock, lane, 1);
     const [claim] = await claimFor(engine, lane, await putNode(database));
     if (!claim) throw new Error("Nothing was claimed.");
@@ -135,7 +135,13 @@ describe("the row that an outcome writes", () => {
     expect(await left(database, lane)).toEqual(NOTHING);
   });
 
-  test("is not written when the claim is no longer true", async ({ database, engine, clock, kind, lane }) => {
+  test("the row that an outcome writes is not written when the claim is no longer true", async ({
+    database,
+    engine,
+    clock,
+    kind,
+    lane,
+  }) => {
     const ids = await enqueueEchoes(engine, clock, lane, 2);
     const claims = await claimFor(engine, lane, await putNode(database));
     await database.query("update job set attempt = attempt + 1, spared = spared + 1 where id = $1", [ids[0]]);
@@ -145,7 +151,13 @@ describe("the row that an outcome writes", () => {
     expect(await left(database, lane)).toMatchObject({ live: 1 });
   });
 
-  test("is written too when a job goes down with three nodes in a row", async ({ database, engine, clock, kind, lane }) => {
+  test("the row that an outcome writes is written too when a job goes down with three nodes in a row", async ({
+    database,
+    engine,
+    clock,
+    kind,
+    lane,
+  }) => {
     const ids = await enqueueEchoes(engine, clock, lane, 1);
     const kinds = new JobKinds([kind]);
     for (let loss = 1; loss <= 3; loss += 1) {

@@ -62,7 +62,7 @@ class Shop {
 }
 
 describe("one lane that hangs", () => {
-  test.each([2, 3, 10, 64, 100, 256, 300, 1_000, 4_096])("gets at most half of a node with room for %i", (capacity) => {
+  test.each([2, 3, 10, 64, 100, 256, 300, 1_000, 4_096])("one lane that hangs gets at most half of a node with room for %i", (capacity) => {
     const shop = new Shop(capacity);
     shop.add(1, 100_000);
     shop.untilFull();
@@ -70,7 +70,7 @@ describe("one lane that hangs", () => {
     expect(shop.of(1)).toBeGreaterThanOrEqual(Math.floor(capacity / 2));
   });
 
-  test("leaves room for the next one, and that for the one after", () => {
+  test("one lane that hangs leaves room for the next one, and that for the one after", () => {
     const shop = new Shop(64);
     for (const id of [1, 2, 3]) {
       shop.add(id, 100_000);
@@ -80,7 +80,7 @@ describe("one lane that hangs", () => {
     expect(shop.lanes.inFlight).toBeLessThan(64);
   });
 
-  test("never gets more than half, whatever ends meanwhile", () => {
+  test("one lane that hangs never gets more than half, whatever ends meanwhile", () => {
     const capacity = fc.integer({ min: 2, max: 1_000 });
     fc.assert(
       fc.property(capacity, fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 20 }), (most, ends) => {
@@ -102,24 +102,27 @@ describe("several lanes that hang together", () => {
     [2, 400],
     [3, 300],
     [5, 200],
-  ])("%i of them get %i each of a node with room for 1,200, and leave as much", (count, each) => {
-    const shop = new Shop(1_200);
-    for (let id = 1; id <= count; id += 1) shop.add(id, 100_000);
-    shop.untilFull();
-    for (let id = 1; id <= count; id += 1) expect(Math.abs(shop.of(id) - each)).toBeLessThanOrEqual(count);
-    expect(1_200 - shop.lanes.inFlight).toBeGreaterThanOrEqual(each - count * count);
-  });
+  ])(
+    "several lanes that hang together get equal shares of a node with room for 1,200, and leave as much: %i of them get %i each",
+    (count, each) => {
+      const shop = new Shop(1_200);
+      for (let id = 1; id <= count; id += 1) shop.add(id, 100_000);
+      shop.untilFull();
+      for (let id = 1; id <= count; id += 1) expect(Math.abs(shop.of(id) - each)).toBeLessThanOrEqual(count);
+      expect(1_200 - shop.lanes.inFlight).toBeGreaterThanOrEqual(each - count * count);
+    },
+  );
 });
 
 describe("a claim", () => {
-  test("gives lanes with work equal shares", () => {
+  test("a claim gives lanes with work equal shares", () => {
     const shop = new Shop(1_000);
     for (const id of [1, 2, 3, 4]) shop.add(id, 1_000);
     const shares = shop.lanes.shares(shop.nowMs).map(({ take }) => take);
     expect(new Set(shares).size).toBe(1);
   });
 
-  test("asks nothing of lanes that have no work", () => {
+  test("a claim asks nothing of lanes that have no work", () => {
     const shop = new Shop(100);
     shop.add(1, 1);
     shop.claim();
@@ -127,7 +130,7 @@ describe("a claim", () => {
     expect(shop.lanes.shares(shop.nowMs)).toEqual([]);
   });
 
-  test("asks for no more than there is room for, however many lanes there are", () => {
+  test("a claim asks for no more than there is room for, however many lanes there are", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 200 }),
@@ -144,14 +147,14 @@ describe("a claim", () => {
     );
   });
 
-  test("comes to every lane in turn, more than fit one claim too", () => {
+  test("a claim comes to every lane in turn, more than fit one claim too", () => {
     const shop = new Shop(2_000);
     for (let id = 1; id <= 300; id += 1) shop.add(id, 1_000);
     const served = new Set([1, 2, 3].flatMap(() => [...shop.claim().keys()]));
     expect(served.size).toBe(300);
   });
 
-  test("begins with a lane that had nothing to do until now, however many busy ones are in line", () => {
+  test("a claim begins with a lane that had nothing to do until now, however many busy ones are in line", () => {
     const shop = new Shop(100_000);
     for (let id = 1; id <= 1_000; id += 1) shop.add(id, 1_000);
     for (let round = 0; round < 8; round += 1) shop.claim();
@@ -159,7 +162,7 @@ describe("a claim", () => {
     expect(shop.claim().get(lane(1_001).laneId)).toBe(1);
   });
 
-  test("keeps half of its lanes for those in line, however many others wake", () => {
+  test("a claim keeps half of its lanes for those in line, however many others wake", () => {
     const shop = new Shop(100_000);
     for (let id = 1; id <= 200; id += 1) shop.add(id, 10_000);
     for (let round = 0; round < 2; round += 1) shop.claim();
@@ -168,7 +171,7 @@ describe("a claim", () => {
     expect(busy).toHaveLength(64);
   });
 
-  test("begins with the lanes that the last one had no room for", () => {
+  test("a claim begins with the lanes that the last one had no room for", () => {
     const shop = new Shop(2);
     shop.add(1, 1);
     shop.claim();
@@ -182,7 +185,7 @@ describe("a claim", () => {
     expect(new Set(turns)).toEqual(new Set([2, 3]));
   });
 
-  test("does not forget a lane that was woken while it was under way", () => {
+  test("a claim does not forget a lane that was woken while it was under way", () => {
     const shop = new Shop(100);
     shop.add(1, 1);
     const [share] = shop.lanes.shares(shop.nowMs);
@@ -192,7 +195,7 @@ describe("a claim", () => {
     expect(shop.lanes.shares(shop.nowMs).map(({ lane: { laneId } }) => laneId)).toEqual([1]);
   });
 
-  test("does not ask again where it got less than it asked for", () => {
+  test("a claim does not ask again where it got less than it asked for", () => {
     const shop = new Shop(100);
     shop.add(1, 1);
     shop.claim();

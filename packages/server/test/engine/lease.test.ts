@@ -30,7 +30,7 @@ async function pausedJob(service: Service, answers: number = 200, fields: object
 }
 
 describe("a job whose node is lost", () => {
-  test("waits again, and the attempt is logged and spared", async ({ service }) => {
+  test("a job whose node is lost waits again, and the attempt is logged and spared", async ({ service }) => {
     const { job } = await pausedJob(service);
     await loseNodes(service, job, 1);
     const record = await service.job(job);
@@ -48,7 +48,7 @@ describe("a job whose node is lost", () => {
     ]);
   });
 
-  test("still has all its attempts", async ({ service }) => {
+  test("a job whose node is lost still has all its attempts", async ({ service }) => {
     const { handler, job, resume } = await pausedJob(service, 500, { attempts: 2 });
     await loseNodes(service, job, 2);
     await resume();
@@ -63,7 +63,7 @@ describe("a job whose node is lost", () => {
     ]);
   });
 
-  test("for the third time goes to the dead-letter queue: NODE_LOST", async ({ service }) => {
+  test("a job whose node is lost for the third time goes to the dead-letter queue: NODE_LOST", async ({ service }) => {
     const { handler, job, resume } = await pausedJob(service);
     await loseNodes(service, job, 2);
     expect((await service.job(job)).state).toBe("waiting");
@@ -82,7 +82,7 @@ describe("a job whose node is lost", () => {
     expect(handler.received).toHaveLength(1);
   });
 
-  test("is not taken for its nodes' killer when an attempt ended in between", async ({ service }) => {
+  test("a job whose node is lost is not taken for its nodes' killer when an attempt ended in between", async ({ service }) => {
     const { job, resume } = await pausedJob(service, 500, { attempts: 5 });
     await loseNodes(service, job, 2);
     await resume();
@@ -94,7 +94,7 @@ describe("a job whose node is lost", () => {
     expect(await service.job(job)).toMatchObject({ state: "waiting", attempt: 5 });
   });
 
-  test("has three more losses after a retry by hand", async ({ service }) => {
+  test("a job whose node is lost has three more losses after a retry by hand", async ({ service }) => {
     const { job } = await pausedJob(service);
     await loseNodes(service, job, 3);
     await service.ok("POST", `/v1/queues/${job.queue}/jobs/${job.id}/retry`);
@@ -104,7 +104,10 @@ describe("a job whose node is lost", () => {
     expect((await service.job(job)).state).toBe("failed");
   });
 
-  test("was under way for as long as it was, also when that is more than a minute", async ({ service, engine }) => {
+  test("a job whose node is lost was under way for as long as it was, also when that is more than a minute", async ({
+    service,
+    engine,
+  }) => {
     const { job } = await pausedJob(service);
     const dead = await putNode(service.database, { alive: false });
     await service.database.query(

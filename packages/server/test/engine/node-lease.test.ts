@@ -58,7 +58,7 @@ afterEach(async () => {
 const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1000);
 
 describe("a node's lease", () => {
-  test("is held from the start, and renewed for as long as the database answers", async () => {
+  test("a node's lease is held from the start, and renewed for as long as the database answers", async () => {
     expect(lease.heldBy).toBe(1);
     await pass(600);
     expect(lease.heldBy).toBe(1);
@@ -66,7 +66,7 @@ describe("a node's lease", () => {
     expect(nodes.leases.get(1)).toBeGreaterThan(Date.now() + 9_000);
   });
 
-  test("is given up before it ends when no renewal gets through: others take the jobs then, not earlier", async () => {
+  test("a node's lease is given up before it ends when no renewal gets through: others take the jobs then, not earlier", async () => {
     nodes.away = true;
     await pass(11.9);
     expect(lease.heldBy).toBe(1);
@@ -76,7 +76,7 @@ describe("a node's lease", () => {
     expect(nodes.leases.get(1)).toBeGreaterThan(Date.now());
   });
 
-  test("that ran out while the database was away is never taken up again: the node goes on under a new one", async () => {
+  test("a node's lease that ran out while the database was away is never taken up again: the node goes on under a new one", async () => {
     nodes.away = true;
     await pass(60);
     nodes.away = false;
@@ -85,7 +85,7 @@ describe("a node's lease", () => {
     expect(told.at(-1)).toBe("held");
   });
 
-  test("counts from when its renewal was sent, not from when the answer came", async () => {
+  test("a node's lease counts from when its renewal was sent, not from when the answer came", async () => {
     nodes.slowMs = 4_000;
     await pass(5);
     nodes.away = true;
@@ -94,7 +94,7 @@ describe("a node's lease", () => {
     expect(lease.heldBy).toBeNull();
   });
 
-  test("that was given up in time and is renewed in time after all is held again, and says so", async () => {
+  test("a node's lease that was given up in time and is renewed in time after all is held again, and says so", async () => {
     nodes.away = true;
     await pass(12.5);
     expect(told).toEqual(["held", "lost"]);
@@ -107,7 +107,7 @@ describe("a node's lease", () => {
     expect(told).toEqual(["held", "lost", "held"]);
   });
 
-  test("that the database has forgotten is lost", async () => {
+  test("a node's lease that the database has forgotten is lost", async () => {
     nodes.leases.set(1, 0);
     lease.refresh();
     await pass(0);
@@ -115,7 +115,7 @@ describe("a node's lease", () => {
     expect(lease.heldBy).toBe(2);
   });
 
-  test("tells when the vault has come to be locked with a key that the node has not got, at each renewal and when it is new", async () => {
+  test("a node's lease tells when the vault has come to be locked with a key that the node has not got, at each renewal and when it is new", async () => {
     [nodes.vaultKey, keys] = ["old", ["old"]];
     await pass(5);
     nodes.vaultKey = "new";
@@ -128,7 +128,7 @@ describe("a node's lease", () => {
     expect(told).toHaveLength(5);
   });
 
-  test("ends at once when it is released", async () => {
+  test("a node's lease ends at once when it is released", async () => {
     await lease.stop();
     await lease.release();
     expect(lease.heldBy).toBeNull();

@@ -105,11 +105,14 @@ async function plansOf(database: TestDatabase, ask: (db: Db) => Promise<unknown>
 }
 
 describe("a plan that is made and kept while there are no jobs does not read all of them once there are", () => {
-  test.for(Object.entries(STATEMENTS))("%s", async ([, ask], { database }) => {
-    const plans = await plansOf(database, ask);
-    expect(plans.flatMap(wholesale)).toEqual([]);
-    expect(plans.length).toBeGreaterThan(0);
-  });
+  test.for(Object.entries(STATEMENTS))(
+    "a plan that is made and kept while there are no jobs does not read all of them once there are %s",
+    async ([, ask], { database }) => {
+      const plans = await plansOf(database, ask);
+      expect(plans.flatMap(wholesale)).toEqual([]);
+      expect(plans.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 test.for(["claim", "explain"])("%s looks its lane up by its id, and not among all those of the workspace", async (name, { database }) => {

@@ -8,7 +8,7 @@ import { rescue } from "../harness/rescue.ts";
 // No node runs on this file's database: what is rescued, these tests rescue.
 
 describe("a node whose lease has run out", () => {
-  test("claims nothing", async ({ database, engine }) => {
+  test("a node whose lease has run out claims nothing", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "waiting" });
     const dead = await putNode(database, { alive: false });
@@ -29,7 +29,7 @@ describe("a node whose lease has run out", () => {
     expect(two?.id).toBeGreaterThan(one?.id ?? Number.NaN);
   });
 
-  test("is forgotten after an hour, unless jobs are still under its name", async ({ database, engine }) => {
+  test("a node whose lease has run out is forgotten after an hour, unless jobs are still under its name", async ({ database, engine }) => {
     const [gone, holding] = [await putNode(database, { alive: false }), await putNode(database, { alive: false })];
     await database.query("update lease set expires_at = now() - interval '61 minutes' where id = any($1)", [[gone, holding]]);
     await putJobs(database, await putLane(database), { state: "active", leaseId: holding });
@@ -40,7 +40,7 @@ describe("a node whose lease has run out", () => {
 });
 
 describe("a rescue", () => {
-  test("takes the jobs of all dead nodes, and of no live one", async ({ database, engine }) => {
+  test("a rescue takes the jobs of all dead nodes, and of no live one", async ({ database, engine }) => {
     const lane = await putLane(database);
     for (const alive of [false, false, true])
       await putJobs(database, lane, { state: "active", leaseId: await putNode(database, { alive }), count: 2 });
@@ -61,7 +61,7 @@ describe("a rescue", () => {
     expect(woken).toEqual(expect.arrayContaining(lanes));
   });
 
-  test("by several nodes at once takes each job once", async ({ database, engine }) => {
+  test("a rescue by several nodes at once takes each job once", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "active", leaseId: await putNode(database, { alive: false }), count: 50 });
     await Promise.all([rescue(engine), rescue(engine), rescue(engine)]);
@@ -70,7 +70,7 @@ describe("a rescue", () => {
     ]);
   });
 
-  test("takes more jobs than one statement does", async ({ database, engine }) => {
+  test("a rescue takes more jobs than one statement does", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "active", leaseId: await putNode(database, { alive: false }), count: 5_001 });
     await rescue(engine);

@@ -32,19 +32,19 @@ beforeEach(() => {
 const add = (id: number, verdict: Verdict = COMPLETE, claim: Claim = claimed(id)) => settler.add(claim, verdict, { tookMs: 1 });
 
 describe("what became of attempts", () => {
-  test("is written together, what completed apart from what did not", async () => {
+  test("what became of attempts is written together, what completed apart from what did not", async () => {
     await Promise.all([add(1), add(2, RETRY), add(3)]);
     expect(written.map((ids) => ids.length).sort()).toEqual([1, 2]);
     expect(written.flat().sort()).toEqual([jobId(1), jobId(2), jobId(3)]);
   });
 
-  test("is written apart when the results are large", async () => {
+  test("what became of attempts is written apart when the results are large", async () => {
     const large: Verdict = { ...COMPLETE, result: `"${"x".repeat(64_000)}"` };
     await Promise.all(Array.from({ length: 101 }, (_, id) => add(id, large)));
     expect(Math.max(...written.map((ids) => ids.length))).toBeLessThan(60);
   });
 
-  test("is not forgotten while the database is away: it is written once that is back", async () => {
+  test("what became of attempts is not forgotten while the database is away: it is written once that is back", async () => {
     let refusals = 3;
     fault = () => (refusals-- > 0 ? unavailable("The database is away.") : null);
     await add(1);
@@ -52,7 +52,7 @@ describe("what became of attempts", () => {
     expect(told.filter((event) => event === "settle_retried")).toHaveLength(3);
   });
 
-  test("is left to whoever takes the claims back, once the node gives up", async () => {
+  test("what became of attempts is left to whoever takes the claims back, once the node gives up", async () => {
     fault = () => unavailable("The database is away.");
     const settling = add(1);
     await until(() => told.includes("settle_retried"), "a first try");
@@ -62,7 +62,7 @@ describe("what became of attempts", () => {
     expect(written).toEqual([]);
   });
 
-  test("of one job that the database refuses does not keep the others from being written", async () => {
+  test("an attempt that the database refuses to settle does not keep the others from being written", async () => {
     fault = (ids) => (ids.includes(jobId(1)) ? Object.assign(new TypeError("invalid input syntax"), { code: "22P02" }) : null);
     void add(1);
     let others = 0;

@@ -24,7 +24,10 @@ async function statesOf(engine: Database, leaseId: number | null, ...requests: I
 }
 
 describe("a job is written as claimed by the node that takes it in", () => {
-  test("when it is due and nothing of its queue waits", async ({ database, engine }) => {
+  test("a job is written as claimed by the node that takes it in when it is due and nothing of its queue waits", async ({
+    database,
+    engine,
+  }) => {
     const lane = await putLane(database);
     const leaseId = await putNode(database);
     const job = newJob();
@@ -35,7 +38,10 @@ describe("a job is written as claimed by the node that takes it in", () => {
     expect(row).toEqual({ state: "active", attempt: 1, lease_id: leaseId, at_once: true });
   });
 
-  test("also while others of its queue are under way, put off or failed: none of them is before it", async ({ database, engine }) => {
+  test("a job is written as claimed by the node that takes it in while others of its queue are under way, put off or failed, too", async ({
+    database,
+    engine,
+  }) => {
     const lane = await putLane(database);
     const leaseId = await putNode(database);
     await putJobs(database, lane, { state: "active", leaseId });
@@ -44,12 +50,12 @@ describe("a job is written as claimed by the node that takes it in", () => {
     expect(await statesOf(engine, leaseId, request(lane, newJob()))).toEqual(["active"]);
   });
 
-  test("whatever waits in other queues", async ({ database, engine }) => {
+  test("a job is written as claimed by the node that takes it in whatever waits in other queues", async ({ database, engine }) => {
     await putJobs(database, await putLane(database), { state: "waiting" });
     expect(await statesOf(engine, await putNode(database), request(await putLane(database), newJob()))).toEqual(["active"]);
   });
 
-  test("together with others that come at the same moment", async ({ database, engine }) => {
+  test("jobs that come at the same moment are written as claimed together by the node that takes them in", async ({ database, engine }) => {
     const [one, two] = [await putLane(database), await putLane(database)];
     expect(await statesOf(engine, await putNode(database), request(one, newJob()), request(two, newJob()), request(one, newJob()))).toEqual(
       ["active", "active", "active"],
@@ -58,7 +64,7 @@ describe("a job is written as claimed by the node that takes it in", () => {
 });
 
 describe("a job waits its turn", () => {
-  test("when one of its queue waits already, of whatever priority", async ({ database, engine }) => {
+  test("a job waits its turn when one of its queue waits already, of whatever priority", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "waiting", priority: -100 });
     expect(await statesOf(engine, await putNode(database), request(lane, newJob({ priority: 100 })))).toEqual(["waiting"]);
@@ -67,38 +73,38 @@ describe("a job waits its turn", () => {
   test.for<[string, string]>([
     ["its queue is paused", "update lane set paused = true where id = $1"],
     ["its queue has no callback_url", "update lane set served = 'pull' where id = $1"],
-  ])("when %s", async ([, change], { database, engine }) => {
+  ])("a job waits its turn when %s", async ([, change], { database, engine }) => {
     const lane = await putLane(database);
     await database.query(change, [lane.laneId]);
     expect(await statesOf(engine, await putNode(database), request(lane, newJob()))).toEqual(["waiting"]);
   });
 
-  test("when the node's lease has run out, or it has none", async ({ database, engine }) => {
+  test("a job waits its turn when the node's lease has run out, or it has none", async ({ database, engine }) => {
     const lane = await putLane(database);
     expect(await statesOf(engine, await putNode(database, { alive: false }), request(lane, newJob()))).toEqual(["waiting"]);
     expect(await statesOf(engine, null, request(await putLane(database), newJob()))).toEqual(["waiting"]);
   });
 
-  test("when the node has no room for it, and then so do those after it", async ({ database, engine }) => {
+  test("a job waits its turn when the node has no room for it, and then so do those after it", async ({ database, engine }) => {
     const lane = await putLane(database);
     const leaseId = await putNode(database);
     expect(await statesOf(engine, leaseId, request(lane, newJob({ straight: false })))).toEqual(["waiting"]);
     expect(await statesOf(engine, leaseId, request(lane, newJob()))).toEqual(["waiting"]);
   });
 
-  test("until it is due", async ({ database, engine }) => {
+  test("a job waits its turn until it is due", async ({ database, engine }) => {
     const lane = await putLane(database);
     expect(await statesOf(engine, await putNode(database), request(lane, newJob({ delaySeconds: 1 })))).toEqual(["delayed"]);
   });
 
-  test("when its queue holds jobs for approval", async ({ database, engine }) => {
+  test("a job waits its turn when its queue holds jobs for approval", async ({ database, engine }) => {
     const lane = await putLane(database);
     await database.query("update queue set type = 'approval' where id = $1", [lane.laneId]);
     expect(await statesOf(engine, await putNode(database), request(lane, newJob()))).toEqual(["pending_approval"]);
   });
 });
 
-test("a queue that is not there, or is deleted, takes nothing, and costs its neighbours nothing", async ({ database, engine }) => {
+test("a queue that does not exist, or is deleted, takes nothing, and costs its neighbours nothing", async ({ database, engine }) => {
   const [lane, deleted] = [await putLane(database), await putLane(database)];
   await database.query("update lane set deleted_at = moment() where id = $1", [deleted.laneId]);
   const nowhere = { ...request(lane, newJob()), queue: "nowhere" };
@@ -106,7 +112,9 @@ test("a queue that is not there, or is deleted, takes nothing, and costs its nei
 });
 
 describe("over HTTP", () => {
-  test("the reply says that the job waits, and the record from then on that it is active", async ({ service }) => {
+  test("the reply to a job that goes straight through says that it waits, and the record from then on that it is active", async ({
+    service,
+  }) => {
     const handler = await service.handler({ answers: "hang" });
     const job = await service.enqueue({ queue: handler.queue });
     expect(job).toMatchObject({ state: "waiting", attempt: 0, started_at: null });

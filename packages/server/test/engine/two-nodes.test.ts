@@ -26,7 +26,7 @@ async function holders(service: Service): Promise<number[]> {
 }
 
 describe("two nodes on one database", () => {
-  test("deliver every job once", async ({ service, other }) => {
+  test("two nodes on one database deliver every job once", async ({ service, other }) => {
     const handler = await service.handler();
     const singles = (one: Service) =>
       Array.from({ length: 30 }, (_, index) => one.enqueue({ queue: handler.queue, payload: `single ${index}` }));
@@ -37,7 +37,7 @@ describe("two nodes on one database", () => {
     expect(new Set(handler.attempts)).toEqual(new Set([1]));
   });
 
-  test("share the work of one queue", async ({ service, other }) => {
+  test("two nodes on one database share the work of one queue", async ({ service, other }) => {
     expect(other.node.url).not.toBe(service.node.url);
     const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
     await batch(service, handler.queue, 50);
@@ -48,7 +48,10 @@ describe("two nodes on one database", () => {
     expect(new Set(handler.received.map(({ body }) => body.id)).size).toBe(50);
   });
 
-  test("wake each other: what one takes in goes out by the other when that alone has room", async ({ service, other }) => {
+  test("two nodes on one database wake each other: what one takes in goes out by the other when that alone has room", async ({
+    service,
+    other,
+  }) => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900, paused: true });
     await batch(service, handler.queue, 100);
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: false });
@@ -60,7 +63,7 @@ describe("two nodes on one database", () => {
     await until(() => quick.received.length === 80, "the other jobs to be delivered");
   });
 
-  test("a job that is put off on one is not forgotten: it comes due without a poll", async ({ other }) => {
+  test("a job that is put off on one node is not forgotten: it comes due without a poll", async ({ other }) => {
     const handler = await other.handler();
     const job = await other.enqueue({ queue: handler.queue, delay: 1 });
     await other.advance(1);
@@ -72,7 +75,7 @@ describe("two nodes on one database", () => {
     await service.untilState(await service.enqueue({ queue: handler.queue }), "completed");
   });
 
-  test("a cancel at one aborts the attempt at the other", async ({ service, other }) => {
+  test("a cancel at one node aborts the attempt at the other", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
     const job = await service.enqueue({ queue: handler.queue });
     await until(() => handler.open === 1, "the attempt");
@@ -83,7 +86,7 @@ describe("two nodes on one database", () => {
     await until(() => handler.aborted === 1, "the request to be broken off");
   });
 
-  test("a queue that is deleted at one has its attempts aborted at the other", async ({ service, other }) => {
+  test("a queue that is deleted at one node has its attempts aborted at the other", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
     await service.enqueue({ queue: handler.queue });
     await until(() => handler.open === 1, "the attempt");
@@ -91,7 +94,7 @@ describe("two nodes on one database", () => {
     await until(() => handler.aborted === 1, "the request to be broken off");
   });
 
-  test("a queue that is resumed at one is served by both", async ({ service, other }) => {
+  test("a queue that is resumed at one node is served by both", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900, paused: true });
     await batch(service, handler.queue, 50);
     await other.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: false });
@@ -115,7 +118,10 @@ describe("two nodes on one database", () => {
 });
 
 describe("a node whose lease is taken for run out", () => {
-  test("loses its job to the other; the answer that it gets after all moves nothing (I3)", async ({ service, other }) => {
+  test("a node whose lease seems to have run out loses its job to the other, and its late answer moves nothing (I3)", async ({
+    service,
+    other,
+  }) => {
     const first = Promise.withResolvers<void>();
     const json = (body: string) => ({ status: 200, headers: { "content-type": "application/json" }, body });
     const handler = await service.handler({

@@ -40,7 +40,11 @@ const logOf = async (database: TestDatabase, id: string): Promise<Record<string,
 };
 
 describe("a worker's lease", () => {
-  test("claims from lanes that workers serve, and a node's from those that nodes serve", async ({ database, engine, lane }) => {
+  test("a worker's lease claims from lanes that workers serve, and a node's from those that nodes serve", async ({
+    database,
+    engine,
+    lane,
+  }) => {
     await putJobs(database, lane, { state: "waiting", count: 2 });
     const [worker, node] = [await openLease(engine, lane), await putNode(database)];
     expect(await claim(engine, lane, node, { served: "push" })).toEqual([]);
@@ -50,14 +54,14 @@ describe("a worker's lease", () => {
     expect(await claim(engine, lane, node, { served: "push" })).toMatchObject([{ leaseId: node }]);
   });
 
-  test("claims nothing once it has run out", async ({ database, engine, lane }) => {
+  test("a worker's lease claims nothing once it has run out", async ({ database, engine, lane }) => {
     await putJobs(database, lane, { state: "waiting" });
     const worker = await openLease(engine, lane);
     await expire(database, worker);
     expect(await claim(engine, lane, worker)).toEqual([]);
   });
 
-  test("counts against the lane's concurrency together with the nodes' leases", async ({ database, engine, lane }) => {
+  test("a worker's lease counts against the lane's concurrency together with the nodes' leases", async ({ database, engine, lane }) => {
     await database.query("update lane set concurrency = 3 where id = $1", [lane.laneId]);
     const ids = await putJobs(database, lane, { state: "waiting", count: 6 });
     const [one, two] = [await openLease(engine, lane), await openLease(engine, lane)];
@@ -71,7 +75,7 @@ describe("a worker's lease", () => {
     expect(explained.gates.find(({ gate }) => gate === "queue_concurrency")?.figures).toMatchObject({ limit: 3, in_flight: 3, free: 0 });
   });
 
-  test("holds the slot of a concurrency key until it settles", async ({ database, engine, lane }) => {
+  test("a worker's lease holds the slot of a concurrency key until it settles", async ({ database, engine, lane }) => {
     const ids = await putJobs(database, lane, { state: "waiting", count: 2 });
     await database.query("update job set concurrency_key = 'ada', key_slot = case when id = $2 then 1 end where lane_id = $1", [
       lane.laneId,
@@ -90,7 +94,7 @@ describe("a worker's lease", () => {
     expect((await claim(engine, lane, worker)).map(({ id }) => id)).toEqual([ids[1]]);
   });
 
-  test("is not counted for another workspace's lanes", async ({ database, engine, lane }) => {
+  test("a worker's lease is not counted for another workspace's lanes", async ({ database, engine, lane }) => {
     const other = await putLane(database);
     await serve(database, other, "pull");
     await database.query("update lane set concurrency = 1 where id = $1", [other.laneId]);
@@ -101,7 +105,7 @@ describe("a worker's lease", () => {
 });
 
 describe("a worker's lease that runs out", () => {
-  test("uses an attempt of its jobs, which wait for their backoff", async ({ database, engine, lane }) => {
+  test("a worker's lease that runs out uses an attempt of its jobs, which wait for their backoff", async ({ database, engine, lane }) => {
     const [id] = await putJobs(database, lane, { state: "waiting" });
     const worker = await openLease(engine, lane);
     await claim(engine, lane, worker);
@@ -117,7 +121,7 @@ describe("a worker's lease that runs out", () => {
     ]);
   });
 
-  test("sends a job to the dead-letter queue with its last attempt; a lost node's job waits again instead", async ({
+  test("a worker's lease that runs out sends a job to the dead-letter queue with its last attempt; a lost node's job waits again instead", async ({
     database,
     engine,
     lane,
@@ -137,7 +141,7 @@ describe("a worker's lease that runs out", () => {
     expect(spared).toEqual({ attempt: 1, spared: 1 });
   });
 
-  test("loses what it settles after its jobs were taken back", async ({ database, engine, lane }) => {
+  test("a worker's lease that runs out loses what it settles after its jobs were taken back", async ({ database, engine, lane }) => {
     const [id] = await putJobs(database, lane, { state: "waiting" });
     const worker = await openLease(engine, lane);
     const [held] = await claim(engine, lane, worker);
@@ -150,7 +154,7 @@ describe("a worker's lease that runs out", () => {
     expect(await stateOf(database, id as never)).toBe("delayed");
   });
 
-  test("is settled once, whichever of many nodes finds it", async ({ database, engine, lane }) => {
+  test("a worker's lease that runs out is settled once, whichever of many nodes finds it", async ({ database, engine, lane }) => {
     const ids = await putJobs(database, lane, { state: "waiting", count: 20 });
     const worker = await openLease(engine, lane);
     await claim(engine, lane, worker, { take: 20 });

@@ -5,7 +5,7 @@ import type { JobId } from "#kernel";
 import { ExplainStage, test } from "../harness/explain-stage.ts";
 
 describe("a job that no gate holds is taken by a claim", () => {
-  test("when nothing is in its way, with the others of its queue", async ({ stage }) => {
+  test("a job that no gate holds is taken by a claim, with the others of its queue", async ({ stage }) => {
     const ids = await stage.jobs({ count: 3 });
     expect(await stage.free(ids)).toEqual(ids);
     expect(await stage.taken()).toEqual(ids);
@@ -50,13 +50,16 @@ const CLOSED: { [Name in Exclude<GateName, "quota">]: (stage: ExplainStage) => P
 };
 
 describe("a job that is held is taken by no claim, held by", () => {
-  test.for(Object.keys(CLOSED) as (keyof typeof CLOSED)[])("%s alone", async (gate, { stage }) => {
-    const id = await CLOSED[gate](stage);
-    expect(await stage.heldBy(id)).toEqual([gate]);
-    expect(await stage.taken()).toEqual([]);
-  });
+  test.for(Object.keys(CLOSED) as (keyof typeof CLOSED)[])(
+    "a job that a gate holds is taken by no claim, held by %s alone",
+    async (gate, { stage }) => {
+      const id = await CLOSED[gate](stage);
+      expect(await stage.heldBy(id)).toEqual([gate]);
+      expect(await stage.taken()).toEqual([]);
+    },
+  );
 
-  test("several gates, in their order", async ({ stage }) => {
+  test("a job that several gates hold is held by them in their order", async ({ stage }) => {
     await stage.set("paused = true, concurrency = 1, rate_max = 1, rate_seconds = 10");
     await stage.started(1);
     await stage.open(60);
@@ -75,8 +78,8 @@ describe("a job that is held is taken by no claim, held by", () => {
   });
 });
 
-describe("the last that is let through and the first that is held are those of a claim", () => {
-  test("by the queue's concurrency", async ({ stage }) => {
+describe("the border between what is let through and what is held", () => {
+  test("the last job that a claim lets through and the first that is held are found by the queue's concurrency", async ({ stage }) => {
     await stage.set("concurrency = 5");
     await stage.jobs({ state: "active", count: 2 });
     const ids = await stage.jobs({ count: 5 });
@@ -85,7 +88,7 @@ describe("the last that is let through and the first that is held are those of a
     expect(await stage.heldBy(ids[3] as JobId)).toEqual(["queue_concurrency"]);
   });
 
-  test("by its rate", async ({ stage }) => {
+  test("the last job that a claim lets through and the first that is held are found by the rate", async ({ stage }) => {
     await stage.set("rate_max = 4, rate_seconds = 60");
     await stage.started(7, 60);
     await stage.started(1, 59);
@@ -95,14 +98,16 @@ describe("the last that is let through and the first that is held are those of a
     expect(await stage.heldBy(ids[3] as JobId)).toEqual(["rate_limit"]);
   });
 
-  test("by both, each in its place", async ({ stage }) => {
+  test("the last job that a claim lets through and the first that is held are found by both limits, each in its place", async ({
+    stage,
+  }) => {
     await stage.set("concurrency = 3, rate_max = 2, rate_seconds = 60");
     const ids = await stage.jobs({ count: 4 });
     expect(await Promise.all(ids.map((id) => stage.heldBy(id)))).toEqual([[], [], ["rate_limit"], ["queue_concurrency", "rate_limit"]]);
     expect(await stage.taken()).toEqual(ids.slice(0, 2));
   });
 
-  test("by priority before age", async ({ stage }) => {
+  test("the last job that a claim lets through and the first that is held are found by priority before age", async ({ stage }) => {
     await stage.set("concurrency = 2");
     const old = await stage.job({ runAt: "moment() - interval '1 hour'" });
     const [urgent, urgentToo] = [
@@ -114,14 +119,18 @@ describe("the last that is let through and the first that is held are those of a
     expect(await Promise.all([urgentToo, urgent, old].map(async (id) => (await stage.explain(id)).ahead))).toEqual([0, 1, 2]);
   });
 
-  test("by a probe that is due: it takes one", async ({ stage }) => {
+  test("the last job that a claim lets through and the first that is held are found by a probe that is due: it takes one", async ({
+    stage,
+  }) => {
     await stage.open(0);
     const ids = await stage.jobs({ count: 2 });
     expect(await stage.free(ids)).toEqual(ids.slice(0, 1));
     expect(await stage.taken()).toEqual(ids.slice(0, 1));
   });
 
-  test("by what a key may have at once, in the order of the key", async ({ stage }) => {
+  test("the last job that a claim lets through and the first that is held are found by what a key may have at once, in the order of the key", async ({
+    stage,
+  }) => {
     await stage.set("concurrency_per_key = 3");
     await stage.job({ state: "active", key: "k" });
     const ids = await stage.jobs({ key: "k", count: 4 });
@@ -131,7 +140,9 @@ describe("the last that is let through and the first that is held are those of a
     expect(await stage.taken()).toEqual([ids[0], urgent].sort());
   });
 
-  test("beyond what is counted of jobs ahead, when a limit lies there", async ({ stage }) => {
+  test("the last job that a claim lets through and the first that is held are found beyond the jobs ahead that are counted, when a limit lies there", async ({
+    stage,
+  }) => {
     await stage.set("concurrency = 10050, rate_max = 20000, rate_seconds = 1");
     const ids = await stage.jobs({ count: 10_052 });
     const taken = await stage.taken();
@@ -146,13 +157,13 @@ describe("the last that is let through and the first that is held are those of a
 });
 
 describe("what goes before a job is counted", () => {
-  test("of one that is not decided as if it were approved now: behind all that is due", async ({ stage }) => {
+  test("a job that is not decided counts what goes before it as if it were approved now: behind all that is due", async ({ stage }) => {
     await stage.jobs({ count: 2, runAt: "moment() - interval '1 second'" });
     const id = await stage.job({ state: "pending_approval", runAt: "moment() - interval '1 hour'" });
     expect((await stage.explain(id)).ahead).toBe(2);
   });
 
-  test("of one that is delayed as if it were due now: by the moment for which it is", async ({ stage }) => {
+  test("a job that is delayed counts what goes before it as if it were due now: by the moment for which it is", async ({ stage }) => {
     await stage.set("concurrency_per_key = 2");
     await stage.job({ state: "active", key: "k" });
     const early = await stage.job({ state: "delayed", key: "k", runAt: "moment() - interval '2 seconds'" });
@@ -162,7 +173,7 @@ describe("what goes before a job is counted", () => {
     expect(await stage.explain(late)).toMatchObject({ ahead: 1, held_by: ["due", "key_concurrency"] });
   });
 
-  test("of a job that nothing holds", async ({ stage }) => {
+  test("a job that nothing holds counts what goes before it", async ({ stage }) => {
     const ids = await stage.jobs({ count: 2 });
     expect(await Promise.all(ids.map(async (id) => (await stage.explain(id)).summary))).toEqual([
       "Next in line: it starts as soon as a node has room.",
@@ -170,14 +181,14 @@ describe("what goes before a job is counted", () => {
     ]);
   });
 
-  test("of the queue, to 10,000, and says that there is more", async ({ stage }) => {
+  test("what goes before a job is counted in the queue up to 10,000, and says that there is more", async ({ stage }) => {
     const ids = await stage.jobs({ count: 10_002 });
     const [exact, more] = [await stage.explain(ids[10_000] as JobId), await stage.explain(ids[10_001] as JobId)];
     expect(exact).toMatchObject({ ahead: 10_000, ahead_is_more: false });
     expect(more).toMatchObject({ ahead: 10_000, ahead_is_more: true, summary: "Waiting in line behind more than 10000 jobs." });
   });
 
-  test("of its key, to 10,000", async ({ stage }) => {
+  test("what goes before a job is counted in its key up to 10,000", async ({ stage }) => {
     const ids = await stage.jobs({ key: "k", count: 10_002 });
     expect((await stage.explain(ids[10_001] as JobId)).gates[GATES.indexOf("key_concurrency")]).toMatchObject({
       message: "Its concurrencyKey has 0 of 1 allowed jobs active and more than 10000 jobs ahead of it.",
@@ -197,14 +208,14 @@ test("a job that was approved is held by that no more, and says so", async ({ st
 });
 
 describe("what parks beside does not stand ahead", () => {
-  test("jobs that wait for their key, or are delayed, not decided or active", async ({ stage }) => {
+  test("jobs that wait for their key, or are delayed, not decided or active, do not go before a job", async ({ stage }) => {
     await stage.jobs({ key: "k", count: 3 });
     for (const state of ["delayed", "pending_approval", "active", "failed", "completed"] as const) await stage.job({ state });
     const id = await stage.job();
     expect(await stage.explain(id)).toMatchObject({ held_by: [], ahead: 1 });
   });
 
-  test("jobs of another queue, or of another key", async ({ stage, database, engine, clock }) => {
+  test("jobs of another queue, or of another key, do not go before a job", async ({ stage, database, engine, clock }) => {
     const other = await ExplainStage.put(database, engine, clock);
     await other.jobs({ key: "k", count: 3 });
     await stage.jobs({ key: "l", count: 3 });
@@ -235,7 +246,7 @@ const condition = fc.record({
   closed: fc.constantFrom(null, null, null, null, "paused = true", "served = 'pull'", "callback_secret = 'cbs_'"),
 });
 
-test("in any condition, the jobs that no gate holds are those that a claim takes, and the active ones", async ({
+test("the jobs that no gate holds are those that a claim takes, and the active ones, in any condition", async ({
   database,
   engine,
   clock,

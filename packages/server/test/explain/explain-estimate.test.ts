@@ -11,24 +11,24 @@ async function startsIn(stage: ExplainStage, id: JobId | undefined, nowMs: numbe
 const inSeconds = (seconds: number): string => `moment() + ${seconds} * interval '1 second'`;
 
 describe("the estimated start is", () => {
-  test("now, when nothing holds the job and it is the first in line", async ({ stage, clock }) => {
+  test("the estimated start is now, when nothing holds the job and it is the first in line", async ({ stage, clock }) => {
     expect((await stage.explain(await stage.job())).estimated_start).toBe(toMoment(clock.nowMs()));
   });
 
-  test("when those before it have gone at the pace of the last minute", async ({ stage, clock }) => {
+  test("the estimated start is when those before it have gone at the pace of the last minute", async ({ stage, clock }) => {
     const ids = await stage.jobs({ count: 6 });
     expect(await startsIn(stage, ids[5], clock.nowMs())).toBeNull();
     await stage.finished(28, 2);
     expect(await startsIn(stage, ids[5], clock.nowMs())).toBe(10);
   });
 
-  test("when it is due, and now when it was due already", async ({ stage, clock }) => {
+  test("the estimated start is when it is due, and now when it was due already", async ({ stage, clock }) => {
     const [due, late] = [await stage.job({ state: "delayed", runAt: inSeconds(90) }), await stage.job({ state: "delayed" })];
     expect(await startsIn(stage, due, clock.nowMs())).toBe(90);
     expect(await stage.explain(late)).toMatchObject({ held_by: ["due"], estimated_start: toMoment(clock.nowMs()) });
   });
 
-  test("when its queue approves what nobody decides, if it does", async ({ stage, database, clock }) => {
+  test("the estimated start is when its queue approves what nobody decides, if it does", async ({ stage, database, clock }) => {
     await stage.set("type = 'approval', approval_timeout = 60, on_timeout = 'approve'");
     const id = await stage.job({ state: "pending_approval" });
     expect(await startsIn(stage, id, clock.nowMs())).toBeNull();
@@ -40,13 +40,13 @@ describe("the estimated start is", () => {
     expect(await startsIn(stage, id, clock.nowMs())).toBeNull();
   });
 
-  test("the next probe of an endpoint that is taken for dead", async ({ stage, clock }) => {
+  test("the estimated start is the next probe of an endpoint that is taken for dead", async ({ stage, clock }) => {
     await stage.open(7);
     const ids = await stage.jobs({ count: 2 });
     expect(await Promise.all(ids.map((id) => startsIn(stage, id, clock.nowMs())))).toEqual([7, 7]);
   });
 
-  test("when enough jobs in flight will have finished, at the pace of the last minute", async ({ stage, clock }) => {
+  test("the estimated start is when enough jobs in flight will have finished, at the pace of the last minute", async ({ stage, clock }) => {
     await stage.set("concurrency = 3");
     await stage.jobs({ state: "active", count: 2 });
     const ids = await stage.jobs({ count: 4 });
@@ -55,7 +55,7 @@ describe("the estimated start is", () => {
     expect(await Promise.all(ids.map((id) => startsIn(stage, id, clock.nowMs())))).toEqual([0, 1, 2, 3]);
   });
 
-  test("for a key, at the pace of its share of what is in flight", async ({ stage, clock }) => {
+  test("the estimated start for a key goes at the pace of its share of what is in flight", async ({ stage, clock }) => {
     await stage.set("concurrency_per_key = 2");
     await stage.jobs({ state: "active", key: "k", count: 2 });
     await stage.jobs({ state: "active", count: 6 });
@@ -66,19 +66,19 @@ describe("the estimated start is", () => {
     expect(await Promise.all(ids.map((id) => startsIn(stage, id, clock.nowMs())))).toEqual([2, 4, 6]);
   });
 
-  test("the latest of what the gates that hold it say", async ({ stage, clock }) => {
+  test("the estimated start is the latest of what the gates that hold it say", async ({ stage, clock }) => {
     await stage.set("rate_max = 1, rate_seconds = 60");
     await stage.started(1, 20);
     expect(await startsIn(stage, await stage.job({ state: "delayed", runAt: inSeconds(10) }), clock.nowMs())).toBe(40);
     expect(await startsIn(stage, await stage.job({ state: "delayed", runAt: inSeconds(70) }), clock.nowMs())).toBe(70);
   });
 
-  test("unknown for what only somebody can end, whatever else is known", async ({ stage, clock }) => {
+  test("the estimated start is unknown for what only somebody can end, whatever else is known", async ({ stage, clock }) => {
     await stage.set("paused = true");
     expect(await startsIn(stage, await stage.job({ state: "delayed", runAt: inSeconds(10) }), clock.nowMs())).toBeNull();
   });
 
-  test("none for a job that is running or finished", async ({ stage, clock }) => {
+  test("a job that is running or finished has no estimated start", async ({ stage, clock }) => {
     for (const state of ["active", "completed", "failed", "cancelled", "rejected"] as const) {
       expect(await startsIn(stage, await stage.job({ state }), clock.nowMs())).toBeNull();
     }
@@ -97,7 +97,10 @@ describe("where only the rate holds, the estimated start is the moment at which 
     return taken;
   }
 
-  test("through spans that begin empty, half full, and with a limit that was lowered", async ({ stage, clock }) => {
+  test("the estimated start where only the rate holds is the moment at which a claim takes the job, through spans that begin empty, half full, and with a limit that was lowered", async ({
+    stage,
+    clock,
+  }) => {
     await stage.set("rate_max = 5, rate_seconds = 10");
     for (const [jobs, seconds] of [
       [2, 1.5],
@@ -116,7 +119,10 @@ describe("where only the rate holds, the estimated start is the moment at which 
     expect(ids.map((id) => taken.get(id))).toEqual(estimated);
   });
 
-  test("when some may start at once", async ({ stage, clock }) => {
+  test("the estimated start where only the rate holds is the moment at which a claim takes the job, when some may start at once", async ({
+    stage,
+    clock,
+  }) => {
     await stage.set("rate_max = 4, rate_seconds = 7");
     await stage.jobs({ count: 1 });
     await stage.world.claim(stage.leaseId, 1_000, true);

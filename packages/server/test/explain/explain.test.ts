@@ -17,7 +17,7 @@ function gateOf({ gates }: Explanation, name: GateName): ExplainedGate {
 }
 
 describe("an explanation", () => {
-  test("tells every gate with its figures, in their order", async ({ service }) => {
+  test("an explanation tells every gate with its figures, in their order", async ({ service }) => {
     const queue = await service.queue();
     const job = await service.enqueue({ queue });
     expect(await explain(service, job)).toEqual({
@@ -91,7 +91,7 @@ describe("an explanation", () => {
     expect((await explain(service, job)).gates.map(({ gate }) => gate)).toEqual(GATES);
   });
 
-  test("of a job that is running says so, and that nothing holds it", async ({ service }) => {
+  test("an explanation of a job that is running says so, and that nothing holds it", async ({ service }) => {
     const { queue } = await service.handler({ answers: "hang", concurrency: 1, rate_limit: { max: 1, per_seconds: 60 } });
     const job = await service.enqueue({ queue });
     await service.untilState(job, "active");
@@ -105,7 +105,7 @@ describe("an explanation", () => {
     });
   });
 
-  test("of a finished job says so, and that nothing else holds it", async ({ service }) => {
+  test("an explanation of a finished job says so, and that nothing else holds it", async ({ service }) => {
     const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
     const failed = await service.enqueue({ queue: handler.queue });
     await service.untilState(failed, "failed");
@@ -129,7 +129,7 @@ describe("an explanation", () => {
     }
   });
 
-  test("of a job between two attempts says when the next is due", async ({ service }) => {
+  test("an explanation of a job between two attempts says when the next is due", async ({ service }) => {
     const { queue } = await service.handler({ answers: 500, defaultJobOptions: { backoff: { delay: 60_000 } } });
     const job = await service.enqueue({ queue });
     await service.untilState(job, "delayed");
@@ -147,7 +147,7 @@ describe("an explanation", () => {
 });
 
 describe("the gate", () => {
-  test("approval says what becomes of a job that nobody decides", async ({ service }) => {
+  test("the gate approval says what becomes of a job that nobody decides", async ({ service }) => {
     const queue = await service.queue({ type: "approval", approval: { timeout: 60, on_timeout: "approve" } });
     const job = await service.enqueue({ queue });
     expect(gateOf(await explain(service, job), "approval")).toMatchObject({
@@ -157,7 +157,7 @@ describe("the gate", () => {
     });
   });
 
-  test("circuit says when the next probe goes, and whether it is this job", async ({ service, database }) => {
+  test("the gate circuit says when the next probe goes, and whether it is this job", async ({ service, database }) => {
     const { queue } = await service.handler({ paused: true });
     const [first, second] = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     await putCircuit(database, await laneOf(service, queue));
@@ -177,7 +177,7 @@ describe("the gate", () => {
     });
   });
 
-  test("plan says that callbacks are stopped, where there are any", async ({ service, database }) => {
+  test("the gate plan says that callbacks are stopped, where there are any", async ({ service, database }) => {
     const { queue } = await service.handler({ paused: true });
     const [called, pulled] = [await service.enqueue({ queue }), await service.enqueue({ queue: await service.queue() })];
     await database.query(
@@ -195,7 +195,7 @@ describe("the gate", () => {
     });
   });
 
-  test("key_concurrency says how many of its key are active, and how many go before it", async ({ service }) => {
+  test("the gate key_concurrency says how many of its key are active, and how many go before it", async ({ service }) => {
     const handler = await service.handler({ answers: "hang" });
     const jobs = [];
     for (let count = 0; count < 3; count += 1) jobs.push(await service.enqueue({ queue: handler.queue, concurrencyKey: "customer-7" }));
@@ -212,7 +212,7 @@ describe("the gate", () => {
     });
   });
 
-  test("queue_concurrency says how many are in flight, and how many go before it", async ({ service }) => {
+  test("the gate queue_concurrency says how many are in flight, and how many go before it", async ({ service }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 2 });
     const jobs = [];
     for (let count = 0; count < 4; count += 1) jobs.push(await service.enqueue({ queue: handler.queue }));
@@ -226,7 +226,7 @@ describe("the gate", () => {
     expect(gateOf(await explain(service, jobs[3]), "queue_concurrency").figures).toMatchObject({ ahead: 1 });
   });
 
-  test("rate_limit says how many have started, and when more may", async ({ service }) => {
+  test("the gate rate_limit says how many have started, and when more may", async ({ service }) => {
     const handler = await service.handler({ rate_limit: { max: 2, per_seconds: 60 } });
     const jobs = [];
     for (let count = 0; count < 4; count += 1) jobs.push(await service.enqueue({ queue: handler.queue }));
@@ -242,7 +242,7 @@ describe("the gate", () => {
     });
   });
 
-  test("quota tells what is used of the month, and holds nothing", async ({ service }) => {
+  test("the gate quota tells what is used of the month, and holds nothing", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });
     const job = await limited.enqueue({ queue: await limited.queue() });
     expect(gateOf(await explain(limited, job), "quota")).toEqual({

@@ -144,7 +144,7 @@ describe("the summary of a job that is held says why, and for how long", () => {
     ["Not running: it is due in 29 s, and the queue has no callback_url or worker.", dueIn(29), NO_HANDLER],
     ["Not running: the queue is paused, and the queue has 2 of 2 allowed jobs in flight.", { paused: true }, FULL],
     ["Not running: it is due in 29 s, it waits for approval, and the queue is paused.", dueIn(29), PENDING, { paused: true }],
-  ])("%s", (summary, ...parts) => {
+  ])("the summary of a job that is held says why, and for how long %s", (summary, ...parts) => {
     expect(summaryOf(...parts)).toBe(summary);
   });
 });
@@ -156,7 +156,7 @@ describe("the summary of a job that nothing holds says its place in the line", (
     ["Waiting in line behind 1 job.", { ahead: 1 }],
     ["Waiting in line behind more than 10000 jobs.", { ahead: 10_000, ahead_is_more: true }],
     ["Waiting in line behind 4 jobs. It should start in 2 min (2026-11-21T12:02:00.000Z).", { ahead: 4, finished_last_minute: 2 }],
-  ])("%s", (summary, ...parts) => {
+  ])("the summary of a job that nothing holds says its place in the line %s", (summary, ...parts) => {
     expect(summaryOf(...parts)).toBe(summary);
   });
 });
@@ -185,7 +185,7 @@ describe("the summary of a job that has started or finished says how it stands",
     ["Cancelled 5 s ago, after 1 of 3 attempts.", finished("cancelled", 5)],
     ["Rejected 5 s ago.", finished("rejected", 5, 0), by(null)],
     ["Rejected 5 s ago by ada@example.com.", finished("rejected", 5, 0), by("ada@example.com")],
-  ])("%s", (summary, ...parts) => {
+  ])("the summary of a job that has started or finished says how it stands %s", (summary, ...parts) => {
     const explained = explain(Object.assign({}, FREE, { paused: true }, ...parts), QUOTA);
     expect([explained.summary, explained.gates[0]?.message, explained.estimated_start]).toEqual([summary, summary, null]);
   });

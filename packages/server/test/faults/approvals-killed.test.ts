@@ -11,7 +11,7 @@ const BATCHES = 3;
 const JOBS = BATCHES * 1_000;
 
 test("jobs whose time to be decided is up are decided once each, though their node is killed on the way", async ({ stage }) => {
-  const dataDir = stage.dataDir();
+  const dataDir = stage.migratedDataDir();
   const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
   const first = await stage.node(settings);
   for (const [name, on_timeout] of QUEUES) {

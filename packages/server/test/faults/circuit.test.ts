@@ -7,7 +7,7 @@ const ONCE = { callback_timeout: 60, defaultJobOptions: { attempts: 1 } };
 const circuitOf = async (client: Client, queue: string) => (await client.ok("GET", `/v1/queues/${queue}`)).circuit;
 
 describe("a circuit", () => {
-  test("opens though the database falls silent just then; no attempt is lost, and none counts twice", async ({ stage }) => {
+  test("a circuit opens though the database falls silent just then; no attempt is lost, and none counts twice", async ({ stage }) => {
     const wire = await stage.wire(await stage.database());
     const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_STATEMENT_TIMEOUT_MS: "500" });
     const handler = await stage.handler("hang");
@@ -29,7 +29,7 @@ describe("a circuit", () => {
     for (const { attempt, attempts_log: log } of records) expect(log).toHaveLength(attempt);
   });
 
-  test("stays open when its node is killed, and is tried by the next one", async ({ stage }) => {
+  test("a circuit stays open when its node is killed, and is tried by the next one", async ({ stage }) => {
     const settings = { DATABASE_URL: (await stage.database()).url, TIDEMILL_NODE_LEASE_SECONDS: "2" };
     const handler = await stage.handler(500);
     const first = await stage.node(settings);

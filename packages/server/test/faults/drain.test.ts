@@ -10,7 +10,7 @@ const LONG = { callback_timeout: 900 };
 
 describe("a node that is told to end", () => {
   test.for(["SIGTERM", "SIGINT"] as const)(
-    "by %s finishes what is under way, takes no new requests, and ends with code 0",
+    "a node that is told to end by %s finishes what is under way, takes no new requests, and ends with code 0",
     async (signal, { stage }) => {
       const database = await stage.database();
       const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "600" });
@@ -33,7 +33,7 @@ describe("a node that is told to end", () => {
     },
   );
 
-  test("gives back what does not finish in time, without using an attempt", async ({ stage }) => {
+  test("a node that is told to end gives back what does not finish in time, without using an attempt", async ({ stage }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" };
     const node = await stage.node(settings);
@@ -72,9 +72,9 @@ describe("a node that is told to end", () => {
   });
 
   test.for(["SIGTERM", "SIGINT"] as const)(
-    "by a second %s ends at once, and its jobs go on after the next start",
+    "a node that is told to end by a second %s ends at once, and its jobs go on after the next start",
     async (signal, { stage }) => {
-      const dataDir = stage.dataDir();
+      const dataDir = stage.migratedDataDir();
       const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_DRAIN_SECONDS: "600", TIDEMILL_NODE_LEASE_SECONDS: "2" };
       const node = await stage.node(settings);
       const handler = await stage.handler("hang");
@@ -99,7 +99,7 @@ describe("a node that is told to end", () => {
     },
   );
 
-  test("answers a request on an open connection with 503 in the envelope, and closes it", async ({ stage }) => {
+  test("a node that is told to end answers a request on an open connection with 503 in the envelope, and closes it", async ({ stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "600" });
     const handler = await stage.handler("hang");
@@ -146,7 +146,7 @@ describe("a node that is told to end", () => {
       "whose request never ends",
       `POST /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
     ],
-  ] as const)("does not wait for a connection %s", async ([, said], { stage }) => {
+  ] as const)("a node that is told to end does not wait for a connection %s", async ([, said], { stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" });
     const socket = connect(Number(new URL(node.url).port), "127.0.0.1", () => socket.write(said));
@@ -158,7 +158,9 @@ describe("a node that is told to end", () => {
     expect(await node.end()).toEqual({ code: 0, signal: null });
   });
 
-  test("ends though its database is away, and the job whose answer it could not store is delivered again", async ({ stage }) => {
+  test("a node that is told to end ends though its database is away, and the job whose answer it could not store is delivered again", async ({
+    stage,
+  }) => {
     const cluster = await stage.cluster();
     const settings = { DATABASE_URL: cluster.url(), TIDEMILL_DRAIN_SECONDS: "600", TIDEMILL_NODE_LEASE_SECONDS: "2" };
     const node = await stage.node(settings);
@@ -177,7 +179,7 @@ describe("a node that is told to end", () => {
     expect(await next.client.job(queue, id)).toMatchObject({ attempt: 2, attempts_log: [{ outcome: "lost" }, { outcome: "completed" }] });
   });
 
-  test("lets idle kept-alive connections go", async ({ stage }) => {
+  test("a node that is told to end lets idle kept-alive connections go", async ({ stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

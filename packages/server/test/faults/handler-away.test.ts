@@ -5,7 +5,7 @@ import { test } from "../harness/stage.ts";
 const QUICKLY = { defaultJobOptions: { attempts: 100, backoff: { type: "exponential", delay: 20 } } };
 
 describe("a handler that is down", () => {
-  test("gets every job once it is up, and its refused connections are logged", async ({ stage }) => {
+  test("a handler that is down gets every job once it is up, and its refused connections are logged", async ({ stage }) => {
     const database = await stage.database();
     const { client } = await stage.node({ DATABASE_URL: database.url });
     const down = await stage.handler();
@@ -32,7 +32,7 @@ describe("a handler that is down", () => {
 });
 
 describe("a handler that hangs", () => {
-  test("is given up after callback_timeout and called again", async ({ stage }) => {
+  test("a handler that hangs is given up after callback_timeout and called again", async ({ stage }) => {
     const database = await stage.database();
     const { client } = await stage.node({ DATABASE_URL: database.url });
     const handler = await stage.handler(({ body }) => (body.attempt === 1 ? "hang" : 200));
@@ -51,7 +51,7 @@ describe("a handler that hangs", () => {
     }
   });
 
-  test("keeps no other queue waiting", async ({ stage }) => {
+  test("a handler that hangs keeps no other queue waiting", async ({ stage }) => {
     const database = await stage.database();
     const { client } = await stage.node({ DATABASE_URL: database.url, TIDEMILL_CALLBACKS_IN_FLIGHT: "64" });
     const hanging = await stage.handler("hang");

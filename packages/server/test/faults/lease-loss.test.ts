@@ -9,7 +9,9 @@ const LEASE = { TIDEMILL_NODE_LEASE_SECONDS: "2" };
 const LONG = { callback_timeout: 900, defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 20 } } };
 
 describe("a node that is paused for longer than its lease", () => {
-  test("settles nothing that its peer has taken, and goes on under a new lease", async ({ stage }) => {
+  test("a node that is paused for longer than its lease settles nothing that its peer has taken, and goes on under a new lease", async ({
+    stage,
+  }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, ...LEASE };
     const paused = await stage.node(settings);
@@ -66,7 +68,7 @@ describe("a node that is paused for longer than its lease", () => {
 });
 
 describe("a node whose renewal fails once", () => {
-  test("tries again in time, and keeps its lease and its attempts", async ({ stage }) => {
+  test("a node whose renewal fails once tries again in time, and keeps its lease and its attempts", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "3" });
@@ -87,7 +89,7 @@ describe("a node whose renewal fails once", () => {
 });
 
 describe("a node that hears nothing of its database", () => {
-  test("does not start what it claimed once its lease is lost", async ({ stage }) => {
+  test("a node that hears nothing of its database does not start what it claimed once its lease is lost", async ({ stage }) => {
     const database = await stage.database();
     const { peer, makeRoom } = await fullNode(stage, database);
     const wire = await stage.wire(database);
@@ -111,7 +113,7 @@ describe("a node that hears nothing of its database", () => {
     expect(handler.received.map(({ body }) => `${body.id} ${body.attempt}`).toSorted()).toEqual(expected.toSorted());
   });
 
-  test("does not start what was cancelled meanwhile", async ({ stage }) => {
+  test("a node that hears nothing of its database does not start what was cancelled meanwhile", async ({ stage }) => {
     const database = await stage.database();
     const { peer } = await fullNode(stage, database);
     const wire = await stage.wire(database);
@@ -133,7 +135,7 @@ describe("a node that hears nothing of its database", () => {
     expect(handler.received.map(({ body }) => body.id)).toEqual([before, after]);
   });
 
-  test("in the middle of its housekeeping keeps no other from starting", async ({ stage }) => {
+  test("a node that hears nothing of its database in the middle of its housekeeping keeps no other from starting", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const settings = { TIDEMILL_STATEMENT_TIMEOUT_MS: "3000", ...LEASE };
@@ -144,7 +146,7 @@ describe("a node that hears nothing of its database", () => {
     expect(await other.client.status("/readyz")).toBe(200);
   });
 
-  test("settles nothing with an answer that comes too late", async ({ stage }) => {
+  test("a node that hears nothing of its database settles nothing with an answer that comes too late", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const cutOff = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_LOG_LEVEL: "debug", ...LEASE });
@@ -174,7 +176,7 @@ describe("a node that hears nothing of its database", () => {
     expect(handler.received).toHaveLength(10);
   });
 
-  test("keeps no job that it has let go of", async ({ stage }) => {
+  test("a node that hears nothing of its database keeps no job that it has let go of", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const cutOff = await stage.node({ DATABASE_URL: wire.url(), ...LEASE });

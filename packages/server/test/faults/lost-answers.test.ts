@@ -4,8 +4,8 @@ import { test } from "../harness/stage.ts";
 import { isClaim, isEnqueue, isSettle } from "../harness/statements.ts";
 
 // The connection to the database breaks after a commit and before its answer: the node cannot know what was carried out.
-describe("when the answer of the database is lost", () => {
-  test("to a claim, the jobs reach their handler all the same", async ({ stage }) => {
+describe("an answer of the database that is lost", () => {
+  test("jobs reach their handler all the same when the database's answer to a claim is lost", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "2" });
@@ -23,7 +23,9 @@ describe("when the answer of the database is lost", () => {
     }
   });
 
-  test("to an enqueue, the caller is told 503, and no job stays behind that nobody delivers", async ({ stage }) => {
+  test("a caller is told 503 when the database's answer to an enqueue is lost, and no job stays behind that nobody delivers", async ({
+    stage,
+  }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "2" });
@@ -40,7 +42,7 @@ describe("when the answer of the database is lost", () => {
     expect((await client.states(queue)).completed).toBe(handler.received.length);
   });
 
-  test("to a settle, it is settled once", async ({ stage }) => {
+  test("a job is settled once when the database's answer to a settle is lost", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "2" });

@@ -7,7 +7,7 @@ import { test } from "../harness/stage.ts";
 const JOBS = 1_000;
 
 test("jobs in flight when their node is killed reach the handler again, one attempt after the other", async ({ stage }) => {
-  const dataDir = stage.dataDir();
+  const dataDir = stage.migratedDataDir();
   const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
   const handler = await stage.handler("hang");
   const arrived = (attempt: number) => handler.received.filter(({ body }) => body.attempt === attempt).length;

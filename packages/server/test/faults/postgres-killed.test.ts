@@ -4,7 +4,7 @@ import { until } from "../harness/service.ts";
 import { test } from "../harness/stage.ts";
 
 test("an embedded PostgreSQL that is killed is started again, and jobs go on", async ({ stage }) => {
-  const dataDir = stage.dataDir();
+  const dataDir = stage.migratedDataDir();
   const node = await stage.node({ TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "3" });
   const { client } = node;
   const handler = await stage.handler("hang");
@@ -34,7 +34,7 @@ test("an embedded PostgreSQL that is killed is started again, and jobs go on", a
 });
 
 test("what was acknowledged before a node and its PostgreSQL were killed together completes after the next start", async ({ stage }) => {
-  const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_NODE_LEASE_SECONDS: "2" };
+  const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir(), TIDEMILL_NODE_LEASE_SECONDS: "2" };
   const node = await stage.node(settings);
   const handler = await stage.handler(({ body }) => (body.attempt === 1 ? "hang" : 200));
   const queue = await node.client.queue("mails", handler.url);

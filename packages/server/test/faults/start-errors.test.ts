@@ -44,7 +44,7 @@ describe("a start with a wrong setting says so in one line", () => {
     ["TIDEMILL_BOOTSTRAP_KEY", "unguessable", "svc_ws_"],
     ["TIDEMILL_ADMIN_TOKEN", "unguessable", "at least 16 characters"],
     ["TIDEMILL_ALLOW_ADDRESSES", "10.0.0.0/8, 10.0.0.0/33", '"10.0.0.0/33"'],
-  ] as const)("%s=%s", async ([name, value, says], { stage }) => {
+  ] as const)("a start with a wrong setting says so in one line: %s=%s", async ([name, value, says], { stage }) => {
     const dataDir = stage.dataDir();
     const { TIDEMILL_PORT: _, ...others } = FREE_PORTS;
     const { code, stdout, stderr } = await stage.run(["up"], { ...others, TIDEMILL_DATA_DIR: dataDir, [name]: value });
@@ -56,7 +56,7 @@ describe("a start with a wrong setting says so in one line", () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test("a bootstrap key that comes too late is told, and does not hinder the start", async ({ stage }) => {
+  test("a bootstrap key that comes too late is logged, and does not hinder the start", async ({ stage }) => {
     const { url } = await stage.database();
     const first = await stage.node({ DATABASE_URL: url });
     expect(first.logged("bootstrap_key_refused")).toBe(0);
@@ -64,7 +64,7 @@ describe("a start with a wrong setting says so in one line", () => {
     expect(late.logged("bootstrap_key_refused")).toBe(1);
   });
 
-  test("an unknown one is told, and does not hinder the start", async ({ stage }) => {
+  test("an unknown setting is named, and does not hinder the start", async ({ stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECOND: "5" });
     expect(node.stderr).toContain("tidemill: TIDEMILL_DRAIN_SECOND is not a setting");
@@ -72,7 +72,9 @@ describe("a start with a wrong setting says so in one line", () => {
 });
 
 describe("a start on a port that is taken", () => {
-  test("says which, leaves no PostgreSQL running, and spares the key for the start that succeeds", async ({ stage }) => {
+  test("a start on a port that is taken says which, leaves no PostgreSQL running, and spares the key for the start that succeeds", async ({
+    stage,
+  }) => {
     const dataDir = stage.dataDir();
     const port = await takenPort(stage);
     expect(await refusal(stage, { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_PORT: String(port) })).toContain(`Port ${port} is taken`);
@@ -92,24 +94,24 @@ describe("a start without its database", () => {
     ["a port that nobody listens on", "postgres://somebody:unguessable@127.0.0.1:1/tidemill"],
     ["a socket that is not there", "postgres://somebody:unguessable@%2Fnowhere:5432/tidemill"],
     ["a name without an address", "postgres://somebody:unguessable@database.invalid:5432/tidemill"],
-  ] as const)("says so: %s", async ([, url], { stage }) => {
+  ] as const)("a start without its database says so: %s", async ([, url], { stage }) => {
     const line = await refusal(stage, { DATABASE_URL: url });
     expect(line).toContain("DATABASE_URL");
     expect(line).not.toContain("unguessable");
   });
 
-  test("says so when whoever has the port never answers", async ({ stage }) => {
+  test("a start without its database says so when whoever has the port never answers", async ({ stage }) => {
     const port = await takenPort(stage);
     expect(await refusal(stage, { DATABASE_URL: `postgres://somebody@127.0.0.1:${port}/tidemill` })).toContain("DATABASE_URL");
   });
 
-  test("says so when it is none", async ({ stage }) => {
+  test("a start without its database says so when it is none", async ({ stage }) => {
     const { port } = await stage.handler();
     expect(await refusal(stage, { DATABASE_URL: `postgres://somebody@127.0.0.1:${port}/tidemill` })).toContain("DATABASE_URL");
   });
 
-  test("says so when it does not let us in, or is lost on the way", async ({ stage }) => {
-    const cluster = await stage.cluster();
+  test("a start without its database says so when it does not let us in, or is lost on the way", async ({ stage }) => {
+    const cluster = await stage.cluster(stage.dataDir());
     await cluster.query("create role stranger login password 'right'");
     await asksForPasswords(cluster, "stranger");
     const wrong = { user: "stranger", password: "unguessable" };
@@ -138,7 +140,7 @@ describe("a start without its database", () => {
 });
 
 describe("a start of the embedded PostgreSQL", () => {
-  test("says so when an ordinary user may not write the data directory", async ({ stage }) => {
+  test("a start of the embedded PostgreSQL says so when an ordinary user may not write the data directory", async ({ stage }) => {
     const asRoot = process.geteuid?.() === 0;
     const { uid, gid } = asRoot ? chooseUnprivileged(await readAccounts()) : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const locked = path.join(stage.directory(), "locked");
@@ -152,14 +154,17 @@ describe("a start of the embedded PostgreSQL", () => {
     }
   });
 
-  test.for(["SIGTERM", "SIGHUP"] as const)("that is broken off by %s leaves none running", async (signal, { stage }) => {
-    const dataDir = stage.dataDir();
-    const node = stage.start({ TIDEMILL_DATA_DIR: dataDir });
-    await until(() => hasPostgres(dataDir), "PostgreSQL to begin");
-    node.signal(signal);
-    expect(await node.end()).toEqual({ code: 0, signal: null });
-    expect(await hasPostgres(dataDir)).toBe(false);
-  });
+  test.for(["SIGTERM", "SIGHUP"] as const)(
+    "a start of the embedded PostgreSQL that is broken off by %s leaves none running",
+    async (signal, { stage }) => {
+      const dataDir = stage.dataDir();
+      const node = stage.start({ TIDEMILL_DATA_DIR: dataDir });
+      await until(() => hasPostgres(dataDir), "PostgreSQL to begin");
+      node.signal(signal);
+      expect(await node.end()).toEqual({ code: 0, signal: null });
+      expect(await hasPostgres(dataDir)).toBe(false);
+    },
+  );
 });
 
 /** Has a role give its password, as a database on another machine would ask for it. */

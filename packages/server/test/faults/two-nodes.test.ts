@@ -18,33 +18,36 @@ async function twoNodes(stage: Stage, settings: Record<string, string> = {}) {
 }
 
 describe("two nodes on one database", () => {
-  test.for([0, 1] as const)("share the work, and when node %i is killed the other finishes all", async (killed, { stage }) => {
-    const { database, nodes } = await twoNodes(stage, { TIDEMILL_CALLBACKS_IN_FLIGHT: "128" });
-    const survivor = nodes[killed === 0 ? 1 : 0];
-    const handler = await stage.handler("hang");
-    const queue = await nodes[0].client.queue("mails", handler.url, { callback_timeout: 900 });
-    const watch = LeaseWatch.over((text) => database.query(text));
-    stage.finally(() => watch.stop());
-    const acknowledged = await nodes[0].client.enqueueMany(queue, 400);
-    await until(async () => (await shares(database)).filter(({ jobs }) => jobs >= 32).length === 2, "both nodes to have their share");
+  test.for([0, 1] as const)(
+    "two nodes on one database share the work, and when node %i is killed the other finishes all",
+    async (killed, { stage }) => {
+      const { database, nodes } = await twoNodes(stage, { TIDEMILL_CALLBACKS_IN_FLIGHT: "128" });
+      const survivor = nodes[killed === 0 ? 1 : 0];
+      const handler = await stage.handler("hang");
+      const queue = await nodes[0].client.queue("mails", handler.url, { callback_timeout: 900 });
+      const watch = LeaseWatch.over((text) => database.query(text));
+      stage.finally(() => watch.stop());
+      const acknowledged = await nodes[0].client.enqueueMany(queue, 400);
+      await until(async () => (await shares(database)).filter(({ jobs }) => jobs >= 32).length === 2, "both nodes to have their share");
 
-    await nodes[killed].kill();
-    handler.answers = 200;
-    handler.release();
-    await until(async () => (await survivor.client.states(queue)).completed === 400, "the other node to finish all");
-    await watch.stop();
+      await nodes[killed].kill();
+      handler.answers = 200;
+      handler.release();
+      await until(async () => (await survivor.client.states(queue)).completed === 400, "the other node to finish all");
+      await watch.stop();
 
-    const attempts = handler.received.map(({ body }) => `${body.id} ${body.attempt}`);
-    expect(attempts).toHaveLength(new Set(attempts).size);
-    expect(new Set(handler.received.map(({ body }) => body.id))).toEqual(new Set(acknowledged));
-    const [again] = await database.query<{ jobs: number }>(
-      "select count(*)::int as jobs from job_history where attempts_log like '%NODE_LOST%'",
-    );
-    expect(again?.jobs).toBe(handler.received.filter(({ body }) => body.attempt === 2).length);
-    expect(again?.jobs).toBeGreaterThanOrEqual(32);
-    expect(watch.violations).toEqual([]);
-    expect(survivor.ended).toBeNull();
-  });
+      const attempts = handler.received.map(({ body }) => `${body.id} ${body.attempt}`);
+      expect(attempts).toHaveLength(new Set(attempts).size);
+      expect(new Set(handler.received.map(({ body }) => body.id))).toEqual(new Set(acknowledged));
+      const [again] = await database.query<{ jobs: number }>(
+        "select count(*)::int as jobs from job_history where attempts_log like '%NODE_LOST%'",
+      );
+      expect(again?.jobs).toBe(handler.received.filter(({ body }) => body.attempt === 2).length);
+      expect(again?.jobs).toBeGreaterThanOrEqual(32);
+      expect(watch.violations).toEqual([]);
+      expect(survivor.ended).toBeNull();
+    },
+  );
 
   test.for([0, 1] as const)("a cancel on the other node aborts an attempt on node %i", async (at, { stage }) => {
     const { database, nodes } = await twoNodes(stage);

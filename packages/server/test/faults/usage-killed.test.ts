@@ -6,8 +6,8 @@ import { test } from "../harness/stage.ts";
 test.for([
   ["without a limit", null],
   ["with a quota", 1_000_000],
-] as const)("usage %s is what was accepted, after its node was killed in the middle", async ([, limit], { stage }) => {
-  const dataDir = stage.dataDir();
+] as const)("usage %s is what was accepted after its node was killed in the middle", async ([, limit], { stage }) => {
+  const dataDir = stage.migratedDataDir();
   const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
   const handler = await stage.handler();
   const first = await stage.node(settings);

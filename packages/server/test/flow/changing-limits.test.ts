@@ -6,7 +6,7 @@ import { until } from "../harness/service.ts";
 const a = { payload: "a", concurrencyKey: "a" };
 
 describe("a queue's concurrency that is changed", () => {
-  test("acts at once when it is raised", async ({ service, other }) => {
+  test("a queue's concurrency that is changed acts at once when it is raised", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 2 });
     await enqueueAll(service, handler.queue, times(12, {}));
     await untilOpen(handler, 2);
@@ -15,7 +15,7 @@ describe("a queue's concurrency that is changed", () => {
     expect(handler.mostOpen()).toBe(9);
   });
 
-  test("lets all go when it is taken away", async ({ service, other }) => {
+  test("a queue's concurrency that is changed lets all go when it is taken away", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 1 });
     await enqueueAll(service, handler.queue, times(12, {}));
     await untilOpen(handler, 1);
@@ -23,7 +23,7 @@ describe("a queue's concurrency that is changed", () => {
     await untilOpen(handler, 12);
   });
 
-  test("acts for those that have not begun when it is lowered", async ({ service, other }) => {
+  test("a queue's concurrency that is changed acts for those that have not begun when it is lowered", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 6 });
     await enqueueAll(service, handler.queue, times(12, {}));
     await untilOpen(handler, 6);
@@ -36,7 +36,7 @@ describe("a queue's concurrency that is changed", () => {
     expect(handler.received).toHaveLength(12);
   });
 
-  test("acts where there was none, for jobs that began without it", async ({ service, other }) => {
+  test("a queue's concurrency that is changed acts where there was none, for jobs that began without it", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     await enqueueAll(service, handler.queue, times(5, {}));
     await service.enqueue({ queue: handler.queue });
@@ -50,7 +50,7 @@ describe("a queue's concurrency that is changed", () => {
 });
 
 describe("concurrency_per_key that is changed", () => {
-  test("acts for jobs that wait when it is raised", async ({ service, other }) => {
+  test("concurrency_per_key that is changed acts for jobs that wait when it is raised", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     await enqueueAll(service, handler.queue, times(8, a));
     await untilOpen(handler, 1);
@@ -59,7 +59,7 @@ describe("concurrency_per_key that is changed", () => {
     expect(handler.mostOpen("a")).toBe(3);
   });
 
-  test("acts for those that have not begun when it is lowered", async ({ service, other }) => {
+  test("concurrency_per_key that is changed acts for those that have not begun when it is lowered", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency_per_key: 5 });
     await enqueueAll(service, handler.queue, times(9, a));
     await untilOpen(handler, 5);
@@ -72,7 +72,7 @@ describe("concurrency_per_key that is changed", () => {
     expect(handler.received).toHaveLength(9);
   });
 
-  test("acts for keys of a paused queue, both ways", async ({ service, other }) => {
+  test("concurrency_per_key that is changed acts for keys of a paused queue, both ways", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency_per_key: 4, paused: true });
     await enqueueAll(service, handler.queue, times(8, a));
     for (const concurrency_per_key of [1, 5, 2]) {
@@ -84,7 +84,7 @@ describe("concurrency_per_key that is changed", () => {
     expect(handler.mostOpen("a")).toBe(2);
   });
 
-  test("acts for all keys of a queue with many", async ({ service, other }) => {
+  test("concurrency_per_key that is changed acts for all keys of a queue with many", async ({ service, other }) => {
     const handler = await service.handler({ paused: true });
     const keys = Array.from({ length: 1_000 }, (_, n) => ({ concurrencyKey: `key ${n}` }));
     for (const batch of [keys, keys, keys]) await enqueueAll(service, handler.queue, batch);
@@ -107,7 +107,7 @@ describe("concurrency_per_key that is changed", () => {
 });
 
 describe("a rate limit that is changed", () => {
-  test("acts at once when it is raised", async ({ service, other }) => {
+  test("a rate limit that is changed acts at once when it is raised", async ({ service, other }) => {
     const handler = await service.handler({ rate_limit: { max: 2, per_seconds: 3_600 } });
     await enqueueAll(service, handler.queue, times(9, {}));
     await until(() => handler.received.length === 2, "two to start");
@@ -117,7 +117,7 @@ describe("a rate limit that is changed", () => {
     expect(await startsOf(service, handler.queue)).toHaveLength(7);
   });
 
-  test("counts what started under it when its span gets shorter", async ({ service, other }) => {
+  test("a rate limit that is changed counts what started under it when its span gets shorter", async ({ service, other }) => {
     const handler = await service.handler({ rate_limit: { max: 3, per_seconds: 3_600 } });
     await enqueueAll(service, handler.queue, times(9, {}));
     await until(() => handler.received.length === 3, "three to start");
@@ -129,7 +129,7 @@ describe("a rate limit that is changed", () => {
     expect(await startsOf(service, handler.queue)).toHaveLength(6);
   });
 
-  test("starts nothing more when it is lowered below what has started", async ({ service, other }) => {
+  test("a rate limit that is changed starts nothing more when it is lowered below what has started", async ({ service, other }) => {
     const handler = await service.handler({ rate_limit: { max: 5, per_seconds: 60 } });
     await enqueueAll(service, handler.queue, times(9, {}));
     await until(() => handler.received.length === 5, "five to start");
@@ -142,7 +142,7 @@ describe("a rate limit that is changed", () => {
     expect((await startsOf(service, handler.queue)).map((ms) => ms - startMs)).toEqual([...times(5, 0), ...times(2, 60_000)]);
   });
 
-  test("lets all go when it is taken away", async ({ service, other }) => {
+  test("a rate limit that is changed lets all go when it is taken away", async ({ service, other }) => {
     const handler = await service.handler({ rate_limit: { max: 1, per_seconds: 3_600 } });
     await enqueueAll(service, handler.queue, times(9, {}));
     await until(() => handler.received.length === 1, "one to start");
@@ -150,7 +150,7 @@ describe("a rate limit that is changed", () => {
     await until(() => handler.received.length === 9, "all to start");
   });
 
-  test("acts where there was none, and then counts from its beginning", async ({ service, other }) => {
+  test("a rate limit that is changed acts where there was none, and then counts from its beginning", async ({ service, other }) => {
     const handler = await service.handler();
     await enqueueAll(service, handler.queue, times(4, {}));
     await until(() => handler.received.length === 4, "all to start");

@@ -12,7 +12,10 @@ const untilCompleted = (service: Service, queue: string, count: number) =>
   until(async () => (await countOf(service, queue, "completed")) === count, `${count} jobs to complete`);
 
 describe("the concurrency of a key", () => {
-  test("is one unless the queue says otherwise, over two nodes at once; keys go on beside each other", async ({ service, other }) => {
+  test("the concurrency of a key is one unless the queue says otherwise, over two nodes at once; keys go on beside each other", async ({
+    service,
+    other,
+  }) => {
     const handler = await service.handler({ answers: "hang" });
     const keys = ["a", "b", "c", "d"];
     await Promise.all([service, other].flatMap((one) => keys.map((key) => enqueueAll(one, handler.queue, times(5, of(key))))));
@@ -25,7 +28,7 @@ describe("the concurrency of a key", () => {
     expect(keys.map((key) => handler.mostOpen(key))).toEqual([1, 1, 1, 1]);
   });
 
-  test("is what the queue says, and used up as long as jobs wait", async ({ service, other }) => {
+  test("the concurrency of a key is what the queue says, and used up as long as jobs wait", async ({ service, other }) => {
     // More than one node may have of a queue: both have to take part.
     const limit = CAPACITY / 2 + 3;
     const handler = await service.handler({ answers: "hang", concurrency_per_key: limit });
@@ -35,14 +38,14 @@ describe("the concurrency of a key", () => {
     expect([handler.mostOpen("a"), handler.received.length]).toEqual([limit, 20 * limit]);
   });
 
-  test("holds for jobs that are enqueued one by one, at both nodes", async ({ service, other }) => {
+  test("the concurrency of a key holds for jobs that are enqueued one by one, at both nodes", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     await Promise.all([service, other].flatMap((one) => times(8, one)).map((one) => one.enqueue({ queue: handler.queue, ...of("a") })));
     await letThrough(handler, 1, 16);
     expect([handler.mostOpen("a"), handler.received.length]).toEqual([1, 16]);
   });
 
-  test("holds for jobs that come due all at once", async ({ service, other }) => {
+  test("the concurrency of a key holds for jobs that come due all at once", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     await enqueueAll(other, handler.queue, times(6, { ...of("a"), delay: 60 }));
     await service.advance(60);
@@ -50,7 +53,7 @@ describe("the concurrency of a key", () => {
     expect([handler.mostOpen("a"), handler.received.length]).toEqual([1, 6]);
   });
 
-  test("keeps no job without a key", async ({ service, other }) => {
+  test("the concurrency of a key keeps no job without a key", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     await enqueueAll(other, handler.queue, [...times(5, of("a")), ...times(5, { payload: "none" })]);
     await untilOpen(handler, 6);
@@ -58,13 +61,13 @@ describe("the concurrency of a key", () => {
     expect(keysOf(handler)).toEqual(["a", ...times(5, "none")]);
   });
 
-  test("is each queue's own", async ({ service, other }) => {
+  test("the concurrency of a key is each queue's own", async ({ service, other }) => {
     const handlers = [await service.handler({ answers: "hang" }), await service.handler({ answers: "hang" })];
     for (const { queue } of handlers) await enqueueAll(other, queue, times(3, of("a")));
     for (const handler of handlers) await letThrough(handler, 1, 3);
   });
 
-  test("is for the key as it is written: case, space and accents make another", async ({ service, other }) => {
+  test("the concurrency of a key is for the key as it is written: case, space and accents make another", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     const keys = ["a", "A", "a ", "á", "a\u0301"];
     await enqueueAll(other, handler.queue, [...keys, ...keys].map(of));
@@ -72,7 +75,7 @@ describe("the concurrency of a key", () => {
     expect(keysOf(handler)).toEqual(keys.toSorted());
   });
 
-  test("holds together with the queue's", async ({ service, other }) => {
+  test("the concurrency of a key holds together with the queue's", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 3, concurrency_per_key: 2 });
     await enqueueAll(other, handler.queue, [...times(5, of("a")), ...times(5, of("b"))]);
     await untilOpen(handler, 3);
@@ -86,9 +89,9 @@ describe("the concurrency of a key", () => {
   });
 });
 
-describe("a key's slot is free for its next job when", () => {
+describe("the slot of a key", () => {
   for (const [name, end] of Object.entries(ENDINGS))
-    test(name, async ({ service, other }) => {
+    test(`a key's slot is free for the next job when ${name}`, async ({ service, other }) => {
       const handler = await service.handler({
         answers: ({ body }) => (body.payload === "first" && body.attempt === 1 ? "hang" : 200),
         defaultJobOptions: { backoff: { delay: 3_600_000 } },
@@ -100,7 +103,7 @@ describe("a key's slot is free for its next job when", () => {
       await left.untilState(next, "completed");
     });
 
-  test("one that had it, and had not begun, is cancelled", async ({ service, other }) => {
+  test("a key's slot is free when the job that had it, and had not begun, is cancelled", async ({ service, other }) => {
     const handler = await service.handler({ paused: true });
     const [first, second] = await enqueueAll(service, handler.queue, [
       { payload: "first", concurrencyKey: "a" },
@@ -112,7 +115,7 @@ describe("a key's slot is free for its next job when", () => {
     expect(handler.payloads).toEqual(["second"]);
   });
 
-  test("the queue is deleted and made anew", async ({ service, other }) => {
+  test("a key's slot is free when the queue is deleted and made anew", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     const { queue: name } = handler;
     await enqueueAll(service, name, times(3, of("a")));
@@ -126,7 +129,7 @@ describe("a key's slot is free for its next job when", () => {
 });
 
 describe("jobs of a key that come back find its limit there:", () => {
-  test("one whose next attempt is due waits while another of its key is under way", async ({ service, other }) => {
+  test("a job of a key whose next attempt is due waits while another of its key is under way", async ({ service, other }) => {
     const handler = await service.handler({
       answers: ({ body }) => (body.payload === "a" && body.attempt === 1 ? 500 : "hang"),
       defaultJobOptions: { backoff: { delay: 1_000 } },
@@ -143,7 +146,7 @@ describe("jobs of a key that come back find its limit there:", () => {
     await service.untilState(job, "completed");
   });
 
-  test("one that is retried by hand", async ({ service, other }) => {
+  test("a job of a key that is retried by hand finds its limit there", async ({ service, other }) => {
     const handler = await service.handler({ answers: 410 });
     const job = await service.enqueue({ queue: handler.queue, ...of("a") });
     await service.untilState(job, "failed");
@@ -156,7 +159,7 @@ describe("jobs of a key that come back find its limit there:", () => {
     await service.untilState(job, "completed");
   });
 
-  test("one that was cancelled and is retried", async ({ service, other }) => {
+  test("a job of a key that was cancelled and is retried finds its limit there", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     await service.enqueue({ queue: handler.queue, ...of("a") });
     await untilOpen(handler, 1);
@@ -168,7 +171,7 @@ describe("jobs of a key that come back find its limit there:", () => {
     await service.untilState(job, "completed");
   });
 
-  test("all of the dead-letter queue's", async ({ service, other }) => {
+  test("jobs of a key that come back from the dead-letter queue find their limit there", async ({ service, other }) => {
     const handler = await service.handler({ answers: 410, concurrency_per_key: 2 });
     await enqueueAll(service, handler.queue, [...times(6, of("a")), ...times(6, of("b"))]);
     await until(async () => (await countOf(service, handler.queue, "failed")) === 12, "all to fail");

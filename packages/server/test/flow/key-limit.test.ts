@@ -12,17 +12,20 @@ describe("a limit of keys that is changed while jobs are being stored", () => {
   test.for([
     ["lowered", 5, 1],
     ["raised", 1, 5],
-  ] as const)("counts for them once it is %s", async ([, before, after], { database, engine, clock }) => {
-    const world = new FlowWorld(database, engine, clock, await putLane(database));
-    await world.limit(limits(before));
-    const enqueue = (tx: Transactional) => world.enqueue([JOB, JOB, JOB, JOB, JOB], tx);
-    await beside(
-      database,
-      (work) => world.inTransaction(work),
-      enqueue,
-      () => world.limit(limits(after)),
-    );
-    await world.arrange();
-    expect(await world.claim(await world.startNode(), 10, false)).toHaveLength(after);
-  });
+  ] as const)(
+    "a key's limit that is changed while jobs are being stored counts for them once it is %s",
+    async ([, before, after], { database, engine, clock }) => {
+      const world = new FlowWorld(database, engine, clock, await putLane(database));
+      await world.limit(limits(before));
+      const enqueue = (tx: Transactional) => world.enqueue([JOB, JOB, JOB, JOB, JOB], tx);
+      await beside(
+        database,
+        (work) => world.inTransaction(work),
+        enqueue,
+        () => world.limit(limits(after)),
+      );
+      await world.arrange();
+      expect(await world.claim(await world.startNode(), 10, false)).toHaveLength(after);
+    },
+  );
 });

@@ -6,7 +6,7 @@ const pause = { paused: true };
 const resume = { paused: false };
 
 describe("a paused queue", () => {
-  test("takes jobs and starts none, while others go on", async ({ service, other }) => {
+  test("a paused queue takes jobs and starts none, while others go on", async ({ service, other }) => {
     const handler = await service.handler(pause);
     const jobs = await enqueueAll(other, handler.queue, [{}, { concurrencyKey: "a" }, { priority: 100 }]);
     await service.enqueue({ queue: handler.queue });
@@ -14,7 +14,7 @@ describe("a paused queue", () => {
     expect([jobs.length, await countOf(service, handler.queue, "waiting"), handler.received.length]).toEqual([3, 4, 0]);
   });
 
-  test("lets what is under way end, and starts nothing after it", async ({ service, other }) => {
+  test("a paused queue lets what is under way end, and starts nothing after it", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 3 });
     await enqueueAll(service, handler.queue, times(8, {}));
     await untilOpen(handler, 3);
@@ -28,7 +28,7 @@ describe("a paused queue", () => {
     expect(handler.received).toHaveLength(8);
   });
 
-  test("keeps a job that comes due, and one whose attempt failed", async ({ service, other }) => {
+  test("a paused queue keeps a job that comes due, and one whose attempt failed", async ({ service, other }) => {
     const handler = await service.handler({ answers: 500, defaultJobOptions: { backoff: { delay: 1_000 } } });
     const failed = await service.enqueue({ queue: handler.queue });
     await service.untilState(failed, "delayed");
@@ -43,7 +43,7 @@ describe("a paused queue", () => {
 });
 
 describe("a queue that is resumed", () => {
-  test("starts its jobs at both nodes, in their order", async ({ service, other }) => {
+  test("a queue that is resumed starts its jobs at both nodes, in their order", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 1, paused: true });
     for (const priority of [1, 3, 2]) await service.enqueue({ queue: handler.queue, payload: priority, priority });
     await patch(other, handler.queue, resume);
@@ -51,7 +51,7 @@ describe("a queue that is resumed", () => {
     expect(handler.payloads).toEqual([3, 2, 1]);
   });
 
-  test("has no more of many jobs under way than the nodes' windows allow", async ({ service, other }) => {
+  test("a queue that is resumed has no more of many jobs under way than the nodes' windows allow", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", ...pause });
     for (let batches = 3; batches > 0; batches -= 1) await enqueueAll(service, handler.queue, times(1_000, {}));
     await patch(other, handler.queue, resume);
@@ -59,7 +59,7 @@ describe("a queue that is resumed", () => {
     expect([handler.mostOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
   });
 
-  test("has no more of many keys under way than the nodes' windows allow", async ({ service, other }) => {
+  test("a queue that is resumed has no more of many keys under way than the nodes' windows allow", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", ...pause });
     const keys = Array.from({ length: 1_000 }, (_, n) => ({ concurrencyKey: `key ${n % 500}` }));
     await enqueueAll(service, handler.queue, keys);
@@ -68,7 +68,7 @@ describe("a queue that is resumed", () => {
     expect([handler.mostOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
   });
 
-  test("keeps to its limits", async ({ service, other }) => {
+  test("a queue that is resumed keeps to its limits", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 4, ...pause });
     await enqueueAll(service, handler.queue, [...times(5, { payload: "a", concurrencyKey: "a" }), ...times(20, {})]);
     await patch(other, handler.queue, resume);
@@ -76,7 +76,7 @@ describe("a queue that is resumed", () => {
     expect([handler.mostOpen(), handler.mostOpen("a")]).toEqual([4, 1]);
   });
 
-  test("and paused again and again loses no job and runs none twice", async ({ service, other }) => {
+  test("a queue that is resumed and paused again and again loses no job and runs none twice", async ({ service, other }) => {
     const handler = await service.handler({ concurrency: 2 });
     const jobs = await enqueueAll(service, handler.queue, times(100, {}));
     for (let turn = 0; turn < 20; turn += 1) await patch(turn % 4 < 2 ? service : other, handler.queue, turn % 2 === 0 ? pause : resume);

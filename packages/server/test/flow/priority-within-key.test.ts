@@ -20,7 +20,7 @@ async function orderOf({ handler, count }: { handler: Awaited<ReturnType<typeof 
 }
 
 describe("of jobs with the same key", () => {
-  test("a higher priority goes first, although it was enqueued later and at another node", async ({ service, other }) => {
+  test("a higher priority of the same key goes first, although it was enqueued later and at another node", async ({ service, other }) => {
     const handler = await busyKey(service);
     await service.enqueue({ queue: handler.queue, ...named("low", -1) });
     await service.enqueue({ queue: handler.queue, ...named("plain") });
@@ -38,7 +38,7 @@ describe("of jobs with the same key", () => {
     expect(handler.payloads).toEqual(["third", "second", "first"]);
   });
 
-  test("equals go first in, first out, also within a batch", async ({ service, other }) => {
+  test("jobs with the same key and priority go first in, first out, also within a batch", async ({ service, other }) => {
     const handler = await busyKey(service);
     const names = Array.from({ length: 30 }, (_, n) => `${n}`);
     await enqueueAll(
@@ -51,7 +51,7 @@ describe("of jobs with the same key", () => {
     expect(await orderOf({ handler, count: 30 })).toEqual(names);
   });
 
-  test("each goes by when it was due, not by when it was made", async ({ service, other }) => {
+  test("jobs with the same key go by when they were due, not by when they were made", async ({ service, other }) => {
     const handler = await busyKey(service);
     await other.enqueue({ queue: handler.queue, ...named("due at 20"), delay: 20 });
     await other.enqueue({ queue: handler.queue, ...named("due at 10"), delay: 10 });
@@ -61,7 +61,7 @@ describe("of jobs with the same key", () => {
     expect(await orderOf({ handler, count: 4 })).toEqual(["urgent, due at 20", "due at 0", "due at 10", "due at 20"]);
   });
 
-  test("one whose attempt failed goes by its priority once it is due again", async ({ service, other }) => {
+  test("a job whose attempt failed goes by its priority within its key once it is due again", async ({ service, other }) => {
     const handler = await service.handler({
       answers: ({ body }) => ({ failing: body.attempt === 1 ? 500 : 200, before: "hang" as const })[String(body.payload)] ?? 200,
       defaultJobOptions: { backoff: { delay: 1_000 } },
@@ -77,7 +77,7 @@ describe("of jobs with the same key", () => {
     expect(handler.payloads.slice(2)).toEqual(["failing", "plain"]);
   });
 
-  test("one that is cancelled leaves its place to the next", async ({ service, other }) => {
+  test("a job that is cancelled leaves its place in its key to the next", async ({ service, other }) => {
     const handler = await busyKey(service);
     const [first, second] = await enqueueAll(service, handler.queue, [named("first", 2), named("second", 1), named("third")]);
     for (const job of [second, first]) await other.ok("DELETE", `/v1/queues/${handler.queue}/jobs/${job?.id}`);

@@ -7,7 +7,7 @@ import { ENDINGS } from "./endings.ts";
 const LIMIT = 11;
 
 describe("the concurrency of a queue", () => {
-  test("holds over two nodes at once, and is used up as long as jobs wait", async ({ service, other }) => {
+  test("the concurrency of a queue holds over two nodes at once, and is used up as long as jobs wait", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: LIMIT });
     await Promise.all([service, other].map((one) => enqueueAll(one, handler.queue, times(20 * LIMIT, {}))));
     await letThrough(handler, LIMIT, 40 * LIMIT, LIMIT);
@@ -15,14 +15,14 @@ describe("the concurrency of a queue", () => {
     expect([handler.mostOpen(), handler.received.length]).toEqual([LIMIT, 40 * LIMIT]);
   });
 
-  test("holds for jobs that are enqueued one by one, at both nodes", async ({ service, other }) => {
+  test("the concurrency of a queue holds for jobs that are enqueued one by one, at both nodes", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 2 });
     await Promise.all([service, other].flatMap((one) => times(10, one)).map((one) => one.enqueue({ queue: handler.queue })));
     await letThrough(handler, 2, 20);
     expect([handler.mostOpen(), handler.received.length]).toEqual([2, 20]);
   });
 
-  test("holds for jobs that come due all at once", async ({ service, other }) => {
+  test("the concurrency of a queue holds for jobs that come due all at once", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 2 });
     await enqueueAll(other, handler.queue, times(12, { delay: 60 }));
     await service.advance(60);
@@ -30,7 +30,7 @@ describe("the concurrency of a queue", () => {
     expect([handler.mostOpen(), handler.received.length]).toEqual([2, 12]);
   });
 
-  test("is each queue's own", async ({ service, other }) => {
+  test("the concurrency of a queue is each queue's own", async ({ service, other }) => {
     const full = await service.handler({ answers: "hang", concurrency: 1 });
     const limited = await service.handler({ answers: "hang", concurrency: 1 });
     const free = await service.handler({ answers: "hang" });
@@ -41,7 +41,7 @@ describe("the concurrency of a queue", () => {
     expect([full.received.length, limited.mostOpen()]).toEqual([1, 1]);
   });
 
-  test("counts jobs with keys and without alike", async ({ service, other }) => {
+  test("the concurrency of a queue counts jobs with keys and without alike", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 3, concurrency_per_key: 2 });
     await enqueueAll(other, handler.queue, [
       ...times(6, { payload: "a", concurrencyKey: "a" }),
@@ -54,9 +54,9 @@ describe("the concurrency of a queue", () => {
   });
 });
 
-describe("a queue's slot is free for the next job when", () => {
+describe("the slot of a queue", () => {
   for (const [name, end] of Object.entries(ENDINGS))
-    test(name, async ({ service, other }) => {
+    test(`a queue's slot is free for the next job when ${name}`, async ({ service, other }) => {
       const handler = await service.handler({
         answers: ({ body }) => (body.payload === "first" && body.attempt === 1 ? "hang" : 200),
         concurrency: 1,
@@ -69,7 +69,7 @@ describe("a queue's slot is free for the next job when", () => {
       await left.untilState(next, "completed");
     });
 
-  test("the queue is deleted and made anew", async ({ service, other }) => {
+  test("the concurrency of a queue starts from nothing when the queue is deleted and made anew", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 2 });
     const { queue: name } = handler;
     await enqueueAll(service, name, times(5, {}));
@@ -84,7 +84,7 @@ describe("a queue's slot is free for the next job when", () => {
 });
 
 describe("jobs that come back find the limit there:", () => {
-  test("one that is retried by hand waits for its slot", async ({ service, other }) => {
+  test("a job that is retried by hand waits for its slot of the queue", async ({ service, other }) => {
     const handler = await service.handler({ answers: 410, concurrency: 1 });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "failed");
@@ -98,7 +98,7 @@ describe("jobs that come back find the limit there:", () => {
     expect(handler.mostOpen()).toBe(1);
   });
 
-  test("so does each of the dead-letter queue's", async ({ service, other }) => {
+  test("jobs that come back from the dead-letter queue wait for their slot of the queue", async ({ service, other }) => {
     const handler = await service.handler({ answers: 410, concurrency: 3 });
     await enqueueAll(service, handler.queue, times(12, {}));
     await until(async () => (await countOf(service, handler.queue, "failed")) === 12, "all to fail");
@@ -108,7 +108,7 @@ describe("jobs that come back find the limit there:", () => {
     expect(handler.mostOpen()).toBe(3);
   });
 
-  test("a cancel of one that waits frees no slot", async ({ service, other }) => {
+  test("a cancel of a job that waits frees no slot", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 1 });
     await service.enqueue({ queue: handler.queue });
     await untilOpen(handler, 1);

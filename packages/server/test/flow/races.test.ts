@@ -15,16 +15,29 @@ const LIMITS = { concurrency: CONCURRENCY, perKey: PER_KEY, rate: null, paused: 
 const KEYS = ["a", "b", "c", null];
 const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
 
+/** What came of the moments at which workers met. */
+class Tally {
+  mostActive = 0;
+  mostOfOneKey = 0;
+  /** Cancels of jobs that waited, and of jobs that were under way: what then comes of those is settled too late. */
+  readonly cancelled = { waiting: 0, active: 0 };
+}
+
 /** Somebody who does one thing after the other to a queue to which others do the same. */
 class Worker {
   readonly #world: FlowWorld;
   readonly #chance: Generator<number, never>;
   readonly #nodes: number[];
+  readonly #tally: Tally;
   #claims: Claim[] = [];
   readonly #known: JobId[] = [];
+  /** Each at most once by its claim: another worker may come to it once more, and then removes it. */
+  readonly #cancelled = new Set<JobId>();
+  #turns = 0;
 
-  constructor(world: FlowWorld, seed: number, nodes: number[]) {
+  constructor(world: FlowWorld, seed: number, nodes: number[], tally: Tally) {
     this.#world = world;
+    this.#tally = tally;
     this.#chance = fractions(seed);
     this.#nodes = nodes;
   }
@@ -32,7 +45,7 @@ class Worker {
   async work(): Promise<void> {
     for (let step = 0; step < STEPS; step += 1) {
       await this.#act(this.#upTo(10));
-      await expectWithinLimits(this.#world);
+      await expectWithinLimits(this.#world, this.#tally);
     }
     for (const claim of this.#claims.splice(0)) await this.#world.settle(claim, { kind: "giveBack", waitMs: 0 });
   }
@@ -48,11 +61,20 @@ class Worker {
       const ended = this.#claims.splice(0, 1 + this.#upTo(4));
       await Promise.all(ended.map((claim) => world.settle(claim, this.#verdict())));
     } else if (choice === 8) {
-      const [id] = this.#known.splice(this.#upTo(this.#known.length), 1);
-      if (id) await world.cancel(id);
+      await this.#cancel();
     } else {
       await world.comeDue();
     }
+  }
+
+  /** One that is under way with this worker, which then settles it too late, and one that most probably waits, in turns. */
+  async #cancel(): Promise<void> {
+    const id = this.#turns % 2 === 0 ? this.#claims.find((claim) => !this.#cancelled.has(claim.id))?.id : this.#known.pop();
+    if (!id) return;
+    this.#turns += 1;
+    this.#cancelled.add(id);
+    const cancelled = await this.#world.cancel(id);
+    if (cancelled.kind === "cancelled") this.#tally.cancelled[cancelled.claimedBy === null ? "waiting" : "active"] += 1;
   }
 
   #newJob() {
@@ -73,21 +95,30 @@ class Worker {
 }
 
 /** One look at all jobs: what is under way is never more than it may be (I6). */
-async function expectWithinLimits(world: FlowWorld): Promise<void> {
+async function expectWithinLimits(world: FlowWorld, tally: Tally): Promise<void> {
   const active = (await world.live()).filter(({ state }) => state === "active");
   expect(active.length).toBeLessThanOrEqual(CONCURRENCY);
-  for (const key of KEYS) if (key) expect(active.filter((one) => one.key === key).length).toBeLessThanOrEqual(PER_KEY);
+  tally.mostActive = Math.max(tally.mostActive, active.length);
+  for (const key of KEYS) {
+    const { length } = active.filter((one) => one.key === key);
+    if (key === null) continue;
+    expect(length).toBeLessThanOrEqual(PER_KEY);
+    tally.mostOfOneKey = Math.max(tally.mostOfOneKey, length);
+  }
 }
 
 describe("nodes that claim, settle, cancel and enqueue at the same moment", () => {
   test.for(SEEDS)(
-    "never start more than a limit allows, and leave no key with a free slot and jobs that wait for one (seed %i)",
+    "nodes that meet never start more than a limit allows, and leave no key with a free slot and jobs that wait for one (seed %i)",
     async (seed, { database, engine, clock }) => {
       const world = new FlowWorld(database, engine, clock, await putLane(database));
       await world.limit(LIMITS);
       const nodes = [await world.startNode(), await world.startNode()];
-      const workers = Array.from({ length: WORKERS }, (_, index) => new Worker(world, seed * 1_000 + index * 77, nodes));
+      const tally = new Tally();
+      const workers = Array.from({ length: WORKERS }, (_, index) => new Worker(world, seed * 1_000 + index * 77, nodes, tally));
       await Promise.all(workers.map((worker) => worker.work()));
+      expect(tally).toMatchObject({ mostActive: CONCURRENCY, mostOfOneKey: PER_KEY });
+      expect(Math.min(tally.cancelled.waiting, tally.cancelled.active)).toBeGreaterThan(0);
       await clock.advance(1);
       await world.comeDue();
 

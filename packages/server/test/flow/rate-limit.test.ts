@@ -6,7 +6,10 @@ import { until } from "../harness/service.ts";
 const RATE = { max: 5, per_seconds: 10 };
 
 describe("the rate limit of a queue", () => {
-  test("lets as many jobs start as it says, over two nodes, and more when its span is over", async ({ service, other }) => {
+  test("the rate limit of a queue lets as many jobs start as it says, over two nodes, and more when its span is over", async ({
+    service,
+    other,
+  }) => {
     const handler = await service.handler({ rate_limit: RATE });
     await Promise.all([service, other].map((one) => enqueueAll(one, handler.queue, times(6, {}))));
     const startMs = service.clock.nowMs();
@@ -28,7 +31,7 @@ describe("the rate limit of a queue", () => {
     expect(starts).toEqual([...times(5, 0), ...times(5, 10_000), ...times(2, 20_000)]);
   });
 
-  test("holds for any span of time, however jobs come", async ({ service, other }) => {
+  test("the rate limit of a queue holds for any span of time, however jobs come", async ({ service, other }) => {
     const handler = await service.handler({ rate_limit: RATE });
     const steps = [0, 0.1, 3.7, 2.2, 3.95, 0.05, 0.3, 6, 1.11, 2.5, 0.4, 0.4, 4.9, 5, 3.3, 7.01, 2.99, 0.2, 9.7, 1.3];
     for (const [index, seconds] of steps.entries()) {
@@ -45,7 +48,7 @@ describe("the rate limit of a queue", () => {
     expect(starts.length).toBeGreaterThanOrEqual(spans * RATE.max);
   });
 
-  test("holds for jobs that are enqueued one by one", async ({ service, other }) => {
+  test("the rate limit of a queue holds for jobs that are enqueued one by one", async ({ service, other }) => {
     const handler = await service.handler({ rate_limit: { max: 3, per_seconds: 60 } });
     await Promise.all([service, other].flatMap((one) => times(8, one)).map((one) => one.enqueue({ queue: handler.queue })));
     await untilRateIsUsed(other, handler.queue);
@@ -53,7 +56,7 @@ describe("the rate limit of a queue", () => {
     expect(await startsOf(service, handler.queue)).toHaveLength(3);
   });
 
-  test("counts every attempt", async ({ service, other }) => {
+  test("the rate limit of a queue counts every attempt", async ({ service, other }) => {
     const handler = await service.handler({
       answers: 500,
       rate_limit: { max: 2, per_seconds: 60 },
@@ -68,7 +71,7 @@ describe("the rate limit of a queue", () => {
     expect((await startsOf(service, handler.queue)).map((ms) => ms - startMs)).toEqual([0, 0, 60_000, 60_000]);
   });
 
-  test("holds together with the queue's concurrency", async ({ service, other }) => {
+  test("the rate limit of a queue holds together with the queue's concurrency", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 2, rate_limit: { max: 3, per_seconds: 60 } });
     await enqueueAll(other, handler.queue, times(6, {}));
     await until(() => handler.open === 2, "two to start");
@@ -81,7 +84,7 @@ describe("the rate limit of a queue", () => {
     expect([handler.mostOpen(), handler.received.length]).toEqual([2, 5]);
   });
 
-  test("is each queue's own", async ({ service, other }) => {
+  test("the rate limit of a queue is each queue's own", async ({ service, other }) => {
     const [slow, quick, free] = [
       await service.handler({ rate_limit: { max: 1, per_seconds: 3_600 } }),
       await service.handler({ rate_limit: { max: 100, per_seconds: 1 } }),
@@ -93,7 +96,7 @@ describe("the rate limit of a queue", () => {
     expect(await startsOf(service, slow.queue)).toHaveLength(1);
   });
 
-  test("opens by itself when its span is over: nobody polls", async ({ service, other }) => {
+  test("the rate limit of a queue opens by itself when its span is over: nobody polls", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", rate_limit: { max: 1, per_seconds: 1 } });
     await enqueueAll(other, handler.queue, times(3, {}));
     await until(() => handler.open === 1, "the first to start");

@@ -7,6 +7,7 @@ export class TestDatabase {
   readonly url: string;
   readonly name: string;
   readonly #pool: pg.Pool;
+  readonly #ends: (() => Promise<void>)[] = [];
 
   private constructor(server: Server, name: string) {
     this.name = name;
@@ -27,8 +28,14 @@ export class TestDatabase {
   }
 
   /** The database itself stays for as long as its server: to drop it costs more than all else that a short test does. */
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    for (const end of this.#ends) await end();
+    await this.#pool.end();
+  }
+
+  /** What is to be ended with the connections of this. */
+  beforeClose(end: () => Promise<void>): void {
+    this.#ends.push(end);
   }
 }
 

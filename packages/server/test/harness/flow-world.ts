@@ -69,7 +69,7 @@ export class FlowWorld {
     return new Settler(db, KINDS, quiet).add(claim, verdict, { tookMs: 1 });
   }
 
-  cancel(id: JobId, db: Transactional = this.#engine): Promise<unknown> {
+  cancel(id: JobId, db: Transactional = this.#engine): ReturnType<typeof cancelOrRemove> {
     return cancelOrRemove(db, this.#hand, { ...this.lane, id });
   }
 

@@ -1,12 +1,17 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { migrate } from "#kernel";
+import { type Connection, Database, migrate } from "#kernel";
+import { keepPartitions } from "#retention";
 import { startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
 
 export const TEMPLATE = "tidemill_template";
+
+/** Where time stands still when a test begins. */
+export const FROZEN_AT = "2026-11-21T12:00:00Z";
 
 export interface Server {
   host: string;
@@ -17,6 +22,8 @@ export interface Server {
 declare module "vitest" {
   interface ProvidedContext {
     postgres: Server;
+    /** The directory of a stopped cluster whose database `tidemill` is migrated, to be copied. */
+    migratedCluster: string;
   }
 }
 
@@ -32,24 +39,47 @@ const FREEZABLE = `
 /** Nobody kills this server, and its data is thrown away: it owes nothing to a disk. Hundreds of databases are not vacuumed either. */
 const SETTINGS = { max_connections: "300", fsync: "off", wal_compression: "off", autovacuum: "off" };
 
+/** Copies a stopped cluster. Owners and modes stay, as PostgreSQL insists on them. */
+export function copyCluster(from: string, to: string): void {
+  execFileSync("cp", ["-a", from, to]);
+}
+
+async function query(connection: Connection, text: string): Promise<void> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  await client.query(text).finally(() => client.end());
+}
+
+/** As the first start of a node does: to make thirty partitions costs more than all else of that start. */
+async function makePartitions(connection: Connection): Promise<void> {
+  const database = new Database({ connection, size: 1, statementTimeoutMs: 60_000 });
+  await keepPartitions(database, () => {}).finally(() => database.close());
+}
+
 /** Starts one PostgreSQL for the whole run, with a migrated template that each test file's database is cloned from. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "tidemill-test-"));
   // As root the server runs as somebody else, who must be able to get here.
   chmodSync(dataDir, 0o711);
-  const postgres = await startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: SETTINGS });
+  const migratedCluster = path.join(dataDir, "migrated");
+  const start = () => startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: SETTINGS });
+
+  const first = await start();
+  await migrate(first.connection, () => {});
+  await query({ ...first.connection, database: "postgres" }, `create database ${TEMPLATE} template tidemill`);
+  await makePartitions(first.connection);
+  await first.stop();
+  copyCluster(path.join(dataDir, "postgres"), migratedCluster);
+
+  const postgres = await start();
   const { host, port, user } = postgres.connection;
-  const admin = new pg.Client({ host, port, user, database: "tidemill" });
-  await admin.connect();
-  await admin.query(`create database ${TEMPLATE}`);
-  await admin.end();
-  const connection = { host, port, user, database: TEMPLATE };
-  await migrate(connection, () => {});
-  const template = new pg.Client(connection);
-  await template.connect();
-  await template.query(FREEZABLE);
-  await template.end();
+  const template = { host, port, user, database: TEMPLATE };
+  await query(template, FREEZABLE);
+  await query(template, `insert into tidemill.frozen_moment values ('${FROZEN_AT}')`);
+  await makePartitions(template);
+  await query(template, "delete from tidemill.frozen_moment");
   project.provide("postgres", { host, port, user });
+  project.provide("migratedCluster", migratedCluster);
   return async () => {
     await postgres.stop();
     rmSync(dataDir, { recursive: true, force: true });

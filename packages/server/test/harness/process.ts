@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
 import { MASTER_KEY, until } from "./service.ts";
+import { serviceLog } from "./service-log.ts";
 
-const COMMAND = fileURLToPath(new URL("../../../cli/src/tidemill.ts", import.meta.url));
 const REPOSITORY = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /** A key that is given to every node, so that a test knows it beforehand. */
@@ -23,7 +24,7 @@ export interface RunAs {
   readonly gid: number;
 }
 
-/** The `tidemill` command as a process of its own, with all that it writes. Nothing of our own environment reaches it. */
+/** The `tidemill` command as a process of its own, bundled (`harness/command.ts`), with all that it writes. Nothing of our own environment reaches it. */
 export class Program {
   readonly #child: ChildProcess;
   readonly #ending: Promise<Ending>;
@@ -32,7 +33,7 @@ export class Program {
   ended: Ending | null = null;
 
   constructor(args: readonly string[], settings: Settings = {}, runAs?: RunAs) {
-    this.#child = spawn(process.execPath, ["--conditions=source", COMMAND, ...args], {
+    this.#child = spawn(process.execPath, [inject("command"), ...args], {
       cwd: REPOSITORY,
       env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/", ...settings },
       stdio: ["ignore", "pipe", "pipe"],
@@ -44,6 +45,7 @@ export class Program {
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.stderr += text;
     });
+    serviceLog.watch(this);
     this.#ending = once(this.#child, "close").then(([code, signal]) => {
       this.ended = { code: code as number | null, signal: signal as NodeJS.Signals | null };
       return this.ended;

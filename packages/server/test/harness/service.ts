@@ -1,19 +1,12 @@
-import {
-  createRegistrar,
-  createWorkspace,
-  DatabaseClock,
-  Events,
-  type Node,
-  openDatabases,
-  readConfig,
-  startNode,
-  systemRandom,
-} from "@tidemill/server";
+import { createRegistrar, createWorkspace, DatabaseClock, Events, type Node, readConfig, startNode, systemRandom } from "@tidemill/server";
 import { test as base, inject } from "vitest";
+import { Database } from "#kernel";
 import { ask, bodyOf, type Reply } from "./ask.ts";
 import { FrozenClock } from "./clock.ts";
 import { TestDatabase } from "./database.ts";
 import { type Answers, Handler } from "./handler.ts";
+import { FROZEN_AT } from "./postgres.ts";
+import { serviceLog } from "./service-log.ts";
 
 /** A master key that is given to every node, so that none makes a key file in the repository. */
 export const MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -154,13 +147,15 @@ export async function startTestNode(database: TestDatabase, clock: FrozenClock, 
     DATABASE_URL: database.url,
     TIDEMILL_PORT: "0",
     TIDEMILL_INTERNAL_PORT: "0",
-    TIDEMILL_LOG_LEVEL: "error",
+    TIDEMILL_LOG_LEVEL: "silent",
     TIDEMILL_DRAIN_SECONDS: "5",
     TIDEMILL_ADMIN_TOKEN: "the-operators-own-token",
     TIDEMILL_MASTER_KEY: MASTER_KEY,
     ...settings,
   });
-  return startNode(config, { clock });
+  const events = new Events();
+  events.subscribe((event, fields, severity) => serviceLog.add(event, fields, severity));
+  return startNode(config, { clock, events });
 }
 
 /** Makes a workspace directly in the node's database. */
@@ -168,13 +163,19 @@ export async function newWorkspace(
   database: TestDatabase,
   plan: "free" | "pro" | "team" | "enterprise" = "enterprise",
 ): Promise<{ id: string; key: string }> {
-  const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DATABASE_CONNECTIONS: "6" });
-  const databases = await openDatabases(config, "guest", new Events().emit);
-  try {
-    return await createWorkspace(databases.api, createRegistrar(new DatabaseClock(), systemRandom), { name: "Test", plan });
-  } finally {
-    await databases.close();
-  }
+  return createWorkspace(connectionTo(database), createRegistrar(new DatabaseClock(), systemRandom), { name: "Test", plan });
+}
+
+const connections = new WeakMap<TestDatabase, Database>();
+
+/** One connection for all that makes workspaces in a database: to connect costs more than to make one. */
+function connectionTo(database: TestDatabase): Database {
+  const known = connections.get(database);
+  if (known) return known;
+  const made = new Database({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000 });
+  connections.set(database, made);
+  database.beforeClose(() => made.close());
+  return made;
 }
 
 /** One database and node for a file; a workspace for each test. Time stands still at 2026-11-21T12:00:00Z. */
@@ -186,7 +187,7 @@ export const test = base
   })
   .extend("clock", { scope: "file" }, async ({ database }) => {
     const clock = new FrozenClock(database);
-    await clock.set(Date.UTC(2026, 10, 21, 12));
+    await clock.set(Date.parse(FROZEN_AT));
     return clock;
   })
   .extend("node", { scope: "file" }, async ({ database, clock }, { onCleanup }) => {

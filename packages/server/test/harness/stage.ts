@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
@@ -8,6 +8,7 @@ import { Cluster, isRunning, postmasterOf } from "./cluster.ts";
 import { TestDatabase } from "./database.ts";
 import { Wire } from "./database-wire.ts";
 import { type Answers, Handler } from "./handler.ts";
+import { copyCluster } from "./postgres.ts";
 import { type Ending, NodeProcess, Program, type RunAs, type Settings } from "./process.ts";
 import { until } from "./service.ts";
 
@@ -32,6 +33,14 @@ export class Stage {
     return path.join(this.directory(), "data");
   }
 
+  /** A data directory with a migrated database that holds nothing yet: for tests of which the very first start is no part. */
+  migratedDataDir(): string {
+    const dataDir = this.dataDir();
+    mkdirSync(dataDir, { mode: 0o711 });
+    copyCluster(inject("migratedCluster"), path.join(dataDir, "postgres"));
+    return dataDir;
+  }
+
   /** A database of the test's own in the PostgreSQL that all tests share. */
   async database(): Promise<TestDatabase> {
     const database = await TestDatabase.create(inject("postgres"));
@@ -48,9 +57,9 @@ export class Stage {
     return client;
   }
 
-  /** A PostgreSQL of the test's own. */
-  async cluster(): Promise<Cluster> {
-    const cluster = await Cluster.create(this.dataDir());
+  /** A PostgreSQL of the test's own, whose database is migrated unless the data directory is a fresh one. */
+  async cluster(dataDir = this.migratedDataDir()): Promise<Cluster> {
+    const cluster = await Cluster.create(dataDir);
     this.#ends.push(() => cluster.close());
     return cluster;
   }

@@ -39,7 +39,7 @@ const delicate = [
 ];
 
 describe("the raw member", () => {
-  test.each(delicate)("is kept as it was sent: %s", (source) => {
+  test.each(delicate)("the raw member is kept as it was sent: %s", (source) => {
     const job = `{"tag": "t", "payload" : ${source} , "n": 1}`;
     const kept = { tag: "t", payload: raw(source), n: 1 };
     expect(parse(job)).toEqual(kept);
@@ -60,16 +60,16 @@ describe("the raw member", () => {
     ['{"jobs":[{"payload":1}],"jobs":7}', { jobs: 7 }],
     ['{"jobs":7,"jobs":[1,[2,3],{},{"payload":4}]}', { jobs: [1, [2, 3], {}, { payload: raw("4") }] }],
     ['{"jobs":[{"payload":1}],"x":[{"payload":2}]}', { jobs: [{ payload: raw("1") }], x: [{ payload: 2 }] }],
-  ])("%s", (body, expected) => {
+  ])("the raw member is found in every form of a body: %s", (body, expected) => {
     expect(parse(body)).toEqual(expected);
   });
 
   test.each(['{"x":{"payload":1}}', '[[{"payload":1}]]', '{"jobs":[{"x":{"payload":1}},[{"payload":1}]]}', '"payload"'])(
-    "is nowhere deeper: %s",
+    "the raw member stands nowhere deeper: %s",
     (body) => expect(parse(body)).toEqual(JSON.parse(body)),
   );
 
-  test("can be another member, or none", () => {
+  test("the raw member can be another member, or none", () => {
     expect(parse('{"input":1.0,"payload":1.0}', "input")).toEqual({ input: raw("1.0"), payload: 1 });
     expect(parse('{"jobs":[{"payload":1}],"payload":2}', null)).toEqual({ jobs: [{ payload: 1 }], payload: 2 });
   });
@@ -93,22 +93,22 @@ describe("a body is refused", () => {
     ['{"__proto__":1}', "syntax", "__proto__"],
     [String.raw`{"x":[{"\u005f_proto__":1}]}`, "syntax", "__proto__"],
     ['{"x":{"constructor":{"prototype":1}}}', "syntax", "constructor"],
-  ])("%j: %s", (body, reason, words) => {
+  ])("a body is refused, %j: %s", (body, reason, words) => {
     const error = refusal(body);
     expect(error.reason).toBe(reason);
     expect(error.message).toContain(words);
   });
 
   test.each([[[0x22, 0xff, 0x22]], [[0x22, 0xc3]], [[0x22, 0xed, 0xa0, 0x80, 0x22]], [[0x22, 0xc0, 0xaf, 0x22]]])(
-    "that is not UTF-8: %j",
+    "a body is refused that is not UTF-8: %j",
     (bytes) => expect(refusal(Buffer.from(bytes)).reason).toBe("not_utf8"),
   );
 
-  test("without a position when it is long", () => {
+  test("a body is refused without a position when it is long", () => {
     expect(refusal(`[${"1,".repeat(200_000)}]`)).toMatchObject({ message: "The body is not valid JSON." });
   });
 
-  test("but a member constructor alone does no harm", () => {
+  test("a body whose member constructor stands alone does no harm", () => {
     expect(parse('{"constructor":"Ferrari"}')).toEqual({ constructor: "Ferrari" });
   });
 });
@@ -122,12 +122,12 @@ describe("depth", () => {
     [`[{"payload":${nested(3)},"x":[]}]`, `[{"payload":${nested(3)},"x":[[]]}]`],
     [`{"payload":${nested(3)},"x":${nested(2)}}`, `{"payload":[],"x":${nested(3)}}`],
     ['{"payload":"[[[[[[","x":"{{{{"}', `{"payload":${nested(4)},"payload":1}`],
-  ])("of 3 at most: %s yes, %s no", (accepted, refused) => {
+  ])("a body may nest 3 deep and no deeper: %s may, %s may not", (accepted, refused) => {
     expect(() => parse(accepted, "payload", 3)).not.toThrow();
     expect(refusal(refused, "payload", 3).reason).toBe("too_deep");
   });
 
-  test.each(["[", '{"payload":', '{"x":', '[{"payload":[', '{"jobs":['])("16 MiB of %s end at once", (piece) => {
+  test.each(["[", '{"payload":', '{"x":', '[{"payload":[', '{"jobs":['])("16 MiB of %s are answered at once", (piece) => {
     const body = Buffer.from(piece.repeat(Math.ceil(16_777_216 / piece.length)));
     expect(refusal(body)).toMatchObject({ reason: "too_deep", message: expect.stringContaining("64 deep at line 1") });
     expect(refusal(body, null).reason).toBe("too_deep");

@@ -43,7 +43,10 @@ const limitTo = (database: TestDatabase, { workspaceId }: LaneKey, executions: n
   database.query("update workspace set executions_per_month = $2 where id = $1", [workspaceId, executions]);
 
 describe("requests that are written together", () => {
-  test("are decided in their order: the first with a key makes its job", async ({ database, engine }) => {
+  test("requests that are written together are decided in their order: the first with a key makes its job", async ({
+    database,
+    engine,
+  }) => {
     const lane = await putLane(database, { paused: true });
     const [one, two, three] = [newJob("k"), newJob("k"), newJob("k", OTHER)];
     expect(words(await accept(engine, false, request(lane, one), request(lane, two), request(lane, three)))).toEqual([
@@ -54,7 +57,10 @@ describe("requests that are written together", () => {
     expect([await idsOf(database, lane), await keysOf(database, lane)]).toEqual([[one.id], { k: one.id }]);
   });
 
-  test("leave their keys to those after them when they are refused: for another body", async ({ database, engine }) => {
+  test("requests that are written together leave their keys to those after them when they are refused: for another body", async ({
+    database,
+    engine,
+  }) => {
     const lane = await putLane(database, { paused: true });
     await accept(engine, false, request(lane, newJob("known")));
     const [refused, taken] = [newJob("k", OTHER), newJob("k")];
@@ -68,7 +74,10 @@ describe("requests that are written together", () => {
     ]);
   });
 
-  test("leave their keys to those after them when they are refused: for the quota", async ({ database, engine }) => {
+  test("requests that are written together leave their keys to those after them when they are refused: for the quota", async ({
+    database,
+    engine,
+  }) => {
     const lane = await putLane(database, { paused: true });
     await limitTo(database, lane, 1);
     const small = newJob("k");
@@ -79,7 +88,7 @@ describe("requests that are written together", () => {
     expect([await idsOf(database, lane), await keysOf(database, lane)]).toEqual([[small.id], { k: small.id }]);
   });
 
-  test("of other queues and workspaces do not meet", async ({ database, engine }) => {
+  test("requests of other queues and workspaces that are written together do not meet", async ({ database, engine }) => {
     const [one, two] = [await putLane(database, { paused: true }), await putLane(database, { paused: true })];
     const absent = { ...request(one, newJob("k")), queue: "absent" };
     expect(words(await accept(engine, false, absent, request(one, newJob("k")), request(two, newJob("k", OTHER))))).toEqual([
@@ -104,7 +113,7 @@ async function holding(engine: Database, lane: LaneKey, key: string, work: () =>
 const untilWaiting = (database: TestDatabase, count: number) =>
   until(async () => (await database.query("select from pg_locks where not granted")).length === count, `${count} writes to wait`);
 
-test("who waits for a key whose write is undone takes it", async ({ database, engine }) => {
+test("a caller that waits for a key whose write is undone takes it", async ({ database, engine }) => {
   const lane = await putLane(database, { paused: true });
   const mine = newJob("k");
   const writes: Promise<Outcome[]>[] = [];

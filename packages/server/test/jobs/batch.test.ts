@@ -10,7 +10,7 @@ describe("a batch", () => {
   test.for<[string, unknown]>([
     ["under jobs", { jobs: numbered(3) }],
     ["as the bare list", numbered(3)],
-  ])("%s answers 201 with its jobs in the order sent", async ([, body], { service }) => {
+  ])("a batch %s answers 201 with its jobs in the order sent", async ([, body], { service }) => {
     const queue = await service.queue();
     const reply = await batch(service, queue, body);
     expect(reply.status).toBe(201);
@@ -22,7 +22,7 @@ describe("a batch", () => {
     expect(await countOf(service, queue)).toBe(3);
   });
 
-  test.for([1, 500, 501, 1_000])("of %i jobs is taken whole", async (count, { service }) => {
+  test.for([1, 500, 501, 1_000])("a batch of %i jobs is taken whole", async (count, { service }) => {
     const queue = await service.queue();
     const { status, body } = await batch(service, queue, { jobs: numbered(count) });
     expect(status).toBe(201);
@@ -31,7 +31,7 @@ describe("a batch", () => {
     expect(await countOf(service, queue)).toBe(count);
   });
 
-  test("gives each job its own options", async ({ service }) => {
+  test("a batch gives each job its own options", async ({ service }) => {
     const queue = await service.queue({ defaultJobOptions: { attempts: 5 } });
     const later = new Date(service.clock.nowMs() + 60_000).toISOString();
     const { body } = await batch(service, queue, [
@@ -49,7 +49,7 @@ describe("a batch", () => {
     for (const job of body.jobs) expect(await service.job(job)).toMatchObject(job);
   });
 
-  test("reaches the handler, each job once", async ({ service }) => {
+  test("a batch reaches the handler, each job once", async ({ service }) => {
     const handler = await service.handler();
     await batch(service, handler.queue, numbered(300));
     await service.untilIdle();
@@ -67,7 +67,7 @@ describe("a batch is taken whole or not at all", () => {
     ["delay and run_at", { payload: 1, delay: 1, run_at: "2027-01-01T00:00:00Z" }, "jobs[1].run_at"],
     ["run_at too far ahead", { payload: 1, run_at: "2099-01-01T00:00:00Z" }, "jobs[1].run_at"],
     ["a tag that is too long", { payload: 1, tag: "x".repeat(129) }, "jobs[1].tag"],
-  ])("one job with %s and none is stored", async ([, wrong, path], { service }) => {
+  ])("a batch with one job with %s is refused whole", async ([, wrong, path], { service }) => {
     const queue = await service.queue();
     const reply = await batch(service, queue, { jobs: [{ payload: 0 }, wrong, { payload: 2 }] });
     expect(reply.status).toBe(400);
@@ -75,7 +75,7 @@ describe("a batch is taken whole or not at all", () => {
     expect(await countOf(service, queue)).toBe(0);
   });
 
-  test("one payload over 1 MiB and none is stored", async ({ service }) => {
+  test("a batch with one payload over 1 MiB is refused whole", async ({ service }) => {
     const queue = await service.queue();
     const reply = await batch(service, queue, [{ payload: 0 }, { payload: "x".repeat(1024 * 1024 - 1) }]);
     expect(reply.status).toBe(413);
@@ -95,7 +95,7 @@ describe("a batch is refused", () => {
     ["that is one job", { payload: {} }],
     ["that is null", null],
     ["with a job that is no object", [1]],
-  ])("%s", async ([, body], { service }) => {
+  ])("a batch is refused: %s", async ([, body], { service }) => {
     const queue = await service.queue();
     const reply = await batch(service, queue, body);
     expect(reply.status).toBe(400);
@@ -103,13 +103,13 @@ describe("a batch is refused", () => {
     expect(await countOf(service, queue)).toBe(0);
   });
 
-  test("for a queue that is not there", async ({ service }) => {
+  test("a batch for a queue that does not exist is refused", async ({ service }) => {
     const reply = await batch(service, "nowhere", numbered(2));
     expect(reply.status).toBe(404);
     expect(reply.body.error.code).toBe("NOT_FOUND");
   });
 
-  test("over 16 MiB", async ({ service }) => {
+  test("a batch over 16 MiB is refused", async ({ service }) => {
     const queue = await service.queue();
     const reply = await batch(
       service,

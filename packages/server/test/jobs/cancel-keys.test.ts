@@ -53,7 +53,7 @@ const MOVES: [
 ];
 
 test.for(MOVES)(
-  "a cancel and what moves a job with a key never wait for each other: the job %s meanwhile",
+  "a cancel and what moves a job with a key never wait for each other when the job %s meanwhile",
   async ([, from, move, to], { database, engine }) => {
     const lane = await putLane(database);
     const leaseId = await putNode(database);

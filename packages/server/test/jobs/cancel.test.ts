@@ -17,7 +17,7 @@ async function expectCancelled(service: Service, job: { id: string; queue: strin
 }
 
 describe("DELETE of a job that has not finished cancels it: 200 with the job", () => {
-  test("waiting", async ({ service }) => {
+  test("DELETE cancels a job that waits: 200 with the job", async ({ service }) => {
     const handler = await service.handler({ paused: true });
     const job = await service.enqueue({ queue: handler.queue, payload: { n: 1 }, tag: "t", priority: 3 });
     await expectCancelled(service, job, 0);
@@ -34,7 +34,7 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     expect(handler.payloads).toEqual(["witness"]);
   });
 
-  test("delayed, before its first attempt", async ({ service }) => {
+  test("DELETE cancels a job that is delayed before its first attempt: 200 with the job", async ({ service }) => {
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue, delay: 60 });
     const witness = await service.enqueue({ queue: handler.queue, payload: "witness", delay: 60 });
@@ -44,7 +44,7 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     expect(handler.payloads).toEqual(["witness"]);
   });
 
-  test("delayed, between two attempts", async ({ service }) => {
+  test("DELETE cancels a job that is delayed between two attempts: 200 with the job", async ({ service }) => {
     const handler = await service.handler({ answers: 500 });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "delayed");
@@ -58,13 +58,13 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     });
   });
 
-  test("held for approval", async ({ service, database }) => {
+  test("DELETE cancels a job that is held for approval: 200 with the job", async ({ service, database }) => {
     const queue = await service.queue();
     const [id] = await putJobs(database, await laneOf(service, queue), { state: "pending_approval" });
     if (id) await expectCancelled(service, { id: typeId("job", id), queue }, 0);
   });
 
-  test("active: the attempt is aborted at the handler and logged", async ({ service }) => {
+  test("DELETE of an active job aborts the attempt at the handler and logs it", async ({ service }) => {
     const handler = await service.handler({ answers: "hang" });
     const job = await service.enqueue({ queue: handler.queue });
     await until(() => handler.open === 1, "the attempt");
@@ -83,7 +83,7 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     ]);
   });
 
-  test("active: how long the attempt took is logged, also when that is more than a minute", async ({ service }) => {
+  test("DELETE of an active job logs how long the attempt took, also when that is more than a minute", async ({ service }) => {
     const handler = await service.handler({ answers: "hang" });
     const job = await service.enqueue({ queue: handler.queue });
     await until(() => handler.open === 1, "the attempt");
@@ -92,7 +92,7 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     expect((await service.job(job)).attempts_log).toMatchObject([{ outcome: "cancelled", duration_ms: 3_725_500 }]);
   });
 
-  test("active: an answer that comes all the same no longer counts", async ({ service }) => {
+  test("DELETE of an active job makes an answer that comes all the same count no longer", async ({ service }) => {
     const answered = Promise.withResolvers<void>();
     const cancelled = Promise.withResolvers<void>();
     const handler = await service.handler({
@@ -111,7 +111,7 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
     expect(await service.job(job)).toMatchObject({ state: "cancelled", result: null });
   });
 
-  test("active: the queue goes on with its other jobs", async ({ service }) => {
+  test("DELETE of an active job lets the queue go on with its other jobs", async ({ service }) => {
     const handler = await service.handler({ answers: ["hang", 200] });
     const job = await service.enqueue({ queue: handler.queue });
     await until(() => handler.open === 1, "the attempt");
@@ -121,28 +121,33 @@ describe("DELETE of a job that has not finished cancels it: 200 with the job", (
 });
 
 describe("DELETE of a finished job removes it: 204", () => {
-  test.for<JobState>(["completed", "failed", "cancelled", "rejected"])("%s", async (state, { service, database }) => {
-    const queue = await service.queue();
-    const [id, kept] = await putJobs(database, await laneOf(service, queue), { state, count: 2 });
-    if (!id || !kept) throw new Error("No job was put.");
-    const job = { id: typeId("job", id), queue };
-    expect((await service.job(job)).state).toBe(state);
-    const reply = await remove(service, job);
-    expect(reply.status).toBe(204);
-    expect(reply.text).toBe("");
-    expect((await service.api("GET", `/v1/queues/${queue}/jobs/${job.id}`)).status).toBe(404);
-    expect((await remove(service, job)).status).toBe(404);
-    expect((await service.ok("GET", `/v1/queues/${queue}/jobs`)).data.map((one: { id: string }) => one.id)).toEqual([typeId("job", kept)]);
-  });
+  test.for<JobState>(["completed", "failed", "cancelled", "rejected"])(
+    "DELETE of a finished job removes it: 204 %s",
+    async (state, { service, database }) => {
+      const queue = await service.queue();
+      const [id, kept] = await putJobs(database, await laneOf(service, queue), { state, count: 2 });
+      if (!id || !kept) throw new Error("No job was put.");
+      const job = { id: typeId("job", id), queue };
+      expect((await service.job(job)).state).toBe(state);
+      const reply = await remove(service, job);
+      expect(reply.status).toBe(204);
+      expect(reply.text).toBe("");
+      expect((await service.api("GET", `/v1/queues/${queue}/jobs/${job.id}`)).status).toBe(404);
+      expect((await remove(service, job)).status).toBe(404);
+      expect((await service.ok("GET", `/v1/queues/${queue}/jobs`)).data.map((one: { id: string }) => one.id)).toEqual([
+        typeId("job", kept),
+      ]);
+    },
+  );
 
-  test("a job that was just cancelled, and then there is none", async ({ service }) => {
+  test("DELETE of a job that was just cancelled removes it", async ({ service }) => {
     const job = await service.enqueue({ queue: await service.queue() });
     expect([(await remove(service, job)).status, (await remove(service, job)).status, (await remove(service, job)).status]).toEqual([
       200, 204, 404,
     ]);
   });
 
-  test("and its queue's metrics count it no more", async ({ service }) => {
+  test("DELETE of a finished job takes it out of its queue's metrics", async ({ service }) => {
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "completed");
@@ -158,7 +163,7 @@ describe("DELETE answers 404", () => {
     ["of a job that never was", (queue) => `/v1/queues/${queue}/jobs/job_01h455vb4pex5vsknk084sn02q`],
     ["of a job of another queue", (_, id, other) => `/v1/queues/${other}/jobs/${id}`],
     ["in a queue that never was", (_, id) => `/v1/queues/nowhere/jobs/${id}`],
-  ])("%s", async ([, path], { service }) => {
+  ])("DELETE answers 404 %s", async ([, path], { service }) => {
     const job = await service.enqueue({ queue: await service.queue() });
     const reply = await service.api("DELETE", path(job.queue, job.id, await service.queue()));
     expect(reply.status).toBe(404);

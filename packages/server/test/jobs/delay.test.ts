@@ -8,7 +8,7 @@ async function isStillDelayed(service: Service, job: { id: string; queue: string
 }
 
 describe("a delay in seconds", () => {
-  test("holds the job back until it has passed, and not longer", async ({ service }) => {
+  test("a delay in seconds holds the job back until it has passed, and not longer", async ({ service }) => {
     const handler = await service.handler();
     const unserved = await service.queue();
     const job = await service.enqueue({ queue: handler.queue, delay: 60 });
@@ -23,21 +23,21 @@ describe("a delay in seconds", () => {
     expect(handler.attempts).toEqual([1]);
   });
 
-  test("of 0 is none", async ({ service }) => {
+  test("a delay of 0 seconds is none", async ({ service }) => {
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue, delay: 0 });
     expect(job.state).toBe("waiting");
     await service.untilState(job, "completed");
   });
 
-  test("may be a year", async ({ service }) => {
+  test("a delay in seconds may be a year", async ({ service }) => {
     const handler = await service.handler();
     const job = await service.enqueue({ queue: handler.queue, delay: 31_536_000 });
     expect(Date.parse(job.run_at) - service.clock.nowMs()).toBe(31_536_000_000);
     expect((await service.job(job)).state).toBe("delayed");
   });
 
-  test.for([-1, 31_536_001, 1.5, "60", null])("of %j is refused", async (delay, { service }) => {
+  test.for([-1, 31_536_001, 1.5, "60", null])("a delay in seconds of %j is refused", async (delay, { service }) => {
     const queue = await service.queue();
     const reply = await service.api("POST", `/v1/queues/${queue}/jobs`, { payload: {}, delay });
     expect(reply.status).toBe(400);
@@ -46,7 +46,7 @@ describe("a delay in seconds", () => {
 });
 
 describe("run_at", () => {
-  test("holds the job back until that moment", async ({ service }) => {
+  test("run_at holds the job back until that moment", async ({ service }) => {
     const handler = await service.handler();
     const run_at = new Date(service.clock.nowMs() + 90_500).toISOString();
     const job = await service.enqueue({ queue: handler.queue, run_at });
@@ -59,14 +59,14 @@ describe("run_at", () => {
     expect(handler.attempts).toEqual([1]);
   });
 
-  test("may be given in any time zone", async ({ service }) => {
+  test("run_at may be given in any time zone", async ({ service }) => {
     const queue = await service.queue();
     const atMs = Math.ceil(service.clock.nowMs() / 1000) * 1000 + 3_600_000;
     const local = `${new Date(atMs + 19_800_000).toISOString().slice(0, 19)}+05:30`;
     expect((await service.enqueue({ queue, run_at: local })).run_at).toBe(new Date(atMs).toISOString());
   });
 
-  test("in the past is now, and keeps its place before what came since", async ({ service }) => {
+  test("a run_at in the past is now, and keeps its place before what came since", async ({ service }) => {
     const handler = await service.handler();
     const run_at = "2020-01-01T00:00:00.000Z";
     const job = await service.enqueue({ queue: handler.queue, run_at });
@@ -74,20 +74,20 @@ describe("run_at", () => {
     await service.untilState(job, "completed");
   });
 
-  test("of this very moment is now", async ({ service }) => {
+  test("a run_at of this very moment is now", async ({ service }) => {
     const queue = await service.queue();
     const job = await service.enqueue({ queue, run_at: new Date(service.clock.nowMs()).toISOString() });
     expect(job.state).toBe("waiting");
   });
 
-  test("more than a year ahead is refused", async ({ service }) => {
+  test("a run_at more than a year ahead is refused", async ({ service }) => {
     const queue = await service.queue();
     const run_at = new Date(service.clock.nowMs() + 31_536_001_000).toISOString();
     const reply = await service.api("POST", `/v1/queues/${queue}/jobs`, { payload: {}, run_at });
     expect(reply.body.error).toMatchObject({ code: "VALIDATION_ERROR", details: { issues: [{ path: "run_at" }] } });
   });
 
-  test("together with delay is refused", async ({ service }) => {
+  test("a run_at together with a delay is refused", async ({ service }) => {
     const queue = await service.queue();
     const reply = await service.api("POST", `/v1/queues/${queue}/jobs`, { payload: {}, delay: 1, run_at: "2027-01-01T00:00:00Z" });
     expect(reply.body.error).toMatchObject({ code: "VALIDATION_ERROR", details: { issues: [{ path: "run_at" }] } });
@@ -95,7 +95,7 @@ describe("run_at", () => {
 });
 
 describe("when several jobs come due", () => {
-  test("each does at its own moment", async ({ service }) => {
+  test("each of several delayed jobs comes due at its own moment", async ({ service }) => {
     const handler = await service.handler();
     for (const delay of [300, 100, 200]) await service.enqueue({ queue: handler.queue, payload: delay, delay });
     for (const count of [1, 2, 3]) {
@@ -105,7 +105,7 @@ describe("when several jobs come due", () => {
     expect(handler.payloads).toEqual([100, 200, 300]);
   });
 
-  test("a queue that is paused lets none of them go until it is resumed", async ({ service }) => {
+  test("a queue that is paused lets no delayed job go until it is resumed", async ({ service }) => {
     const handler = await service.handler({ paused: true });
     const job = await service.enqueue({ queue: handler.queue, delay: 10 });
     await service.advance(10);
@@ -115,7 +115,7 @@ describe("when several jobs come due", () => {
     await service.untilState(job, "completed");
   });
 
-  test("a deleted queue lets none of them go", async ({ service }) => {
+  test("a deleted queue lets no delayed job go", async ({ service }) => {
     const handler = await service.handler();
     await service.enqueue({ queue: handler.queue, delay: 10 });
     const other = await service.handler();

@@ -8,7 +8,7 @@ const listed = async (service: Service, queue: string): Promise<{ id: string; pa
   (await service.ok("GET", `/v1/queues/${queue}/jobs?limit=100`)).data;
 
 describe("a batch with idempotency keys", () => {
-  test("answers known jobs in their places, and stores the others", async ({ service }) => {
+  test("a batch with idempotency keys answers known jobs in their places, and stores the others", async ({ service }) => {
     const queue = await service.queue();
     const known = await service.enqueue({ queue, ...keyed("b") });
     const { status, body } = await batch(service, queue, [keyed("a"), keyed("b"), { payload: "none" }, keyed("c")]);
@@ -23,7 +23,7 @@ describe("a batch with idempotency keys", () => {
     expect((await listed(service, queue)).map(({ payload }) => payload).sort()).toEqual(["a", "b", "c", "none"]);
   });
 
-  test("answers 200 when all its jobs are known", async ({ service }) => {
+  test("a batch with idempotency keys answers 200 when all its jobs are known", async ({ service }) => {
     const queue = await service.queue();
     const jobs = [keyed("a"), keyed("b")];
     const first = await batch(service, queue, jobs);
@@ -33,7 +33,7 @@ describe("a batch with idempotency keys", () => {
     expect(await listed(service, queue)).toHaveLength(2);
   });
 
-  test("takes a key that stands in it twice once", async ({ service }) => {
+  test("a batch with idempotency keys takes a key that stands in it twice once", async ({ service }) => {
     const queue = await service.queue();
     const { status, body } = await batch(service, queue, [keyed("a"), { payload: 1 }, keyed("a")]);
     expect(status).toBe(201);
@@ -42,7 +42,7 @@ describe("a batch with idempotency keys", () => {
     expect(await listed(service, queue)).toHaveLength(2);
   });
 
-  test("of a thousand is answered as a whole a second time", async ({ service }) => {
+  test("a batch of a thousand idempotency keys is answered as a whole a second time", async ({ service }) => {
     const queue = await service.queue();
     const jobs = Array.from({ length: 1_000 }, (_, n) => keyed(`k${n}`, n));
     const [first, again] = [await batch(service, queue, jobs), await batch(service, queue, jobs)];
@@ -51,14 +51,14 @@ describe("a batch with idempotency keys", () => {
     expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(1_000);
   });
 
-  test("counts what it stored", async ({ service }) => {
+  test("a batch with idempotency keys counts what it stored", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, ...keyed("b") });
     await batch(service, queue, [keyed("a"), keyed("b"), keyed("a")]);
     expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(2);
   });
 
-  test("reaches the handler, each job once", async ({ service }) => {
+  test("a batch with idempotency keys reaches the handler, each job once", async ({ service }) => {
     const handler = await service.handler();
     await batch(service, handler.queue, [keyed("a"), keyed("b"), keyed("a")]);
     await batch(service, handler.queue, [keyed("b"), keyed("c")]);
@@ -68,7 +68,9 @@ describe("a batch with idempotency keys", () => {
 });
 
 describe("a batch is refused whole, naming the key and its place,", () => {
-  test("when a key is known for another job; its other keys stay free", async ({ service }) => {
+  test("a batch whose key is known for another job is refused whole, naming the key and its place; its other keys stay free", async ({
+    service,
+  }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, ...keyed("b", "first") });
     const before = await everythingStored(service.database);
@@ -79,7 +81,7 @@ describe("a batch is refused whole, naming the key and its place,", () => {
     expect((await batch(service, queue, [keyed("a", 1), keyed("c", 1)])).status).toBe(201);
   });
 
-  test("when it has two jobs of one key", async ({ service }) => {
+  test("a batch that has two jobs of one key is refused whole, naming the key and its place", async ({ service }) => {
     const queue = await service.queue();
     const { status, body } = await batch(service, queue, [keyed("a"), keyed("b"), keyed("a", "other")]);
     expect([status, body.error.details]).toEqual([422, { idempotencyKey: "a", index: 2 }]);

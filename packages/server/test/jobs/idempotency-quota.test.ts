@@ -15,7 +15,7 @@ const batch = (service: Service, queue: string, keys: readonly (string | null)[]
 const usedOf = async (service: Service): Promise<number> => (await service.ok("GET", "/v1/status")).quota.used;
 
 describe("the month's executions, with idempotency keys,", () => {
-  test("are used by a key once, and duplicates are answered when none are left", async ({ service }) => {
+  test("the month's executions are used by a key once, and duplicates are answered when none are left", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 2 });
     const queue = await limited.queue();
     const first = await single(limited, queue, "a");
@@ -28,7 +28,7 @@ describe("the month's executions, with idempotency keys,", () => {
     expect(await usedOf(limited)).toBe(2);
   });
 
-  test("are counted for the new jobs of a batch alone", async ({ service }) => {
+  test("the month's executions are counted for the new jobs of a batch alone", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 3 });
     const queue = await limited.queue();
     await single(limited, queue, "a");
@@ -37,7 +37,7 @@ describe("the month's executions, with idempotency keys,", () => {
     expect(await usedOf(limited)).toBe(3);
   });
 
-  test("when refused leave nothing behind: no key, no row", async ({ service }) => {
+  test("the month's executions leave nothing behind when they refuse a job: no key, no row", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });
     const queue = await limited.queue();
     await single(limited, queue, "a");
@@ -46,7 +46,7 @@ describe("the month's executions, with idempotency keys,", () => {
     expect(await everythingStored(service.database)).toEqual(before);
   });
 
-  test("are not used by a mismatch", async ({ service }) => {
+  test("the month's executions are not used by a mismatch", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 2 });
     const queue = await limited.queue();
     await single(limited, queue, "a");
@@ -54,7 +54,10 @@ describe("the month's executions, with idempotency keys,", () => {
     expect(await usedOf(limited)).toBe(1);
   });
 
-  test("are used by 64 clients on two nodes once for each key, up to the limit", async ({ service, onTestFinished }) => {
+  test("the month's executions are used by 64 clients on two nodes once for each key, up to the limit", async ({
+    service,
+    onTestFinished,
+  }) => {
     const limited = await limitedTo(service, { executions_per_month: 20 });
     const other = await joinedBy(limited);
     onTestFinished(() => other.node.stop());

@@ -1,6 +1,10 @@
 import { expect } from "vitest";
+import { type Database, sql } from "#kernel";
+import type { Reply } from "../harness/ask.ts";
+import { test } from "../harness/engine.ts";
+import { inTurn } from "../harness/in-turn.ts";
 import { joinedBy } from "../harness/nodes.ts";
-import { type Service, test } from "../harness/service.ts";
+import type { Service } from "../harness/service.ts";
 
 const CLIENTS = 64;
 type Sent = Record<string, unknown>;
@@ -16,21 +20,35 @@ async function nodesOf(service: Service, count: number, onTestFinished: (end: ()
   return [service, other];
 }
 
+/** All clients at once; but one of them has the key before the others come, and has still to store its job. */
+async function raceWith(engine: Database, service: Service, send: (number: number) => Promise<Reply>, first: number): Promise<Reply[]> {
+  const replies: Promise<Reply>[] = [];
+  const others = Array.from({ length: CLIENTS }, (_, number) => number).filter((number) => number !== first);
+  await inTurn({ engine, database: service.database }, sql`lock table job in share mode`, [
+    () => (replies[first] = send(first)),
+    () => {
+      for (const number of others) replies[number] = send(number);
+    },
+  ]);
+  return Promise.all(replies);
+}
+
 test.for([1, 2])(
   "64 clients that send one key at once, over %i nodes, make one job and all get its id",
-  async (count, { service, onTestFinished }) => {
+  async (count, { service, engine, onTestFinished }) => {
     const nodes = await nodesOf(service, count, onTestFinished);
     const handler = await service.handler();
-    for (const idempotencyKey of ["one", "two", "three"]) {
-      const replies = await Promise.all(
-        Array.from({ length: CLIENTS }, (_, number) =>
-          (nodes[number % count] as Service).api("POST", `/v1/queues/${handler.queue}/jobs`, { payload: idempotencyKey, idempotencyKey }),
-        ),
-      );
+    const winners = new Set<number>();
+    for (const [round, idempotencyKey] of ["one", "two", "three"].entries()) {
+      const send = (number: number) =>
+        (nodes[number % count] as Service).api("POST", `/v1/queues/${handler.queue}/jobs`, { payload: idempotencyKey, idempotencyKey });
+      const replies = await raceWith(engine, service, send, round);
+      winners.add(replies.findIndex(({ status }) => status === 201) % count);
       expect(new Set(replies.map(({ body }) => body.id)).size).toBe(1);
       expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
       expect(replies.filter(({ status, body }) => status === 200 && body.duplicate)).toHaveLength(CLIENTS - 1);
     }
+    expect(winners.size).toBe(count);
     await service.untilIdle();
     expect(handler.payloads.toSorted()).toEqual(["one", "three", "two"]);
     expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(3);
@@ -66,16 +84,19 @@ test.for([1, 2])(
 
 test.for([1, 2])(
   "64 clients that race for the key of a removed job, over %i nodes, make one job",
-  async (count, { service, onTestFinished }) => {
+  async (count, { service, engine, onTestFinished }) => {
     const nodes = await nodesOf(service, count, onTestFinished);
     const queue = await service.queue();
     let last = "";
+    const winners = new Set<number>();
+    const send = (number: number) =>
+      (nodes[number % count] as Service).api("POST", `/v1/queues/${queue}/jobs`, { payload: 1, idempotencyKey: "k" });
     for (let round = 0; round < 5; round += 1) {
-      const replies = await Promise.all(
-        Array.from({ length: CLIENTS }, (_, number) =>
-          (nodes[number % count] as Service).api("POST", `/v1/queues/${queue}/jobs`, { payload: 1, idempotencyKey: "k" }),
-        ),
-      );
+      // In the first two rounds one node and then the other is first. The others meet by chance.
+      const replies = await (round < 2
+        ? raceWith(engine, service, send, round)
+        : Promise.all(Array.from({ length: CLIENTS }, (_, number) => send(number))));
+      winners.add(replies.findIndex(({ status }) => status === 201) % count);
       const ids = new Set(replies.map(({ body }) => body.id as string));
       expect([ids.size, ids.has(last), replies.filter(({ status }) => status === 201).length]).toEqual([1, false, 1]);
       [last = ""] = ids;
@@ -83,18 +104,21 @@ test.for([1, 2])(
       await service.ok("DELETE", `/v1/queues/${queue}/jobs/${last}`);
       await service.ok("DELETE", `/v1/queues/${queue}/jobs/${last}`);
     }
+    expect(winners.size).toBe(count);
   },
 );
 
-test("clients with another body than the one that won are refused, whoever won", async ({ service }) => {
-  const queue = await service.queue();
-  const replies = await Promise.all(
-    Array.from({ length: CLIENTS }, (_, number) =>
-      service.api("POST", `/v1/queues/${queue}/jobs`, { payload: number % 2, idempotencyKey: "k" }),
-    ),
-  );
-  const [won] = await listed(service, queue);
-  const winner = replies.find(({ status }) => status === 201)?.body;
-  expect(winner.id).toBe(won?.id);
-  for (const [number, { status }] of replies.entries()) expect(status === 422).toBe(number % 2 !== winner.payload);
+test("clients with another body than the one that won are refused, whoever won", async ({ service, engine }) => {
+  const winners = new Set<unknown>();
+  for (const first of [0, 1]) {
+    const queue = await service.queue();
+    const send = (number: number) => service.api("POST", `/v1/queues/${queue}/jobs`, { payload: number % 2, idempotencyKey: "k" });
+    const replies = await raceWith(engine, service, send, first);
+    const [won] = await listed(service, queue);
+    const winner = replies.find(({ status }) => status === 201)?.body;
+    winners.add(winner.payload);
+    expect(winner.id).toBe(won?.id);
+    for (const [number, { status }] of replies.entries()) expect(status === 422).toBe(number % 2 !== winner.payload);
+  }
+  expect(winners).toEqual(new Set([0, 1]));
 });

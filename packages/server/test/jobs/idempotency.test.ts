@@ -7,7 +7,9 @@ const send = (service: Service, queue: string, body: unknown, headers: Record<st
 const KEYED = { payload: { to: "ada" }, idempotencyKey: "k" };
 
 describe("a job that is sent again with its idempotency key", () => {
-  test("is answered 200 with the first one, marked as a duplicate; nothing else is stored", async ({ service }) => {
+  test("a job that is sent again with its idempotency key is answered 200 with the first one, marked as a duplicate; nothing else is stored", async ({
+    service,
+  }) => {
     const queue = await service.queue();
     const first = await send(service, queue, KEYED);
     const again = await send(service, queue, KEYED);
@@ -17,7 +19,7 @@ describe("a job that is sent again with its idempotency key", () => {
     expect((await service.ok("GET", `/v1/queues/${queue}/jobs`)).data).toEqual([first.body]);
   });
 
-  test("is shown as it is now", async ({ service }) => {
+  test("a job that is sent again with its idempotency key is shown as it is now", async ({ service }) => {
     const handler = await service.handler();
     const first = await service.enqueue({ queue: handler.queue, ...KEYED });
     await service.untilState(first, "completed");
@@ -27,7 +29,9 @@ describe("a job that is sent again with its idempotency key", () => {
     expect(handler.received).toHaveLength(1);
   });
 
-  test("is answered with no more of its payload than was just sent, however large the first one was", async ({ service }) => {
+  test("a job that is sent again with its idempotency key is answered with no more of its payload than was just sent, however large the first one was", async ({
+    service,
+  }) => {
     const queue = await service.queue();
     const spaced = `{"payload":[1${" ".repeat(100_000)}],"idempotencyKey":"k"}`;
     const first = await send(service, queue, spaced);
@@ -40,7 +44,7 @@ describe("a job that is sent again with its idempotency key", () => {
     expect(again.text.length).toBeLessThan(100_000);
   });
 
-  test("is marked in the answer to the enqueue alone", async ({ service }) => {
+  test("a job that is sent again with its idempotency key is marked in the answer to the enqueue alone", async ({ service }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue, ...KEYED });
     await send(service, queue, KEYED);
@@ -50,14 +54,14 @@ describe("a job that is sent again with its idempotency key", () => {
     expect(await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`)).not.toHaveProperty("duplicate");
   });
 
-  test("counts as no execution", async ({ service }) => {
+  test("a job that is sent again with its idempotency key counts as no execution", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, ...KEYED });
     await send(service, queue, KEYED);
     expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(1);
   });
 
-  test("is the same through failure, cancel and retry", async ({ service }) => {
+  test("a job that is sent again with its idempotency key is the same through failure, cancel and retry", async ({ service }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue, ...KEYED });
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
@@ -70,7 +74,7 @@ describe("a job that is sent again with its idempotency key", () => {
     ["with other white space and another order of members", { payload: { a: [1, { b: 1, c: 2 }], d: "x" } }, {}],
     ["with its defaults spelled out", { payload: 1 }, { delay: 0, priority: 0, backoff: { type: "exponential" } }],
     ["with the same moment in another zone", { payload: 1, run_at: "2027-01-01T00:00:00Z" }, { run_at: "2027-01-01T01:00:00+01:00" }],
-  ])("is the same %s", async ([what, job, spelled], { service }) => {
+  ])("a job that is sent again %s is the same", async ([what, job, spelled], { service }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue, ...job, idempotencyKey: "k" });
     const body = { idempotencyKey: "k", ...job, ...spelled };
@@ -79,7 +83,7 @@ describe("a job that is sent again with its idempotency key", () => {
   });
 });
 
-describe("a known key with another body is refused, and changes nothing:", () => {
+describe("a known key with another body", () => {
   test.for<[string, object]>([
     ["another payload", { payload: { to: "alan" } }],
     ["digits that are equal as numbers", { payload: { to: "ada" }, raw: '{"to":"ada","n":1.0}' }],
@@ -90,7 +94,7 @@ describe("a known key with another body is refused, and changes nothing:", () =>
     ["a concurrency key", { ...KEYED, concurrencyKey: "c" }],
     ["attempts", { ...KEYED, attempts: 3 }],
     ["a backoff", { ...KEYED, backoff: { delay: 1000 } }],
-  ])("%s", async ([, other], { service }) => {
+  ])("a known key with another body is refused, and changes nothing: %s", async ([, other], { service }) => {
     const queue = await service.queue();
     const first = await service.enqueue({ queue, ...KEYED });
     const { raw, ...job } = { raw: null, ...other } as { raw: string | null };
@@ -106,15 +110,15 @@ describe("a known key with another body is refused, and changes nothing:", () =>
   });
 });
 
-describe("a key is known", () => {
-  test("in its queue alone", async ({ service }) => {
+describe("a known key", () => {
+  test("a key is known in its queue alone", async ({ service }) => {
     const [one, two] = [await service.queue(), await service.queue()];
     const replies = [await send(service, one, KEYED), await send(service, two, KEYED), await send(service, two, KEYED)];
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 200]);
     expect(replies[2]?.body.id).toBe(replies[1]?.body.id);
   });
 
-  test("in its workspace alone", async ({ service, node, database, clock }) => {
+  test("a key is known in its workspace alone", async ({ service, node, database, clock }) => {
     const other = new Service(node, database, clock, await newWorkspace(database));
     const queues = [await service.queue(), await other.queue()] as const;
     expect(queues[0]).toBe(queues[1]);
@@ -123,7 +127,7 @@ describe("a key is known", () => {
     ]);
   });
 
-  test("by its exact characters, up to 256 of them", async ({ service }) => {
+  test("a key is known by its exact characters, up to 256 of them", async ({ service }) => {
     const queue = await service.queue();
     const keys = ["k", "K", " k", "ключ 🔑", '"\\', "x".repeat(256)];
     for (const idempotencyKey of keys) expect((await send(service, queue, { payload: 1, idempotencyKey })).status).toBe(201);
@@ -131,7 +135,7 @@ describe("a key is known", () => {
       expect((await send(service, queue, { payload: 1, idempotencyKey })).body).toMatchObject({ idempotencyKey, duplicate: true });
   });
 
-  test("no longer when the finished job was removed: then it makes another", async ({ service }) => {
+  test("a key is known no longer when the finished job was removed: then it makes another", async ({ service }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue, ...KEYED });
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
@@ -143,7 +147,7 @@ describe("a key is known", () => {
     expect((await send(service, queue, { ...KEYED, payload: 2 })).body).toMatchObject({ id: next.body.id, duplicate: true });
   });
 
-  test("no longer when the failed job was purged", async ({ service }) => {
+  test("a key is known no longer when the failed job was purged", async ({ service }) => {
     const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
     const first = await service.enqueue({ queue: handler.queue, ...KEYED });
     await service.untilState(first, "failed");
@@ -152,7 +156,7 @@ describe("a key is known", () => {
     expect((await send(service, handler.queue, KEYED)).status).toBe(201);
   });
 
-  test("no longer when the job is past retention", async ({ service, clock }) => {
+  test("a key is known no longer when the job is past retention", async ({ service, clock }) => {
     const workspace = await limitedTo(service, {});
     await setLimits(workspace, { retention_days: 7 });
     const queue = await workspace.queue();
@@ -169,7 +173,7 @@ describe("a key is known", () => {
     }
   });
 
-  test("no longer when its queue was deleted and made anew", async ({ service }) => {
+  test("a key is known no longer when its queue was deleted and made anew", async ({ service }) => {
     const name = await service.queue();
     await service.enqueue({ queue: name, ...KEYED });
     await service.ok("DELETE", `/v1/queues/${name}`);
@@ -179,7 +183,7 @@ describe("a key is known", () => {
 });
 
 describe("the header Idempotency-Key", () => {
-  test("names the job as the body does", async ({ service }) => {
+  test("the header Idempotency-Key names the job as the body does", async ({ service }) => {
     const queue = await service.queue();
     const first = await send(service, queue, { payload: 1 }, { "Idempotency-Key": "h" });
     expect([first.status, first.body.idempotencyKey]).toEqual([201, "h"]);
@@ -193,14 +197,14 @@ describe("the header Idempotency-Key", () => {
     ["that is empty", "", { payload: 1 }],
     ["over 256 characters", "x".repeat(257), { payload: 1 }],
     ["of other characters than ASCII", "\u00e9", { payload: 1 }],
-  ])("%s is refused", async ([, header, body], { service }) => {
+  ])("the header Idempotency-Key %s is refused", async ([, header, body], { service }) => {
     const queue = await service.queue();
     const reply = await send(service, queue, body, { "Idempotency-Key": header });
     expect([reply.status, reply.body.error.details.issues[0].path]).toEqual([400, "idempotency-key"]);
     expect((await service.ok("GET", `/v1/queues/${queue}/jobs`)).data).toEqual([]);
   });
 
-  test("of a batch is refused, for it would name all its jobs", async ({ service }) => {
+  test("the header Idempotency-Key is refused for a batch, for it would name all its jobs", async ({ service }) => {
     const queue = await service.queue();
     const reply = await service.api("POST", `/v1/queues/${queue}/jobs/batch`, [{ payload: 1 }], { "Idempotency-Key": "h" });
     expect([reply.status, reply.body.error.details.issues]).toEqual([
@@ -209,7 +213,7 @@ describe("the header Idempotency-Key", () => {
     ]);
   });
 
-  test("says nothing elsewhere", async ({ service }) => {
+  test("the header Idempotency-Key says nothing elsewhere", async ({ service }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue });
     for (const [method, path] of [
@@ -236,6 +240,6 @@ test("a delayed job with a key comes due", async ({ service }) => {
   expect(await service.job(job)).toMatchObject({ state: "completed", idempotencyKey: "k" });
 });
 
-test("a queue that is not there has no keys", async ({ service }) => {
+test("a queue that does not exist has no keys", async ({ service }) => {
   expect((await send(service, "absent", KEYED)).status).toBe(404);
 });

@@ -44,11 +44,11 @@ async function allPages(service: Service, queue: string, query: string, between 
 }
 
 describe("the list of a queue's jobs", () => {
-  test("is empty for a queue that has none", async ({ service }) => {
+  test("the list of a queue's jobs is empty for a queue that has none", async ({ service }) => {
     expect(await list(service, await service.queue())).toEqual({ data: [], next_cursor: null });
   });
 
-  test("shows live and finished jobs together, newest first, each as it is read alone", async ({ service }) => {
+  test("the list of a queue's jobs shows live and finished jobs together, newest first, each as it is read alone", async ({ service }) => {
     const { queue, jobs } = await mixed(service, 14);
     const { data } = await list(service, queue);
     expect(data.map(({ id, state, tag }: Record<string, unknown>) => ({ id, state, tag }))).toEqual(jobs);
@@ -58,7 +58,7 @@ describe("the list of a queue's jobs", () => {
     }
   });
 
-  test("is newest first by when jobs were enqueued, whatever became of them", async ({ service }) => {
+  test("the list of a queue's jobs is newest first by when jobs were enqueued, whatever became of them", async ({ service }) => {
     const handler = await service.handler({ answers: ({ body }) => (body.tag === "fails" ? 410 : 200) });
     const ids: string[] = [];
     for (const fields of [{}, { tag: "fails" }, { delay: 60 }, {}, { priority: 100 }, { delay: 1 }])
@@ -68,21 +68,26 @@ describe("the list of a queue's jobs", () => {
     expect(idsOf(await list(service, handler.queue))).toEqual(ids);
   });
 
-  test("has 50 jobs to a page unless it is told otherwise", async ({ service }) => {
+  test("the list of a queue's jobs has 50 jobs to a page unless it is told otherwise", async ({ service }) => {
     const { queue } = await mixed(service, 51);
     const reply = await list(service, queue);
     expect(reply.data).toHaveLength(50);
     expect(reply.next_cursor).toBe(reply.data[49].id);
   });
 
-  test.for([1, 3, 7, 20, 21, 22, 100])("comes page by page without holes or repeats: %i to a page", async (limit, { service }) => {
-    const { queue, jobs } = await mixed(service, 21);
-    const pages = await allPages(service, queue, `limit=${limit}`);
-    expect(pages.flat()).toEqual(jobs.map(({ id }) => id));
-    expect(pages).toHaveLength(Math.ceil(21 / limit));
-  });
+  test.for([1, 3, 7, 20, 21, 22, 100])(
+    "the list of a queue's jobs comes page by page without holes or repeats: %i to a page",
+    async (limit, { service }) => {
+      const { queue, jobs } = await mixed(service, 21);
+      const pages = await allPages(service, queue, `limit=${limit}`);
+      expect(pages.flat()).toEqual(jobs.map(({ id }) => id));
+      expect(pages).toHaveLength(Math.ceil(21 / limit));
+    },
+  );
 
-  test("has no holes or repeats while jobs finish, come back and are added between two pages", async ({ service }) => {
+  test("the list of a queue's jobs has no holes or repeats while jobs finish, come back and are added between two pages", async ({
+    service,
+  }) => {
     const queue = await service.queue();
     const jobs: { id: string; queue: string }[] = [];
     for (let index = 0; index < 20; index += 1) jobs.unshift(await service.enqueue({ queue, payload: index }));
@@ -96,7 +101,7 @@ describe("the list of a queue's jobs", () => {
     expect(pages.flat()).toEqual(jobs.map(({ id }) => id));
   });
 
-  test("goes on from a cursor whose job was removed", async ({ service }) => {
+  test("the list of a queue's jobs goes on from a cursor whose job was removed", async ({ service }) => {
     const { queue, jobs } = await mixed(service, 14);
     const first = await list(service, queue, "limit=4");
     expect(jobs[3]?.state).toBe("completed");
@@ -113,16 +118,16 @@ describe("the list of a queue's jobs", () => {
     "cursor=x",
     "cursor=key_01h455vb4pex5vsknk084sn02q",
     "stat=waiting",
-  ])("refuses %s", async (query, { service }) => {
+  ])("the list of a queue's jobs refuses %s", async (query, { service }) => {
     const reply = await service.api("GET", `/v1/queues/${await service.queue()}/jobs?${query}`);
     expect([reply.status, reply.body.error.code]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  test("of a queue that is not there is NOT_FOUND", async ({ service }) => {
+  test("the list of jobs of a queue that does not exist is NOT_FOUND", async ({ service }) => {
     expect((await service.api("GET", "/v1/queues/nowhere/jobs")).status).toBe(404);
   });
 
-  test("does not show what has expired", async ({ service, database }) => {
+  test("the list of a queue's jobs does not show what has expired", async ({ service, database }) => {
     const queue = await service.queue();
     const lane = await laneOf(service, queue);
     await putJobs(database, lane, { state: "completed", expiresAt: "moment()" });
@@ -132,7 +137,7 @@ describe("the list of a queue's jobs", () => {
 });
 
 describe("the list can be filtered", () => {
-  test.for(STATES)("by the state %s", async (state, { service }) => {
+  test.for(STATES)("the list of a queue's jobs can be filtered by the state %s", async (state, { service }) => {
     const { queue, jobs } = await mixed(service, 14);
     expect(idsOf(await list(service, queue, `state=${state}`))).toEqual(jobs.filter((job) => job.state === state).map(({ id }) => id));
   });
@@ -146,7 +151,7 @@ describe("the list can be filtered", () => {
     ["tag=c", () => false],
     ["state=failed,cancelled&tag=a", ({ state, tag }) => (state === "failed" || state === "cancelled") && tag === "a"],
     [`state=${STATES.join(",")}`, () => true],
-  ])("by %s", async ([query, holds], { service }) => {
+  ])("the list of a queue's jobs can be filtered by %s", async ([query, holds], { service }) => {
     const { queue, jobs } = await mixed(service, 21);
     const expected = jobs.filter(holds).map(({ id }) => id);
     expect(idsOf(await list(service, queue, query))).toEqual(expected);
@@ -154,7 +159,7 @@ describe("the list can be filtered", () => {
   });
 
   test.for(["state=done", "state=waiting,done", "state=", "state=waiting,", "state=WAITING"])(
-    "and refuses %s with the states that there are",
+    "the list of a queue's jobs refuses the state %s with the states that there are",
     async (query, { service }) => {
       const reply = await service.api("GET", `/v1/queues/${await service.queue()}/jobs?${query}`);
       expect(reply.status).toBe(400);

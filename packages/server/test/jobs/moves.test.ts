@@ -99,14 +99,14 @@ async function put(database: TestDatabase, engine: Database, state: JobState): P
 }
 
 describe("the table of moves", () => {
-  test("has a statement for every move of a job that is there", () => {
+  test("the table of moves has a statement for every move of a job that exists", () => {
     const ofThere = Object.entries(JOB_MOVES)
       .filter(([, { from }]) => !(from as readonly unknown[]).includes(null))
       .map(([move]) => move);
     expect([...new Set(STATEMENTS.map(([move]) => move))].sort()).toEqual(ofThere.sort());
   });
 
-  test("reaches every state", () => {
+  test("the table of moves reaches every state", () => {
     const reached = new Set<JobState | null>([null]);
     for (let size = 0; size < reached.size; ) {
       size = reached.size;
@@ -116,7 +116,7 @@ describe("the table of moves", () => {
     expect(JOB_STATES.filter((state) => !reached.has(state))).toEqual([]);
   });
 
-  test("has a way out of every state but the last ones, and a way to be gone from those", () => {
+  test("the table of moves has a way out of every state but the last ones, and a way to be gone from those", () => {
     for (const state of JOB_STATES)
       expect(Object.values(JOB_MOVES).some(({ from }) => (from as readonly (JobState | null)[]).includes(state))).toBe(true);
     expect(JOB_MOVES.remove.from).toEqual(["completed", "failed", "cancelled", "rejected"]);
@@ -126,7 +126,7 @@ describe("the table of moves", () => {
 describe.for(STATEMENTS)("%s, by %s", ([move, , run]) => {
   const { from, to } = JOB_MOVES[move] as { from: readonly JobState[]; to: JobState | null };
 
-  test.for(JOB_STATES)("of a job that is %s goes as the table has it", async (state, { database, engine }) => {
+  test.for(JOB_STATES)("a job that is %s goes as the table of moves has it", async (state, { database, engine }) => {
     const { id, ...stage } = await put(database, engine, state);
     await run(stage);
     expect(await stateOf(database, id)).toBe(from.includes(state) ? to : state);
@@ -142,7 +142,7 @@ describe("a settle moves nothing", () => {
     ],
     ["of another attempt", (stage) => ({ ...stage, attempt: 2 })],
   ];
-  test.for(wrong)("%s", async ([, change], { database, engine }) => {
+  test.for(wrong)("a settle moves nothing %s", async ([, change], { database, engine }) => {
     const { id, ...stage } = await put(database, engine, "active");
     const { attempt = 1, ...other } = change(stage);
     expect(await completeAcrossWorkspaces(engine, [{ ...claim(other), attempt, result: null }])).toMatchObject({ moved: 0 });
@@ -154,7 +154,7 @@ describe("a settle moves nothing", () => {
 });
 
 describe("the database", () => {
-  test("knows the same states as the contract", async ({ database }) => {
+  test("the database knows the same states as the contract", async ({ database }) => {
     expect(await database.query("select unnest(enum_range(null::job_state))::text as state")).toEqual(
       JOB_STATES.map((state) => ({ state })),
     );
@@ -167,17 +167,17 @@ describe("the database", () => {
     JOB_STATES.filter((to) => from !== to && !(alike.includes(from) && alike.includes(to))).map((to) => [from, to] as const),
   );
 
-  test.for(refused)("refuses a job that is %s to be %s by its state alone", async ([from, to], { database, engine }) => {
+  test.for(refused)("the database refuses a job that is %s to be %s by its state alone", async ([from, to], { database, engine }) => {
     const { id } = await put(database, engine, from);
     await expect(database.query("update job set state = $1 where id = $2", [to, id])).rejects.toMatchObject({ code: "23514" });
   });
 
-  test.for(live)("refuses %s in history", async (state, { database, engine }) => {
+  test.for(live)("the database refuses %s in history", async (state, { database, engine }) => {
     const { id } = await put(database, engine, "completed");
     await expect(database.query("update job_history set state = $1 where id = $2", [state, id])).rejects.toMatchObject({ code: "23514" });
   });
 
-  test("refuses an attempt more than is allowed, and more spared than there were", async ({ database, engine }) => {
+  test("the database refuses an attempt more than is allowed, and more spared than there were", async ({ database, engine }) => {
     const { id } = await put(database, engine, "waiting");
     await expect(database.query("update job set attempt = attempts + 1 where id = $1", [id])).rejects.toMatchObject({ code: "23514" });
     await expect(database.query("update job set spared = attempt + 1 where id = $1", [id])).rejects.toMatchObject({ code: "23514" });

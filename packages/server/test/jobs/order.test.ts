@@ -33,13 +33,13 @@ async function orderOf(service: Service, engine: Database, queue: string): Promi
 }
 
 describe("the jobs of a queue go", () => {
-  test("first in, first out", async ({ service, engine }) => {
+  test("the jobs of a queue go first in, first out", async ({ service, engine }) => {
     const queue = await service.queue();
     for (let index = 0; index < 20; index += 1) await service.enqueue({ queue, payload: index });
     expect(await orderOf(service, engine, queue)).toEqual(Array.from({ length: 20 }, (_, index) => index));
   });
 
-  test("first in, first out within a batch, too", async ({ service, engine }) => {
+  test("the jobs of a queue go first in, first out within a batch, too", async ({ service, engine }) => {
     const queue = await service.queue();
     await service.ok(
       "POST",
@@ -50,7 +50,7 @@ describe("the jobs of a queue go", () => {
     expect(await orderOf(service, engine, queue)).toEqual(Array.from({ length: 101 }, (_, index) => index));
   });
 
-  test("highest priority first, and first in, first out among equals", async ({ service, engine }) => {
+  test("the jobs of a queue go highest priority first, and first in, first out among equals", async ({ service, engine }) => {
     const queue = await service.queue();
     for (const [payload, priority] of [
       ["a", 0],
@@ -65,7 +65,7 @@ describe("the jobs of a queue go", () => {
     expect(await orderOf(service, engine, queue)).toEqual(["c", "f", "e", "a", "d", "g", "b"]);
   });
 
-  test("by when they were due, not by when they were made", async ({ service, engine }) => {
+  test("the jobs of a queue go by when they were due, not by when they were made", async ({ service, engine }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, payload: "due at 20", delay: 20 });
     await service.enqueue({ queue, payload: "due at 10", delay: 10 });
@@ -77,7 +77,7 @@ describe("the jobs of a queue go", () => {
     expect(await orderOf(service, engine, queue)).toEqual(["due long ago", "due at 0", "due at 10", "due at 15", "due at 20"]);
   });
 
-  test("with priority before due time", async ({ service, engine }) => {
+  test("the jobs of a queue go with priority before due time", async ({ service, engine }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, payload: "old" });
     await service.enqueue({ queue, payload: "late but urgent", priority: 1, delay: 5 });
@@ -85,7 +85,7 @@ describe("the jobs of a queue go", () => {
     expect(await orderOf(service, engine, queue)).toEqual(["late but urgent", "old"]);
   });
 
-  test("in one order, however many are claimed at once", async ({ database, engine }) => {
+  test("the jobs of a queue go in one order, however many are claimed at once", async ({ database, engine }) => {
     const leaseId = await putNode(database);
     const seed = fc.record({ priority: fc.integer({ min: -2, max: 2 }), dueAgo: fc.integer({ min: 0, max: 3 }) });
     await fc.assert(

@@ -10,7 +10,7 @@ const outcomes = (record: { attempts_log: { attempt: number; outcome: string }[]
   record.attempts_log.map(({ attempt, outcome }) => [attempt, outcome]);
 
 describe("a job that failed", () => {
-  test("waits again, and completes", async ({ service }) => {
+  test("a job that failed waits again, and completes", async ({ service }) => {
     const handler = await service.handler({ answers: [500, 200] });
     const job = await service.enqueue({ queue: handler.queue, attempts: 1 });
     await service.untilState(job, "failed");
@@ -21,7 +21,7 @@ describe("a job that failed", () => {
     expect(await service.job(job)).toMatchObject({ attempt: 2, last_error: { code: "HTTP_STATUS", status: 500 } });
   });
 
-  test("has a fresh set of attempts, that go on counting (I5)", async ({ service }) => {
+  test("a job that failed has a fresh set of attempts, that go on counting (I5)", async ({ service }) => {
     const handler = await service.handler({ answers: 500 });
     const job = await service.enqueue({ queue: handler.queue, attempts: 2 });
     await service.untilIdle();
@@ -44,7 +44,7 @@ describe("a job that failed", () => {
     expect(handler.attempts).toEqual([1, 2, 3, 4]);
   });
 
-  test("backs off from the first wait again", async ({ service }) => {
+  test("a job that failed backs off from the first wait again", async ({ service }) => {
     const handler = await service.handler({ answers: 500 });
     const job = await service.enqueue({ queue: handler.queue, attempts: 2, backoff: { delay: 8_000 } });
     await service.untilIdle();
@@ -54,7 +54,7 @@ describe("a job that failed", () => {
     expect(Date.parse(run_at) - service.clock.nowMs()).toBeLessThanOrEqual(9_600);
   });
 
-  test("for good has a fresh set of attempts, too", async ({ service }) => {
+  test("a job that failed for good has a fresh set of attempts, too", async ({ service }) => {
     const handler = await service.handler({ answers: [410, 500, 200] });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "failed");
@@ -63,7 +63,7 @@ describe("a job that failed", () => {
     expect(await service.job(job)).toMatchObject({ state: "completed", attempt: 3 });
   });
 
-  test("can be retried again and again", async ({ service }) => {
+  test("a job that failed can be retried again and again", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
     const job = await service.enqueue({ queue: handler.queue });
     for (const attempt of [1, 2, 3, 4]) {
@@ -75,7 +75,7 @@ describe("a job that failed", () => {
     expect(handler.attempts).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("is due now, and leaves the dead-letter queue", async ({ service }) => {
+  test("a job that failed is due now, and leaves the dead-letter queue", async ({ service }) => {
     const handler = await service.handler({ answers: 410 });
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilState(job, "failed");
@@ -88,7 +88,7 @@ describe("a job that failed", () => {
 });
 
 describe("a job that was cancelled", () => {
-  test("before it started waits again as it was", async ({ service }) => {
+  test("a job that was cancelled before it started waits again as it was", async ({ service }) => {
     const queue = await service.queue();
     const job = await service.enqueue({ queue, payload: { n: 1 }, tag: "t", priority: 9, concurrencyKey: "k", attempts: 7, delay: 600 });
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${job.id}`);
@@ -98,7 +98,7 @@ describe("a job that was cancelled", () => {
     expect((await service.ok("GET", `/v1/queues/${queue}/jobs`)).data).toHaveLength(1);
   });
 
-  test("while it was active counts on after the cancelled attempt", async ({ service }) => {
+  test("a job that was cancelled while it was active counts on after the cancelled attempt", async ({ service }) => {
     const handler = await service.handler({ answers: ["hang", 200] });
     const job = await service.enqueue({ queue: handler.queue });
     await until(() => handler.open === 1, "the attempt");
@@ -111,7 +111,7 @@ describe("a job that was cancelled", () => {
     ]);
   });
 
-  test("is counted as cancelled no more", async ({ service }) => {
+  test("a job that was cancelled is counted as cancelled no more", async ({ service }) => {
     const queue = await service.queue();
     const job = await service.enqueue({ queue });
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${job.id}`);
@@ -129,20 +129,23 @@ test("a job that was rejected waits again", async ({ service, database }) => {
 });
 
 describe("a job in any other state cannot be retried: INVALID_STATE", () => {
-  test.for<JobState>(["waiting", "delayed", "pending_approval", "completed"])("%s", async (state, { service, database }) => {
-    const queue = await service.queue();
-    const [id] = await putJobs(database, await laneOf(service, queue), { state, runAt: "moment() + interval '1 hour'" });
-    if (!id) throw new Error("No job was put.");
-    const reply = await retry(service, { id: typeId("job", id), queue });
-    expect(reply.status).toBe(409);
-    expect(reply.body.error).toMatchObject({
-      code: "INVALID_STATE",
-      details: { state, allowed_from: ["failed", "cancelled", "rejected"] },
-    });
-    expect(reply.body.error.message).not.toBe("");
-  });
+  test.for<JobState>(["waiting", "delayed", "pending_approval", "completed"])(
+    "a job in any other state cannot be retried: INVALID_STATE %s",
+    async (state, { service, database }) => {
+      const queue = await service.queue();
+      const [id] = await putJobs(database, await laneOf(service, queue), { state, runAt: "moment() + interval '1 hour'" });
+      if (!id) throw new Error("No job was put.");
+      const reply = await retry(service, { id: typeId("job", id), queue });
+      expect(reply.status).toBe(409);
+      expect(reply.body.error).toMatchObject({
+        code: "INVALID_STATE",
+        details: { state, allowed_from: ["failed", "cancelled", "rejected"] },
+      });
+      expect(reply.body.error.message).not.toBe("");
+    },
+  );
 
-  test("active", async ({ service }) => {
+  test("a job that is active cannot be retried: INVALID_STATE", async ({ service }) => {
     const handler = await service.handler({ answers: "hang" });
     const job = await service.enqueue({ queue: handler.queue });
     await until(() => handler.open === 1, "the attempt");
@@ -155,14 +158,14 @@ describe("a job in any other state cannot be retried: INVALID_STATE", () => {
   });
 });
 
-test("a job that is not there cannot be retried: NOT_FOUND", async ({ service }) => {
+test("a job that does not exist cannot be retried: NOT_FOUND", async ({ service }) => {
   const job = await service.enqueue({ queue: await service.queue() });
   expect((await retry(service, { id: job.id, queue: await service.queue() })).status).toBe(404);
   expect((await retry(service, { id: "job_01h455vb4pex5vsknk084sn02q", queue: job.queue })).status).toBe(404);
   expect((await retry(service, { id: job.id, queue: "nowhere" })).status).toBe(404);
 });
 
-test("of many retries at once one succeeds", async ({ service }) => {
+test("one of many retries at once succeeds", async ({ service }) => {
   const handler = await service.handler({ answers: [410, "hang"] });
   const job = await service.enqueue({ queue: handler.queue });
   await service.untilState(job, "failed");

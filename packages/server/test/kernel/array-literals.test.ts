@@ -41,7 +41,7 @@ const echoed = async (engine: Database, statement: ReturnType<typeof sql>): Prom
   (await rows<{ echo: unknown }>(engine, statement))[0]?.echo;
 
 describe("an array reaches PostgreSQL and comes back as it was", () => {
-  test("of texts and nulls", async ({ engine }) => {
+  test("an array of texts and nulls reaches PostgreSQL and comes back as it was", async ({ engine }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(text, { maxLength: 20 }), async (values) => {
         expect(await echoed(engine, sql`select ${textArray(values)}::text[] as echo`)).toEqual(values);
@@ -50,7 +50,7 @@ describe("an array reaches PostgreSQL and comes back as it was", () => {
     );
   });
 
-  test("of whole numbers and nulls", async ({ engine }) => {
+  test("an array of whole numbers and nulls reaches PostgreSQL and comes back as it was", async ({ engine }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(fc.integer(), { nil: null })), async (values) => {
         expect(await echoed(engine, sql`select ${plainArray(values)}::int[] as echo`)).toEqual(values);
@@ -59,7 +59,7 @@ describe("an array reaches PostgreSQL and comes back as it was", () => {
     );
   });
 
-  test("of fractions", async ({ engine }) => {
+  test("an array of fractions reaches PostgreSQL and comes back as it was", async ({ engine }) => {
     const fraction = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));
     await fc.assert(
       fc.asyncProperty(fc.array(fraction), async (values) => {
@@ -69,12 +69,12 @@ describe("an array reaches PostgreSQL and comes back as it was", () => {
     );
   });
 
-  test("of truth values", async ({ engine }) => {
+  test("an array of truth values reaches PostgreSQL and comes back as it was", async ({ engine }) => {
     const values = [true, null, false];
     expect(await echoed(engine, sql`select ${plainArray(values)}::boolean[] as echo`)).toEqual(values);
   });
 
-  test("of UUIDs", async ({ engine }) => {
+  test("an array of UUIDs reaches PostgreSQL and comes back as it was", async ({ engine }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uuid()), async (values) => {
         expect(await echoed(engine, sql`select ${plainArray(values)}::uuid[]::text[] as echo`)).toEqual(values);
@@ -85,7 +85,7 @@ describe("an array reaches PostgreSQL and comes back as it was", () => {
 });
 
 describe("a statement", () => {
-  test("keeps its values apart from its text, whatever they say", async ({ engine }) => {
+  test("a statement keeps its values apart from its text, whatever they say", async ({ engine }) => {
     await fc.assert(
       fc.asyncProperty(storable, async (value) => {
         const statement = sql`select ${value}::text as echo`;
@@ -96,12 +96,12 @@ describe("a statement", () => {
     );
   });
 
-  test("is prepared under one name wherever its text stands", () => {
+  test("a statement is prepared under one name wherever its text stands", () => {
     expect(sql`select ${1}::int`.name).toBe(sql`select ${2}::int`.name);
     expect(sql`select ${1}::int`.name).not.toBe(sql`select ${1}::int as other`.name);
   });
 
-  test("has a name that PostgreSQL does not cut off", () => {
+  test("a statement has a name that PostgreSQL does not cut off", () => {
     expect(Buffer.byteLength(sql`select ${1}::text`.name)).toBeLessThan(64);
   });
 });

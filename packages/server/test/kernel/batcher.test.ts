@@ -25,7 +25,7 @@ const turn = async () => {
 };
 
 describe("a batcher", () => {
-  test("writes a lone item at once", async () => {
+  test("a batcher writes a lone item at once", async () => {
     const { write, writes } = heldWriter();
     const batcher = new Batcher({ most: 10, writers: 1, write });
     void batcher.add(1);
@@ -33,7 +33,7 @@ describe("a batcher", () => {
     expect(writes.map(({ items }) => items)).toEqual([[1]]);
   });
 
-  test("writes together what arrives while a write is under way, and answers each its own", async () => {
+  test("a batcher writes together what arrives while a write is under way, and answers each its own", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ most: 10, writers: 1, write });
     const first = batcher.add(1);
@@ -45,7 +45,7 @@ describe("a batcher", () => {
     expect(await others).toEqual([20, 30, 40]);
   });
 
-  test("puts no more than the most into one write, in the order in which they came", async () => {
+  test("a batcher puts no more than the most into one write, in the order in which they came", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ most: 3, writers: 1, write });
     const all = Promise.all([1, 2, 3, 4, 5, 6, 7].map((item) => batcher.add(item)));
@@ -54,7 +54,7 @@ describe("a batcher", () => {
     expect(await all).toEqual([10, 20, 30, 40, 50, 60, 70]);
   });
 
-  test("writes an item that is heavier than the most by itself", async () => {
+  test("a batcher writes an item that is heavier than the most by itself", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ most: 3, writers: 1, weigh: (item: number) => item, write });
     void Promise.all([1, 9, 2].map((item) => batcher.add(item)));
@@ -62,7 +62,7 @@ describe("a batcher", () => {
     expect([await ended(), await ended(), await ended()]).toEqual([[1], [9], [2]]);
   });
 
-  test("has no more writes under way than it has writers", async () => {
+  test("a batcher has no more writes under way than it has writers", async () => {
     const { write, writes } = heldWriter();
     const batcher = new Batcher({ most: 1, writers: 2, write });
     for (const item of [1, 2, 3, 4]) void batcher.add(item);
@@ -70,7 +70,7 @@ describe("a batcher", () => {
     expect(writes.map(({ items }) => items)).toEqual([[1], [2]]);
   });
 
-  test("tells those of a write that failed, and no others", async () => {
+  test("a batcher tells those of a write that failed, and no others", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ most: 2, writers: 1, write });
     const outcomes = Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)));
@@ -80,7 +80,7 @@ describe("a batcher", () => {
     expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
   });
 
-  test("knows the weight of what waits, without what is being written", async () => {
+  test("a batcher knows the weight of what waits, without what is being written", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ most: 5, writers: 1, weigh: (item: number) => item, write });
     void batcher.add(2);
@@ -94,7 +94,7 @@ describe("a batcher", () => {
     expect(batcher.waiting).toBe(4);
   });
 
-  test("is settled once all that was added is written", async () => {
+  test("a batcher is settled once all that was added is written", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ most: 1, writers: 2, write });
     await batcher.settled();
@@ -112,7 +112,7 @@ describe("a batcher", () => {
     expect(settled).toBe(true);
   });
 
-  test("writes each item once and answers it, whatever comes when", async () => {
+  test("a batcher writes each item once and answers it, whatever comes when", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 60 }),

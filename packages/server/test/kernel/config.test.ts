@@ -11,19 +11,19 @@ const refusal = (env: Record<string, string>): unknown => {
 };
 
 describe("a configuration that is given nothing", () => {
-  test("has every setting's default", () => {
+  test("a configuration that is given nothing has every setting's default", () => {
     const config = readConfig({});
     for (const [name, { fallback }] of Object.entries(SETTINGS)) expect(config[name as keyof typeof config]).toEqual(fallback);
   });
 
-  test("takes an empty variable for one that is not given", () => {
+  test("a configuration takes an empty variable for one that is not given", () => {
     const env = Object.fromEntries(Object.values(SETTINGS).flatMap(({ names }) => names.map((name) => [name, ""])));
     expect(readConfig(env)).toEqual(readConfig({}));
   });
 });
 
 describe("a configuration", () => {
-  test("reads every setting from its variable", () => {
+  test("a configuration reads every setting from its variable", () => {
     const config = readConfig({
       TIDEMILL_PORT: "0",
       TIDEMILL_HOST: "0.0.0.0",
@@ -46,7 +46,7 @@ describe("a configuration", () => {
     });
   });
 
-  test("takes PORT where TIDEMILL_PORT is not given", () => {
+  test("a configuration takes PORT where TIDEMILL_PORT is not given", () => {
     expect(readConfig({ PORT: "9000" }).port).toBe(9000);
     expect(readConfig({ PORT: "9000", TIDEMILL_PORT: "" }).port).toBe(9000);
     expect(readConfig({ PORT: "9000", TIDEMILL_PORT: "9001" }).port).toBe(9001);
@@ -84,21 +84,21 @@ describe("a wrong value is refused in one clear line", () => {
     ["TIDEMILL_ENQUEUE_BACKLOG", "10", "must be a whole number from 1000 to"],
   ];
 
-  test.each(refused)("%s=%s", (variable, value, message) => {
+  test.each(refused)("a wrong value is refused in one clear line: %s=%s", (variable, value, message) => {
     const error = refusal({ [variable]: value }) as Error;
     expect(error).toBeInstanceOf(ConfigError);
     expect(error.message.startsWith(`${variable} ${message}`)).toBe(true);
     expect(error.message).toMatch(/^[^\n]+\.$/);
   });
 
-  test("that does not repeat a secret", () => {
+  test("a wrong value is refused in one clear line that does not repeat a secret", () => {
     const secrets = { DATABASE_URL: "mysql://u:hunter2@h/db", TIDEMILL_ADMIN_TOKEN: "hunter2", TIDEMILL_BOOTSTRAP_KEY: "svc_ws_hunter2" };
     for (const [variable, value] of Object.entries(secrets))
       expect((refusal({ [variable]: value }) as Error).message).not.toContain("hunter2");
   });
 
   test.each(["10.0.0.0/8/8", "fe80::1%eth0", "10.0.0.0/0008", "10.0.0.0/", "1.2.3", "::/129", "10.0.0.0/8;::1", "10.0.0.0/+8"])(
-    "so that no list of addresses gets past it that the address guard would refuse: %s",
+    "a list of addresses that the address guard would refuse is refused: %s",
     (list) => {
       expect(() => createAddressGuard({ allowLoopback: false, allowed: [list] })).toThrow();
       expect(refusal({ TIDEMILL_ALLOW_ADDRESSES: list })).toBeInstanceOf(ConfigError);
@@ -107,7 +107,7 @@ describe("a wrong value is refused in one clear line", () => {
 });
 
 describe("what is shown of a configuration", () => {
-  test("names every variable with its value, default and meaning", () => {
+  test("a configuration names every variable with its value, default and meaning", () => {
     const rows = describeConfig(readConfig({ TIDEMILL_PORT: "9001" }));
     expect(rows).toHaveLength(Object.keys(SETTINGS).length);
     expect(rows[0]).toEqual({
@@ -119,7 +119,7 @@ describe("what is shown of a configuration", () => {
     for (const { about } of rows) expect(about).toMatch(/\.$/);
   });
 
-  test("hides secrets", () => {
+  test("what is shown of a configuration hides secrets", () => {
     const env = {
       DATABASE_URL: "postgres://u:hunter2@h/db",
       TIDEMILL_ADMIN_TOKEN: "hunter2hunter2hunter2",
@@ -130,7 +130,7 @@ describe("what is shown of a configuration", () => {
     expect(rows.filter(({ value }) => value === "(set)")).toHaveLength(3);
   });
 
-  test("finds variables that are misspelt, and no others", () => {
+  test("what is shown of a configuration finds variables that are misspelt, and no others", () => {
     expect(unknownSettings({ TIDEMILL_PROT: "1", TIDEMILL_PORT: "1", PATH: "/bin", TIDEMILL_KEY: "k", TIDEMILL_URL: "u" })).toEqual([
       "TIDEMILL_PROT",
     ]);

@@ -70,7 +70,7 @@ afterAll(() => {
 });
 
 describe("a start", () => {
-  test("makes a cluster, a database and a socket, and keeps the data until the next", async () => {
+  test("a start makes a cluster, a database and a socket, and keeps the data until the next", async () => {
     fresh();
     const first = await start();
     expect(first.adopted).toBe(false);
@@ -84,7 +84,7 @@ describe("a start", () => {
     expect(toldOf("postgres_initialised")).toHaveLength(1);
   });
 
-  test("opens no port, is durable, and lets nobody else at its socket", async () => {
+  test("a start opens no port, is durable, and lets nobody else at its socket", async () => {
     const postgres = await start({ settings: { work_mem: "5MB" } });
     const rows = await query(
       postgres,
@@ -107,7 +107,7 @@ describe("a start", () => {
   test.each([
     ["spaces, quotes and letters beyond ASCII", `with "a space", 'quotes', Zoë's & 数据`],
     ["more than a socket's path may have", "long".repeat(40)],
-  ])("works below a path with %s", async (_, name) => {
+  ])("a start works below a path with %s", async (_, name) => {
     dataDir = join(base, name);
     const postgres = await start();
     expect(await query(postgres, "select 1 as one")).toEqual([{ one: 1 }]);
@@ -116,7 +116,7 @@ describe("a start", () => {
     expect((await start()).connection).toEqual(postgres.connection);
   });
 
-  test("removes what an initdb left that was killed", async () => {
+  test("a start removes what an initdb left that was killed", async () => {
     fresh();
     const draft = join(dataDir, "postgres.0d4a0d7c-8a4e-4b0e-9c55-0f3a3f4c1a11");
     mkdirSync(join(draft, "base"), { recursive: true });
@@ -127,7 +127,7 @@ describe("a start", () => {
     expect(() => statSync(draft)).toThrow("ENOENT");
   });
 
-  test("puts an overlong log aside", async () => {
+  test("a start puts an overlong log aside", async () => {
     fresh();
     mkdirSync(dataDir, { mode: 0o711 });
     writeFileSync(join(dataDir, "postgres.log"), Buffer.alloc(9 * 1024 * 1024, "x"));
@@ -136,7 +136,7 @@ describe("a start", () => {
     expect(statSync(join(dataDir, "postgres.log.1")).size).toBe(9 * 1024 * 1024);
   });
 
-  (asRoot ? test : notHere)("keeps the data in root's own room when nobody else can enter the data directory", async () => {
+  (asRoot ? test : notHere)("a start keeps the data in root's own room when nobody else can enter the data directory", async () => {
     fresh();
     chmodSync(base, 0o700);
     const postgres = await start();
@@ -147,7 +147,7 @@ describe("a start", () => {
     expect(await query(await start(), "select count(*)::int as kept from kept")).toEqual([{ kept: 0 }]);
   });
 
-  (asRoot ? test : notHere)("does not begin anew when data kept elsewhere are gone", async () => {
+  (asRoot ? test : notHere)("a start does not begin anew when data kept elsewhere are gone", async () => {
     fresh();
     mkdirSync(dataDir, { mode: 0o711 });
     writeFileSync(join(dataDir, "postgres.json"), JSON.stringify({ elsewhere: join(base, "gone"), sockets: null }));
@@ -156,7 +156,7 @@ describe("a start", () => {
 });
 
 describe("after a crash", () => {
-  test("of the node, the server that still runs is adopted, and stopped by its new owner", async () => {
+  test("a server that still runs after a crash of its node is adopted, and stopped by its new owner", async () => {
     const node = await startNode();
     const pid = postmasterPid();
     node.kill("SIGKILL");
@@ -168,7 +168,7 @@ describe("after a crash", () => {
     expect(isThere(Number(pid))).toBe(false);
   });
 
-  test("of node and server, a start is clean", async () => {
+  test("a start after a crash of node and server is clean", async () => {
     const node = await startNode();
     const pid = Number(postmasterPid());
     node.kill("SIGKILL");
@@ -204,7 +204,7 @@ describe("after a crash", () => {
     expect(isThere(Number(other.pid))).toBe(true);
   });
 
-  test("of the server, its owner has it started again on the same socket, again and again", async () => {
+  test("an owner whose server crashed has it started again on the same socket, again and again", async () => {
     const postgres = await start();
     const pool = new pg.Pool(postgres.connection);
     pool.on("error", () => {});
@@ -219,7 +219,7 @@ describe("after a crash", () => {
     await pool.end();
   });
 
-  test("of the server, an owner that had adopted it starts it again too, until it stops", async () => {
+  test("an owner that had adopted a server that crashed starts it again too, until it stops", async () => {
     const node = await startNode();
     node.kill("SIGKILL");
     await once(node, "exit");
@@ -244,7 +244,7 @@ describe("after a crash of a container", () => {
 });
 
 describe("a server that somebody else told to end", () => {
-  test("is not waited for until its last client leaves", async () => {
+  test("a server that somebody else told to end is not waited for until its last client leaves", async () => {
     const node = await startNode();
     node.kill("SIGKILL");
     await once(node, "exit");
@@ -272,13 +272,13 @@ describe("the binaries", () => {
   }
   const place = (account: Account | null) => ({ home: base, cluster: "", sockets: "", account });
 
-  test("get the links that the install script did not make", async () => {
+  test("the binaries get the links that the install script did not make", async () => {
     const { postgres } = await provideBinaries(install(), place(null));
     expect(postgres).toBe(join(base, "package/native/bin/postgres"));
     expect(readlinkSync(join(base, "package/native/lib/libpq.so.5"))).toBe("libpq.so.5.18");
   });
 
-  test("are copied when their place is nobody's to change, or out of the account's reach", async () => {
+  test("the binaries are copied when their place is nobody's to change, or out of the account's reach", async () => {
     const installed = install();
     chmodSync(join(installed.native, "lib"), 0o500);
     const { postgres } = await provideBinaries(installed, place(asRoot ? { name: "nobody", uid: 65534, gid: 65534 } : null));
@@ -292,7 +292,7 @@ describe("the binaries", () => {
 });
 
 describe("two of them", () => {
-  test("that start at the same moment share one server", async () => {
+  test("two owners that start at the same moment share one server", async () => {
     fresh();
     const [one, two, node] = await Promise.all([start(), start({ as: "guest" }), startNode()]);
     expect(one?.connection).toEqual(two?.connection);
@@ -343,14 +343,14 @@ describe("two of them", () => {
 });
 
 describe("the process of the server", () => {
-  test("is not reached by a Ctrl-C that its node gets", async () => {
+  test("the process of the server is not reached by a Ctrl-C that its node gets", async () => {
     const node = await startNode({ detached: true });
     process.kill(-Number(node.pid), "SIGINT");
     await once(node, "exit");
     expect((await start()).adopted).toBe(true);
   });
 
-  test("does not keep its node running", async () => {
+  test("the process of the server does not keep its node running", async () => {
     const node = await startNode({ holds: false });
     if (node.exitCode === null) await once(node, "exit");
     expect(node.exitCode).toBe(0);
@@ -359,18 +359,21 @@ describe("the process of the server", () => {
 });
 
 describe("a start that cannot be", () => {
-  test.each([["win32-x64"], ["freebsd-x64"], ["linux-s390x"]])("names DATABASE_URL on %s", async (platform) => {
-    const failure = findInstalled(platform);
-    await expect(failure).rejects.toThrow("DATABASE_URL");
-    await expect(failure).rejects.toMatchObject({ name: "EmbeddedPostgresError", code: "PLATFORM_UNSUPPORTED" });
-  });
+  test.each([["win32-x64"], ["freebsd-x64"], ["linux-s390x"]])(
+    "a start on a platform without binaries names DATABASE_URL: %s",
+    async (platform) => {
+      const failure = findInstalled(platform);
+      await expect(failure).rejects.toThrow("DATABASE_URL");
+      await expect(failure).rejects.toMatchObject({ name: "EmbeddedPostgresError", code: "PLATFORM_UNSUPPORTED" });
+    },
+  );
 
-  test("says so when the package of the platform is not installed", async () => {
+  test("a start that cannot be says so when the package of the platform is not installed", async () => {
     const missing = process.arch === "ppc64" ? "linux-arm" : "linux-ppc64";
     await expect(findInstalled(missing)).rejects.toMatchObject({ code: "PLATFORM_UNSUPPORTED" });
   });
 
-  test("says that the binaries need glibc when their loader is missing", async () => {
+  test("a start that cannot be says that the binaries need glibc when their loader is missing", async () => {
     const binary = join(base, "initdb");
     writeFileSync(binary, "#!/lib/ld-of-another-libc\n", { mode: 0o755 });
     await expect(runProgram(binary, [], null)).rejects.toMatchObject({
@@ -379,13 +382,13 @@ describe("a start that cannot be", () => {
     });
   });
 
-  test("says so when root has no unprivileged user", () => {
+  test("a start that cannot be says so when root has no unprivileged user", () => {
     const passwd = "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\n";
     expect(() => chooseUnprivileged(parseAccounts(passwd))).toThrow("DATABASE_URL");
     expect(chooseUnprivileged(parseAccounts(`${passwd}nobody:x:65534:65534::/:/bin/false\n`)).name).toBe("nobody");
   });
 
-  test("says which version made the data", async () => {
+  test("a start that cannot be says which version made the data", async () => {
     fresh();
     await (await start()).stop();
     writeFileSync(join(clusterDir(), "PG_VERSION"), "17\n");
@@ -395,7 +398,7 @@ describe("a start that cannot be", () => {
     });
   });
 
-  test("touches no directory that holds something else", async () => {
+  test("a start that cannot be touches no directory that holds something else", async () => {
     fresh();
     mkdirSync(join(dataDir, "postgres"), { recursive: true });
     chmodSync(dataDir, 0o711);
@@ -403,7 +406,7 @@ describe("a start that cannot be", () => {
     await expect(start()).rejects.toMatchObject({ code: "DATA_NOT_OURS", message: expect.stringContaining("DATABASE_URL") });
   });
 
-  test("says so when the data directory is a file, or lies in one", async () => {
+  test("a start that cannot be says so when the data directory is a file, or lies in one", async () => {
     fresh();
     writeFileSync(dataDir, "");
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
@@ -411,13 +414,13 @@ describe("a start that cannot be", () => {
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE" });
   });
 
-  (asRoot ? notHere : test)("says so when the data directory may not be written", async () => {
+  (asRoot ? notHere : test)("a start that cannot be says so when the data directory may not be written", async () => {
     fresh();
     mkdirSync(dataDir, { mode: 0o500 });
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
   });
 
-  test("repeats PostgreSQL's last words", async () => {
+  test("a start that cannot be repeats PostgreSQL's last words", async () => {
     await expect(start({ settings: { shared_buffers: "lots" } })).rejects.toMatchObject({
       code: "START_FAILED",
       message: expect.stringMatching(/invalid value for parameter "shared_buffers".*DATABASE_URL/),
@@ -426,7 +429,7 @@ describe("a start that cannot be", () => {
 });
 
 describe("the lock", () => {
-  test("lets one in at a time, and passes over a holder that is dead or whose pid another has", async () => {
+  test("the lock lets one in at a time, and passes over a holder that is dead or whose pid another has", async () => {
     const lock = join(base, "lock");
     symlinkSync(`${process.pid} long-ago`, `${lock}.7`);
     let inside = 0;

@@ -37,20 +37,20 @@ async function pages(): Promise<string> {
 }
 
 describe("the catalogue of events", () => {
-  test("has every event that the code emits, and no other", async () => {
+  test("the catalogue of events has every event that the code emits, and no other", async () => {
     expect([...(await emittedNames())].toSorted()).toEqual(NAMES.toSorted());
   });
 
-  test("names facts, in the past tense", () => {
+  test("the catalogue of events names facts, in the past tense", () => {
     const past = /(^|_)([a-z]+ed|began|died|found|given|left|lost|made|ran|split)(_|$)/;
     expect(NAMES.filter((name) => !past.test(name))).toEqual([]);
   });
 
-  test("says of each event what it means, in a sentence", () => {
+  test("the catalogue of events says of each event what it means, in a sentence", () => {
     expect(NAMES.filter((name) => !/^[A-Z`].*\.$/.test(EVENTS[name].meaning))).toEqual([]);
   });
 
-  test("is in the docs, events with severity and fields, metrics with the event that moves them", async () => {
+  test("the catalogue of events is in the docs, events with severity and fields, metrics with the event that moves them", async () => {
     const events = await tableOf("events");
     expect(events.map(([name, severity]) => [name, severity])).toEqual(NAMES.map((name) => [name, EVENTS[name].severity]));
     for (const [name, , , fields = ""] of events) {
@@ -64,7 +64,7 @@ describe("the catalogue of events", () => {
     }
   });
 
-  test("has every metric and every log line that the prose of the docs names", async () => {
+  test("the catalogue of events has every metric and every log line that the prose of the docs names", async () => {
     const text = await pages();
     const metrics = [...text.matchAll(/`(tidemill_\w+?_(?:total|seconds|flight))\b/g)].map(([, name]) => name);
     expect(metrics.filter((name) => !METRICS.includes(name ?? ""))).toEqual([]);
@@ -76,7 +76,7 @@ describe("the catalogue of events", () => {
 });
 
 describe("emit", () => {
-  test("gives the log and the metrics an event with its fields and its severity", () => {
+  test("emit gives the log and the metrics an event with its fields and its severity", () => {
     const events = new Events();
     const seen: unknown[] = [];
     events.subscribe((...emitted) => seen.push(emitted));
@@ -88,7 +88,7 @@ describe("emit", () => {
     ]);
   });
 
-  test("takes only events of the catalogue, with their fields: others do not compile", () => {
+  test("emit takes only events of the catalogue, with their fields: others do not compile", () => {
     const refused: ((emit: EmitEvent) => void)[] = [
       // @ts-expect-error: no such event
       (emit) => emit("jobs_enqueue", { count: 1 }),
@@ -125,7 +125,7 @@ describe("metrics", () => {
     return values.map(({ labels, value, metricName = name }) => ({ name: metricName, labels, value }));
   }
 
-  test("are those of the catalogue", () => {
+  test("metrics are those of the catalogue", () => {
     expect(
       createMetrics(new Events())
         .getMetricsAsArray()
@@ -133,7 +133,7 @@ describe("metrics", () => {
     ).toEqual(METRICS);
   });
 
-  test("count events, or what a field of them says", async () => {
+  test("metrics count events, or what a field of them says", async () => {
     const twice = (emit: EmitEvent) => {
       emit("jobs_enqueued", { count: 3 });
       emit("jobs_enqueued", { count: 4 });
@@ -143,7 +143,7 @@ describe("metrics", () => {
     expect(await valuesOf(opened, "tidemill_circuits_opened_total")).toEqual([expect.objectContaining({ value: 1 })]);
   });
 
-  test("count by labels", async () => {
+  test("metrics count by labels", async () => {
     const decided = (emit: EmitEvent) => {
       emit("jobs_decided", { decision: "approved", by: "caller", count: 1 });
       emit("jobs_decided", { decision: "rejected", by: "timeout", count: 5 });
@@ -156,7 +156,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("show the last value, and observe seconds of milliseconds", async () => {
+  test("metrics show the last value, and observe seconds of milliseconds", async () => {
     const ended = (emit: EmitEvent) => {
       const attempt = { jobId: "j", attempt: 1, outcome: "complete" } as const;
       emit("attempt_ended", { ...attempt, tookMs: 3, inFlight: 9 });

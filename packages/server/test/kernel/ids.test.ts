@@ -20,19 +20,19 @@ const idsOf = (moments: number[], count: number): Uuid[] => {
 
 describe("a TypeID", () => {
   // Of those of UUIDs with `job_` the first eight are published: https://github.com/jetify-com/typeid/blob/main/spec/valid.yml
-  test.each(readVectors("ids").valid)("of the vectors, $name: $id", ({ prefix, uuid: of, id }) => {
+  test.each(readVectors("ids").valid)("a TypeID is read and written as the vectors have it: $name, $id", ({ prefix, uuid: of, id }) => {
     expect(typeId(prefix as IdPrefix, of as Uuid)).toBe(id);
     expect(uuidOf(prefix as IdPrefix, id)).toBe(of);
   });
 
-  test("is read back as the UUID it was made of", () => {
+  test("a TypeID is read back as the UUID it was made of", () => {
     fc.assert(
       fc.property(uuid, (id) => uuidOf("key", typeId("key", id)) === id),
       { numRuns: 1_000 },
     );
   });
 
-  test("sorts as its UUID does", () => {
+  test("a TypeID sorts as its UUID does", () => {
     fc.assert(
       fc.property(
         uuid,
@@ -42,11 +42,11 @@ describe("a TypeID", () => {
     );
   });
 
-  test.each(readVectors("ids").invalid)("is not what the vectors call $name: $id", ({ prefix, id }) => {
+  test.each(readVectors("ids").invalid)("a TypeID is not what the vectors call $name: $id", ({ prefix, id }) => {
     expect(uuidOf(prefix as IdPrefix, id)).toBeNull();
   });
 
-  test("is nothing but what is written of some UUID", () => {
+  test("a TypeID is nothing but what is written of some UUID", () => {
     const near = fc.string({ unit: fc.constantFrom(..."0123456789abcdefghijklmnopqrstuvwxyzA_-"), minLength: 26, maxLength: 26 });
     fc.assert(
       fc.property(near, (suffix) => {
@@ -59,20 +59,20 @@ describe("a TypeID", () => {
 });
 
 describe("new ids", () => {
-  test("are UUIDs of version 7 that carry the clock's milliseconds", () => {
+  test("new ids are UUIDs of version 7 that carry the clock's milliseconds", () => {
     const at = Date.UTC(2026, 10, 21, 12);
     const [id = ""] = idsOf([at + 0.7], 1);
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(at);
   });
 
-  test("grow while the clock stands still, past the 4,096 that fit a millisecond", () => {
+  test("new ids grow while the clock stands still, past the 4,096 that fit a millisecond", () => {
     const ids = idsOf([1_000], 10_000);
     expect(ids).toEqual([...ids].sort());
     expect(new Set(ids).size).toBe(10_000);
   });
 
-  test("grow whatever the clock does", () => {
+  test("new ids grow whatever the clock does", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 2, maxLength: 200 }), (moments) => {
         const ids = idsOf(moments, moments.length);

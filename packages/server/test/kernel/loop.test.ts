@@ -26,7 +26,7 @@ function heldPass() {
 }
 
 describe("a loop", () => {
-  test("makes a pass at once and then one in every interval", async () => {
+  test("a loop makes a pass at once and then one in every interval", async () => {
     const pass = vi.fn(async () => {});
     run(pass);
     await vi.advanceTimersByTimeAsync(0);
@@ -37,7 +37,7 @@ describe("a loop", () => {
     expect(pass).toHaveBeenCalledTimes(4);
   });
 
-  test("waits up to a tenth less, by chance, so that nodes spread out", async () => {
+  test("a loop waits up to a tenth less, by chance, so that nodes spread out", async () => {
     const pass = vi.fn(async () => {});
     loop = new PeriodicLoop({ name: "test", everyMs: 1_000, pass }, () => {}, { ...random, fraction: () => 0.999 });
     loop.start();
@@ -45,7 +45,7 @@ describe("a loop", () => {
     expect(pass).toHaveBeenCalledTimes(2);
   });
 
-  test("comes back sooner when a pass says so, and never later", async () => {
+  test("a loop comes back sooner when a pass says so, and never later", async () => {
     const waits = [10, 5_000];
     const pass = vi.fn(async () => waits.shift());
     run(pass);
@@ -55,7 +55,7 @@ describe("a loop", () => {
     expect(pass).toHaveBeenCalledTimes(3);
   });
 
-  test("makes a pass when it is woken", async () => {
+  test("a loop makes a pass when it is woken", async () => {
     const pass = vi.fn(async () => {});
     run(pass);
     await vi.advanceTimersByTimeAsync(0);
@@ -64,7 +64,7 @@ describe("a loop", () => {
     expect(pass).toHaveBeenCalledTimes(2);
   });
 
-  test("makes one more pass when it is woken during one, however often, and never two at once", async () => {
+  test("a loop makes one more pass when it is woken during one, however often, and never two at once", async () => {
     const { pass, end, begun } = heldPass();
     const counted = vi.fn(pass);
     run(counted);
@@ -80,7 +80,7 @@ describe("a loop", () => {
     expect(counted).toHaveBeenCalledTimes(2);
   });
 
-  test("tells of a pass that failed, and tries again after a wait that doubles from a quarter of a second up to 10", async () => {
+  test("a loop tells of a pass that failed, and tries again after a wait that doubles from a quarter of a second up to 10", async () => {
     const pass = vi.fn(async () => {
       throw new Error("The database is away.");
     });
@@ -99,7 +99,7 @@ describe("a loop", () => {
     ]);
   });
 
-  test("goes on at its interval once a pass succeeds again", async () => {
+  test("a loop goes on at its interval once a pass succeeds again", async () => {
     let failing = true;
     const pass = vi.fn(async () => {
       if (failing) throw new Error("The database is away.");
@@ -115,7 +115,7 @@ describe("a loop", () => {
     expect(pass).toHaveBeenCalledTimes(3);
   });
 
-  test("that is stopped waits for the pass under way and makes no other", async () => {
+  test("a loop that is stopped waits for the pass under way and makes no other", async () => {
     const { pass, end } = heldPass();
     const counted = vi.fn(pass);
     run(counted);

@@ -15,7 +15,7 @@ describe("a moment of a request", () => {
     ["2026-11-21T07:00:00-05:00", NOON],
     ["2026-11-22T11:59:00+23:59", NOON],
     ["2024-02-29T00:00:00Z", Date.UTC(2024, 1, 29)],
-  ])("%s is understood", (text, ms) => {
+  ])("a moment %s in a request is understood", (text, ms) => {
     expect(parseMoment(text)).toBe(ms);
   });
 
@@ -42,15 +42,15 @@ describe("a moment of a request", () => {
     "1795262400",
     " 2026-11-21T12:00:00Z",
     "2026-11-21T12:00:00Z\n",
-  ])("%j is none", (text) => {
+  ])("an HTTP date %j is none", (text) => {
     expect(parseMoment(text)).toBeNull();
   });
 
-  test("an hour 24 is none: RFC 3339 ends a day at 23:59:59", () => {
+  test("a moment with the hour 24 is refused: RFC 3339 ends a day at 23:59:59", () => {
     expect(parseMoment("2026-11-21T24:00:00Z")).toBeNull();
   });
 
-  test("what a record shows is read back as it was", () => {
+  test("a moment that a record shows is read back as it was", () => {
     fc.assert(fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) }), (ms) => parseMoment(toMoment(ms)) === ms));
   });
 });
@@ -58,7 +58,7 @@ describe("a moment of a request", () => {
 describe("a moment of the database", () => {
   const shownByPostgres = fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) });
 
-  test("is shown as RFC 3339 in UTC with milliseconds", async ({ engine }) => {
+  test("a moment of the database is shown as RFC 3339 in UTC with milliseconds", async ({ engine }) => {
     await fc.assert(
       fc.asyncProperty(shownByPostgres, async (ms) => {
         expect(await rows(engine, sql`select ${new Date(ms).toISOString()}::timestamptz as at`)).toEqual([
@@ -74,7 +74,7 @@ describe("a moment of the database", () => {
     ["2026-11-21 09:30:00.1+00", "2026-11-21T09:30:00.100Z"],
     ["2026-11-21 09:30:00.123456+00", "2026-11-21T09:30:00.123Z"],
     ["2026-11-21 09:30:00.999999+00", "2026-11-21T09:30:00.999Z"],
-  ])("%s is shown as %s", (text, shown) => {
+  ])("a moment %s of the database is shown as %s", (text, shown) => {
     expect(toRfc3339(text)).toBe(shown);
   });
 });
@@ -88,7 +88,7 @@ describe("an HTTP date", () => {
 
   // RFC 9110, section 5.6.7: a recipient must accept all three; all three are in UTC.
   test.each(["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])(
-    "%s is the same moment wherever the node runs",
+    "an HTTP date %s is the same moment wherever the node runs",
     (text) => {
       for (const place of ["UTC", "America/New_York", "Asia/Kolkata"]) {
         process.env.TZ = place;
@@ -97,13 +97,13 @@ describe("an HTTP date", () => {
     },
   );
 
-  test.each(["", "soon", "tomorrow", "12abc", "1.5", "-5", "2026"])("%j is none", (text) => {
+  test.each(["", "soon", "tomorrow", "12abc", "1.5", "-5", "2026"])("an HTTP date %j is none", (text) => {
     expect(parseHttpDate(text)).toBeNull();
   });
 });
 
 describe("the node's clock", () => {
-  test("takes over the database's time, as of the middle of the round trip", () => {
+  test("the node's clock takes over the database's time, as of the middle of the round trip", () => {
     const clock = new DatabaseClock();
     clock.follow(NOON, performance.now());
     expect(Math.abs(clock.nowMs() - NOON)).toBeLessThan(1_000);

@@ -11,7 +11,7 @@ describe("the nearest name", () => {
     ["reprots-daly", ["reports-daily"], "reports-daily"],
     ["email", [], null],
     ["email", ["orders", "billing"], null],
-  ])("of %j among %j is %j", (typed, names, meant) => {
+  ])("the nearest name of %j among %j is %j", (typed, names, meant) => {
     expect(nearest(typed, names)).toBe(meant);
   });
 
@@ -20,20 +20,20 @@ describe("the nearest name", () => {
     ["ab", ["ac"], "ac"],
     ["ab", ["cd"], null],
     ["abc", ["xbz"], null],
-  ])("of a short one, %j among %j, may have fewer typos: %j", (typed, names, meant) => {
+  ])("the nearest name of a short one, %j among %j, may have fewer typos: %j", (typed, names, meant) => {
     expect(nearest(typed, names)).toBe(meant);
   });
 
-  test("is never the name itself, which may be there by now", () => {
+  test("the nearest name is never the name itself, which may be there by now", () => {
     expect(nearest("email", ["email"])).toBeNull();
     expect(nearest("email", ["email", "emails"])).toBe("emails");
   });
 
-  test("of equally near ones is the first in the alphabet, in whatever order they come", () => {
+  test("the nearest name of equally near ones is the first in the alphabet, in whatever order they come", () => {
     expect([nearest("order", ["orders", "border"]), nearest("order", ["border", "orders"])]).toEqual(["border", "border"]);
   });
 
-  test("of a text that is far longer than any name is none", () => {
+  test("the nearest name of a text that is far longer than any name is none", () => {
     expect(nearest("x".repeat(2_000_000), ["x".repeat(128)])).toBeNull();
   });
 });

@@ -10,7 +10,7 @@ function reads() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("those who come while a read is under way share the next one, which begins after it", async () => {
+test("readers that come while a read is under way share the next one, which begins after it", async () => {
   const { begun, read } = reads();
   const shared = new SharedReads<number>();
   const first = shared.read("a", read);

@@ -15,7 +15,7 @@ test.each([
   ["IPv4", "172.32.0.0 192.0.1.0 192.167.255.255 198.17.255.255 198.20.0.0 223.255.255.255"],
   ["IPv6", "2606:4700::1111 2001:4860:4860::8888 2001:200::1 2003::1 3ffe::1 2a00:1450::1"],
   ["mapped", "::ffff:8.8.8.8 ::FFFF:808:808 0:0:0:0:0:ffff:8.8.8.8"],
-])("may be reached, %s: %s", (_, addresses) => {
+])("addresses of the internet may be reached, %s: %s", (_, addresses) => {
   expect(addresses.split(" ").filter((address) => !strict.allows(address))).toEqual([]);
 });
 
@@ -36,11 +36,11 @@ describe("what is refused", () => {
     ["mapped", "::ffff:127.0.0.1 ::ffff:7f00:1 ::FFFF:a00:1 ::ffff:169.254.169.254%1 ::ffff:0.0.0.0"],
     ["v4-compatible and translated", "::127.0.0.1 ::8.8.8.8 ::ffff:0:8.8.8.8"],
     ["no address", " localhost 1.2.3 01.2.3.4 8.8.8.8%1 8.8.8.8\0 8.8.8.8\n ::g [::1] 2a00::1%"],
-  ])("%s: %s", (_, addresses) => {
+  ])("refused addresses are not reached, %s: %s", (_, addresses) => {
     expect(addresses.split(" ").filter((address) => strict.allows(address))).toEqual([]);
   });
 
-  test("loopback is not, when it is allowed", () => {
+  test("an address of this machine is not refused when loopback is allowed", () => {
     const guard = createAddressGuard({ allowLoopback: true, allowed: [] });
     const addresses = "127.0.0.1 127.9.9.9 ::1 ::1%lo ::ffff:127.0.0.1 0.0.0.0 :: ::127.0.0.1 10.0.0.1".split(" ");
     expect(addresses.filter((address) => guard.allows(address))).toEqual(addresses.slice(0, 5));
@@ -56,7 +56,7 @@ describe("the allowed list wins", () => {
     ["fd00::/8", ["fd12::1"], ["fc00::1"]],
     ["::ffff:10.0.0.0/104", ["10.1.2.3", "::ffff:10.1.2.3"], ["::10.1.2.3", "192.168.0.1"]],
     ["64:ff9b::/96", ["64:ff9b::808:808"], ["64:ff9b:1::1"]],
-  ])("%s", (entry, allowed, refused) => {
+  ])("the allowed list wins: %s", (entry, allowed, refused) => {
     const guard = guardWith(entry);
     expect([...allowed, ...refused].filter((address) => guard.allows(address))).toEqual(allowed);
   });
@@ -65,7 +65,7 @@ describe("the allowed list wins", () => {
   const dotted = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".");
   const word = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n });
 
-  test("by bits, for any range", () => {
+  test("the allowed list wins by bits, for any range", () => {
     const close = fc.tuple(word, fc.nat(128), fc.nat(127));
     fc.assert(
       fc.property(close, ([network, prefix, flipped]) => {
@@ -90,7 +90,7 @@ test.each([
   ["", []],
   [" , ", []],
   ["10.0.0.0/8, ::1", ["10.0.0.0/8", "::1"]],
-])("the list %j", (text, expected) => expect(readConfig({ TIDEMILL_ALLOW_ADDRESSES: text }).allowAddresses).toEqual(expected));
+])("the list %j is read", (text, expected) => expect(readConfig({ TIDEMILL_ALLOW_ADDRESSES: text }).allowAddresses).toEqual(expected));
 
 test("a list entry that is neither address nor range is named", () => {
   const bad = "localhost 10.0.0.0/33 ::/129 10.0.0.0/ 10.0.0.0/8/8 10.0.0.0/-1 10.0.0.0/0x8 10.0.0/8 fe80::1%eth0 10.0.0.0/8;::1";
@@ -107,7 +107,7 @@ test.each([
   ["http://[::1]/", "::1"],
   ["http://example.com/", null],
   ["http://localhost/", null],
-])("the literal address of %s", (url, expected) => expect(literalAddress(new URL(url).hostname)).toBe(expected));
+])("the literal address %s is decided about as it is", (url, expected) => expect(literalAddress(new URL(url).hostname)).toBe(expected));
 
 describe("connecting", () => {
   const names: Record<string, string[]> = {
@@ -147,13 +147,13 @@ describe("connecting", () => {
     ["mixed.test", false, "BLOCKED_ADDRESS"],
     ["inner.test", true, "BLOCKED_ADDRESS"],
     ["unknown.test", true, "ENOTFOUND"],
-  ])("to %s, autoSelectFamily %s: %s", async (host, autoSelectFamily, expected) => {
+  ])("a connection to %s, autoSelectFamily %s, is decided about by address: %s", async (host, autoSelectFamily, expected) => {
     resolved.length = 0;
     expect(await outcome(host, autoSelectFamily)).toBe(expected);
     expect(resolved).toEqual([host]);
   });
 
-  test("through undici", async () => {
+  test("a connection through undici is decided about by address", async () => {
     const dispatcher = new Agent({ connect: { lookup: guard.lookup } });
     const good = await request(`http://dual.test:${port}/`, { dispatcher });
     expect(await good.body.text()).toBe("reached");
@@ -163,7 +163,7 @@ describe("connecting", () => {
     await dispatcher.close();
   });
 
-  test("to an empty name is refused", () => {
+  test("a connection to an empty name is refused", () => {
     guard.lookup("", {}, (error) => expect(error).toMatchObject({ code: "BLOCKED_ADDRESS", address: null }));
     expect.assertions(1);
   });

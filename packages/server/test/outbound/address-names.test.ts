@@ -37,20 +37,26 @@ describe("a name", () => {
     [["127.0.0.1", OPEN]],
     [[OPEN, "::1"]],
     [[OPEN, OPEN, "127.0.0.3"]],
-  ])("at %j is not connected to", async ([addresses = []], { canary, callerWith }) => {
+  ])("a name that leads to %j is not connected to", async ([addresses = []], { canary, callerWith }) => {
     const { resolve } = new Rebinding(addresses);
     expect(await callerWith([OPEN], resolve).callAll(urlsOf("rebinding.example", canary))).toEqual(["BLOCKED_ADDRESS"]);
     expect(canary.reached).toEqual([]);
   });
 
-  test("that changes its address with each look-up is connected to where it may be, and nowhere else", async ({ canary, callerWith }) => {
+  test("a name that changes its address with each look-up is connected to where it may be, and nowhere else", async ({
+    canary,
+    callerWith,
+  }) => {
     const names = new Rebinding([OPEN], ["127.0.0.1"], [OPEN, "127.0.0.1"]);
     const ends = await callerWith([OPEN], names.resolve).callAll(urlsOf("rebinding.example", canary, TRIES));
     expect(ends).toEqual(ends.map((_, n) => (n % 3 === 0 ? 200 : "BLOCKED_ADDRESS")));
     expect([names.asked, canary.reached]).toEqual([TRIES, Array.from({ length: TRIES / 3 }, () => OPEN)]);
   });
 
-  test("that changes its address is not connected to elsewhere by many callbacks at once, either", async ({ canary, callerWith }) => {
+  test("a name that changes its address is not connected to elsewhere by many callbacks at once, either", async ({
+    canary,
+    callerWith,
+  }) => {
     const caller = callerWith([OPEN], new Rebinding([OPEN], ["127.0.0.1"]).resolve);
     const ends = new Set<unknown>();
     for (let round = 0; round < 10; round += 1) {
@@ -62,7 +68,7 @@ describe("a name", () => {
   });
 
   test.for(["localhost", "x.localhost", "metadata.google.internal"])(
-    "like %s is not even looked up",
+    "a name like %s is not even looked up",
     async (name, { canary, callerWith }) => {
       const names = new Rebinding([OPEN]);
       const ends = await callerWith([OPEN], names.resolve).callAll(urlsOf(name, canary));

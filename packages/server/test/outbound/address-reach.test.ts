@@ -22,7 +22,10 @@ const isHere =
 const withEnds = (urls: readonly URL[], ends: readonly unknown[]) => urls.map(({ href }, at) => [href, ends[at]]);
 
 describe("of over 200 spellings of refused addresses that got past every other check", () => {
-  test("none makes a connection", async ({ canary, callerWith }) => {
+  test("none of over 200 spellings of refused addresses that got past every other check makes a connection", async ({
+    canary,
+    callerWith,
+  }) => {
     const urls = followable(canary.port);
     const guard = createAddressGuard({ allowLoopback: false, allowed: [] });
     const caller = callerWith([]);
@@ -34,7 +37,7 @@ describe("of over 200 spellings of refused addresses that got past every other c
     expect([urls.length > 200, canary.reached]).toEqual([true, []]);
   });
 
-  test("those of this machine do, once its addresses are opened", async ({ canary, callerWith }) => {
+  test("the spellings of this machine's addresses make a connection once these are opened", async ({ canary, callerWith }) => {
     const urls = followable(canary.port).filter(isHere(canary.port));
     const ends = withEnds(urls, await callerWith(["127.0.0.0/8", "0.0.0.0"]).callAll(urls));
     expect(ends.filter(([, end]) => end !== 200)).toEqual([]);
@@ -59,9 +62,12 @@ describe("an address that the operator opened is reached, and no other", () => {
     ["127.0.0.2", "[::ffff:127.0.0.2]", ["[::ffff:127.0.0.1]", "127.0.0.1"]],
     ["::1", "[::1]", ["127.0.0.1", "[::]", "[::ffff:127.0.0.1]"]],
     ["::/127", "[::1]", ["127.0.0.1", "[::ffff:127.0.0.1]"]],
-  ] as const)("%s", async ([opened, reached, refused], { canary, callerWith }) => {
-    const urls = [reached, ...refused].map((host) => new URL(`http://${host}:${canary.port}/`));
-    expect(await callerWith([opened]).callAll(urls)).toEqual([200, ...refused.map(() => "BLOCKED_ADDRESS")]);
-    expect(canary.reached).toHaveLength(1);
-  });
+  ] as const)(
+    "an address that the operator opened is reached, and no other: %s",
+    async ([opened, reached, refused], { canary, callerWith }) => {
+      const urls = [reached, ...refused].map((host) => new URL(`http://${host}:${canary.port}/`));
+      expect(await callerWith([opened]).callAll(urls)).toEqual([200, ...refused.map(() => "BLOCKED_ADDRESS")]);
+      expect(canary.reached).toHaveLength(1);
+    },
+  );
 });

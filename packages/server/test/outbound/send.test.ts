@@ -35,18 +35,18 @@ async function send(more: Partial<Request> = {}): Promise<Response> {
 }
 
 describe("a request", () => {
-  test("answers with status, headers and body", async () => {
+  test("a request answers with status, headers and body", async () => {
     server = await RawServer.listen((socket) => socket.write("HTTP/1.1 418 Teapot\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nno"));
     expect(await send()).toMatchObject({ kind: "answered", status: 418, headers: { "x-a": "1" }, body: Buffer.from("no") });
   });
 
-  test("uses a connection that is open already", async () => {
+  test("a request uses a connection that is open already", async () => {
     server = await RawServer.listen((socket) => socket.write(OK));
     for (let index = 0; index < 5; index += 1) expect(await send()).toMatchObject({ status: 200 });
     expect([server.requests.length, server.connections]).toEqual([5, 1]);
   });
 
-  test("keeps a body of as many bytes as are wanted, and nothing of a longer one", async () => {
+  test("a request keeps a body of as many bytes as are wanted, and nothing of a longer one", async () => {
     for (const [length, kept] of [
       [1_000, 1_000],
       [1_001, null],
@@ -60,14 +60,14 @@ describe("a request", () => {
     }
   });
 
-  test("whose answer is a little too long keeps its connection", async () => {
+  test("a request whose answer is a little too long keeps its connection", async () => {
     server = await RawServer.listen((socket) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n${"x".repeat(50_000)}`));
     await send();
     await send();
     expect(server.connections).toBe(1);
   });
 
-  test("whose answer does not end is answered all the same, and its connection closed", async () => {
+  test("a request whose answer does not end is answered all the same, and its connection closed", async () => {
     server = await RawServer.listen((socket) => {
       socket.write("HTTP/1.1 202 Accepted\r\n\r\n");
       pourForever(socket, "x".repeat(10_000));
@@ -76,14 +76,14 @@ describe("a request", () => {
     await until(() => server.left === 1, "the connection to be closed");
   });
 
-  test("that cannot even be made fails, and does not throw", async () => {
+  test("a request that cannot even be made fails, and does not throw", async () => {
     server = await RawServer.listen((socket) => socket.write(OK));
     expect(await send({ headers: { "x-a": "a\r\nb" } })).toMatchObject({ kind: "failed" });
     expect(await send({ path: "no path" })).toMatchObject({ kind: "failed" });
     expect(server.requests).toEqual([]);
   });
 
-  test("that is aborted fails at once with the reason, and its connection is closed", async () => {
+  test("a request that is aborted fails at once with the reason, and its connection is closed", async () => {
     server = await RawServer.listen(() => {});
     const responses: Response[] = [];
     const abort = sender.send(request(), (response) => responses.push(response));
@@ -95,7 +95,7 @@ describe("a request", () => {
     await until(() => server.left === 1, "the connection to be closed");
   });
 
-  test("that is aborted before it leaves never leaves", async () => {
+  test("a request that is aborted before it leaves never leaves", async () => {
     server = await RawServer.listen((socket) => socket.write(OK));
     const responses: Response[] = [];
     sender.send(request(), (response) => responses.push(response))(new Error("No longer wanted."));
@@ -104,7 +104,7 @@ describe("a request", () => {
     expect(server.requests.map((text) => text.split(" ")[1])).toEqual(["/other"]);
   });
 
-  test("that was answered is not changed by an abort", async () => {
+  test("a request that was answered is not changed by an abort", async () => {
     server = await RawServer.listen((socket) => socket.write(OK));
     const responses: Response[] = [];
     const abort = sender.send(request(), (response) => responses.push(response));

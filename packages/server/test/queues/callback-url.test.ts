@@ -18,7 +18,7 @@ test.each([
   [`https://example.com/@${A}:80`, "https://example.com", ["/@", a, ":80"]],
   ["https://example.com/${{secrets.LONG_NAME_2}}", "https://example.com", ["/", { secret: "LONG_NAME_2" }]],
   [`https://t0p.example.com/t0p${A}t1p`, "https://t0p.example.com", ["/t0p", a, "t1p"]],
-])("%s goes to %s", (text, origin, path) => {
+])("a callback to %s goes to %s", (text, origin, path) => {
   expect(readCallbackUrl(text)).toEqual({ origin, hostname: new URL(origin).hostname, path });
 });
 
@@ -57,12 +57,12 @@ describe("a template is refused", () => {
     ["under another namespace", "https://example.com/${{ env.A }}"],
     ["without its end", "https://example.com/${{ secrets.A }"],
     ["without a name", "https://example.com/${{ secrets. }}"],
-  ])("%s: %s", (_, text) => {
+  ])("a template is refused %s: %s", (_, text) => {
     expect(() => readCallbackUrl(text)).toThrow(TemplateError);
   });
 });
 
-test("wherever a template stands, no value of its secret has a say in where the callback goes", () => {
+test("no value of a secret has a say in where the callback goes, wherever its template stands", () => {
   const piece = fc.constantFrom(
     "http",
     "https",

@@ -65,7 +65,7 @@ describe("in production", () => {
     "http://[fd12:0::1]/",
     "https://example.com/",
     "http://8.8.8.8/",
-  ])("%s is taken: opened, or public", async (callback_url, { service }) => {
+  ])("in production %s is taken: opened, or public", async (callback_url, { service }) => {
     expect(await service.ok("POST", "/v1/queues", { name: "fine", callback_url, paused: true })).toMatchObject({ callback_url });
   });
 });

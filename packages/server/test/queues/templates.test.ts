@@ -6,7 +6,7 @@ const URL = "https://example.com/hook";
 const A = "${{ secrets.A }}";
 
 describe("a queue takes templates", () => {
-  test("in callback_url and in callback_headers, and shows them as they were sent", async ({ service }) => {
+  test("a queue takes templates in callback_url and in callback_headers, and shows them as they were sent", async ({ service }) => {
     const sent = {
       callback_url: `${URL}/${A}?key=\${{secrets.B}}`,
       callback_headers: { authorization: `Bearer ${A}`, "x-two": `${A}:\${{\tsecrets.B\t}}`, "x-none": "$ { { } } {{ secrets.A }}" },
@@ -18,7 +18,7 @@ describe("a queue takes templates", () => {
     expect(await service.ok("PATCH", "/v1/queues/q", changed)).toMatchObject(changed);
   });
 
-  test("of secrets that do not exist yet", async ({ service }) => {
+  test("a queue takes templates of secrets that do not exist yet", async ({ service }) => {
     expect((await service.api("POST", "/v1/queues", { name: "q", callback_url: `${URL}/\${{ secrets.NOT_YET }}` })).status).toBe(201);
   });
 });
@@ -55,7 +55,7 @@ describe("a queue refuses a template", () => {
       "callback_headers.x-auth",
       /names no secret/,
     ],
-  ] as const)("%s", async ([, sent, path, says], { service }) => {
+  ] as const)("a queue refuses a template %s", async ([, sent, path, says], { service }) => {
     const queue = await service.queue();
     const replies = [
       await service.api("POST", "/v1/queues", { name: "q", ...sent }),

@@ -52,7 +52,7 @@ const around = fc
   .map((parts) => `${parts.join("")}. `);
 
 describe.for(Object.entries(ENCODERS))("a secret's value written as: %s", ([, encode]) => {
-  test("does not survive in a text, and nothing else is lost", () => {
+  test("an encoded secret's value does not survive in a text, and nothing else is lost", () => {
     fc.assert(
       fc.property(secret, around, around, (value, before, after) => {
         const redacted = redactorOf(value).text(`${before}${encode(value)} ${after}`);
@@ -64,7 +64,7 @@ describe.for(Object.entries(ENCODERS))("a secret's value written as: %s", ([, en
     );
   });
 
-  test("does not survive in a JSON text's strings or keys", () => {
+  test("an encoded secret's value does not survive in a JSON text's strings or keys", () => {
     fc.assert(
       fc.property(secret, around, (value, other) => {
         const text = encode(value);
@@ -79,12 +79,12 @@ describe.for(Object.entries(ENCODERS))("a secret's value written as: %s", ([, en
 });
 
 describe("a text without the values", () => {
-  test("comes back as it was", () => {
+  test("a text without the values comes back as it was", () => {
     const other = fc.string({ unit: "binary", maxLength: 200 });
     fc.assert(fc.property(secret, other, (value, text) => void expect(redactorOf(value).text(text)).toBe(text)));
   });
 
-  test("comes back byte for byte when it is JSON", () => {
+  test("a text without the values comes back byte for byte when it is JSON", () => {
     fc.assert(
       fc.property(secret, fc.json({ stringUnit: "binary" }), (value, text) => void expect(redactorOf(value).json(text)).toBe(text)),
     );
@@ -94,7 +94,7 @@ describe("a text without the values", () => {
 });
 
 describe("a JSON text with values stays JSON", () => {
-  test("wherever they stand in it", () => {
+  test("a JSON text stays JSON wherever values stand in it", () => {
     const value = fc.constantFrom("5", "true", "e", '"', "\\", ":", "{}", ",", '","', " ", "[secret", "K\n9", "\\u0022", "12.5", "[]");
     fc.assert(
       fc.property(value, fc.json({ noUnicodeString: false, depthSize: "medium" }), value, (value, text, echoed) => {
@@ -105,27 +105,27 @@ describe("a JSON text with values stays JSON", () => {
     );
   });
 
-  test("and a number that holds one becomes a string", () => {
+  test("a JSON text stays JSON where a number that holds a value becomes a string", () => {
     expect(redactorOf("31415926").json('{"n":131415926.50,"m":[31415926,2,-31415926e3]}')).toBe(
       `{"n":"1${MARK}.50","m":["${MARK}",2,"-${MARK}e3"]}`,
     );
   });
 
-  test("also one that was kept as a floating point number", () => {
+  test("a JSON text stays JSON with a value that was kept as a floating point number", () => {
     const text = "[12345678901234567890, 12345678901234567000, 1.2345678901234567e+19, 1.2345678901234567e19]";
     expect(redactorOf("12345678901234567890").json(text)).toBe(`["${MARK}", "${MARK}", "${MARK}", "${MARK}"]`);
   });
 
-  test("and literals that are one become strings", () => {
+  test("a JSON text stays JSON where literals that are a value become strings", () => {
     expect(redactorOf("false").json('[true,false,null,"false"]')).toBe(`[true,"${MARK}",null,"${MARK}"]`);
   });
 
-  test("and what else it says is as it was", () => {
+  test("a JSON text stays JSON, and what else it says is as it was", () => {
     const text = '{ "big" : 123456789012345678901234567890, "echo":"the secret", "\\u0062" : 1.50 }';
     expect(redactorOf("the secret").json(text)).toBe(text.replace("the secret", MARK));
   });
 
-  test("a single string, when a value is JSON itself and stands there unquoted", () => {
+  test("a JSON text becomes a single string when a value is JSON itself and stands there unquoted", () => {
     const account = '{"type":"account","key":"7w2M9qk"}';
     expect(JSON.parse(redactorOf(account).json(`{"got":${account}}`))).toBe(`{"got":${MARK}}`);
     expect(JSON.parse(redactorOf(':"the sec').json('{"got":"the secret"}'))).toBe(`{"got"${MARK}ret"}`);
@@ -136,60 +136,60 @@ describe("a JSON text with values stays JSON", () => {
 describe("several values", () => {
   const redact = (text: string, values: Record<string, string>) => new Redactor(new Map(Object.entries(values))).text(text);
 
-  test("are each replaced by their own name", () => {
+  test("several values are each replaced by their own name", () => {
     expect(redact("a first-one, a second-one", { A: "first-one", B: "second-one" })).toBe("a [secret:A], a [secret:B]");
   });
 
-  test("that overlap are one, named by the longest", () => {
+  test("several values that overlap are one, named by the longest", () => {
     expect(redact("-one-two-three-", { A: "one-two", B: "two-three" })).toBe("-[secret:B]-");
     expect(redact("-one-two-three-", { A: "two", B: "one-two-three", C: "three" })).toBe("-[secret:B]-");
     expect(redact("-one-two-", { A: "one-two", B: "one-two" })).toBe("-[secret:A]-");
   });
 
-  test("are not looked for in what stands for another", () => {
+  test("several values are not looked for in what stands for another", () => {
     expect(redact("value", { SECRET: "value", B: "secret", C: "[" })).toBe("[secret:SECRET]");
   });
 });
 
 describe("a value", () => {
-  test("that overlaps itself leaves nothing behind", () => {
+  test("a value that overlaps itself leaves nothing behind", () => {
     expect(redactorOf("abaXaba").text("-abaXabaXaba-")).toBe(`-${MARK}-`);
     const long = "abc".repeat(200);
     expect(redactorOf(long).text(`-${long}abc${long}a-`)).toBe(`-${MARK}a-`);
   });
 
-  test("of one character is replaced where it stands, and not what its encodings happen to be", () => {
+  test("a value of one character is replaced where it stands, and not what its encodings happen to be", () => {
     expect(redactorOf("7").text("37, not 0x37 or Nw==")).toBe(`3${MARK}, not 0x3${MARK} or Nw==`);
   });
 
-  test("of three characters is looked for as it is, one of four in its encodings, too", () => {
+  test("a value of three characters is looked for as it is, one of four in its encodings, too", () => {
     const text = (value: string) => `${value} ${Buffer.from(value).toString("hex")}`;
     expect(redactorOf("k9x").text(text("k9x"))).toBe(`${MARK} 6b3978`);
     expect(redactorOf("k9xz").text(text("k9xz"))).toBe(`${MARK} ${MARK}`);
   });
 
-  test("that is a very long number is not taken for infinity", () => {
+  test("a value that is a very long number is not taken for infinity", () => {
     expect(redactorOf("9".repeat(400)).text("Infinity")).toBe("Infinity");
   });
 
-  test("that is JSON's structure is not found in it", () => {
+  test("a value that is JSON's structure is not found in it", () => {
     expect(redactorOf(",").json('[1,"a,b"]')).toBe(`[1,"a${MARK}b"]`);
     expect(redactorOf('"').json('["a","\\""]')).toBe(`["a","${MARK}"]`);
   });
 
-  test("is found through two escapings one inside the other, of JSON's strings two more", () => {
+  test("a value is found through two escapings one inside the other, of JSON's strings two more", () => {
     const value = 'K9 "quoted" & %41/é';
     const text = encodeURIComponent(JSON.stringify(ENCODERS.html?.(value)));
     expect(redactorOf(value).text(text)).toBe(`%22${MARK}%22`);
     expect(redactorOf(value).json(JSON.stringify(text))).toBe(`"%22${MARK}%22"`);
   });
 
-  test.for([0, 1, 2, 3])("in base64 after %i bytes leaves no digit that holds a bit of it", (lead) => {
+  test.for([0, 1, 2, 3])("a value in base64 after %i bytes leaves no digit that holds a bit of it", (lead) => {
     const kept = (value: string) => redactorOf(value).text(Buffer.from(`${"x".repeat(lead)}${value}y`).toString("base64"));
     expect(kept("ÿ0123456789ÿ")).toBe(kept("\0\0ABCDEFGHIJ\0\0"));
   });
 
-  test("that is empty takes nothing away", () => {
+  test("a value that is empty takes nothing away", () => {
     expect(redactorOf("").text("text")).toBe("text");
   });
 });
@@ -208,12 +208,12 @@ describe("a text of 64 KiB is looked through", () => {
     ["of escapes", "0123456789", '\\u0041%25&amp;=41\\"+'.repeat(3_000)],
     ["of escapes in escapes", "0123456789", filled(`%${"25".repeat(30)}41`)],
     ["of quotes", "0123456789", '"'.repeat(MOST_BYTES)],
-  ] as const)("%s", ([, value, text]) => {
+  ] as const)("a text of 64 KiB is looked through: %s", ([, value, text]) => {
     expect(redactorOf(value).text(text)).toBe(text.includes(value) ? MARK : text);
     expect(JSON.parse(redactorOf(value).json(JSON.stringify(text)))).toBe(text.includes(value) ? MARK : text);
   });
 
-  test("for a hundred secrets among the hardest escapes", () => {
+  test("a text of 64 KiB is looked through for a hundred secrets among the hardest escapes", () => {
     const values = HUNDRED.map(ordinary);
     const echoed = encodeURIComponent(values.join(" "));
     const redacted = secretsOf(values).text(`${filled(HOSTILE, MOST_BYTES - echoed.length)}${echoed}`);
@@ -231,12 +231,12 @@ describe("nothing is kept of a text", () => {
     ["for a value that nearly stands everywhere", inOne(`${"a".repeat(32_768)}b`), "a".repeat(MOST_BYTES)],
     ["for a hundred that begin as the text does", HUNDRED.map((number) => `${"a".repeat(30)}${number}`), "a".repeat(MOST_BYTES)],
     ["for more of values than can be encoded", [1, 2].map((number) => filled(`${number}qwErty`)), filled("zuiop")],
-  ] as const)("that takes too much work: %s", ([, values, text]) => {
+  ] as const)("nothing is kept of a text that takes too much work: %s", ([, values, text]) => {
     expect(secretsOf(values).text(text)).toBeNull();
     expect(secretsOf(values).json(JSON.stringify([text, values]))).toBeNull();
   });
 
-  test("that marks make longer than 64 KiB", () => {
+  test("nothing is kept of a text that marks make longer than 64 KiB", () => {
     const text = (bytes: number) => `the-value ${"x".repeat(bytes - 10)}`;
     const grows = MARK.length - "the-value".length;
     expect(redactorOf("the-value").text(text(MOST_BYTES - grows))).toHaveLength(MOST_BYTES);
@@ -259,7 +259,7 @@ describe("a value that comes back in another layout", () => {
     ["without its last line break", `got ${PEM.trim()}`],
     ["without line breaks", `got ${PEM.replaceAll("\n", "")}`],
     ["trimmed, in base64", `got ${btoa(PEM.trim())}`],
-  ])("is found %s", ([, text = ""]) => {
+  ])("a value that comes back in another layout is found %s", ([, text = ""]) => {
     expect(redactor.text(text)).toMatch(/^got \[secret:(KEY|TOKEN)\]$/);
   });
 });

@@ -23,7 +23,11 @@ const droppedOf = (database: TestDatabase, workspaceId: WorkspaceId) =>
   database.query("select from_seq::int as from, to_seq::int as to from audit_dropped where workspace_id = $1 order by 1", [workspaceId]);
 
 describe("audit events stand in the partition of the month in which they expire", () => {
-  test("and move there unchanged when it is made after them; what never expires stays", async ({ database, engine, clock }) => {
+  test("an audit event moves to the partition of its month unchanged when that is made after it; what never expires stays", async ({
+    database,
+    engine,
+    clock,
+  }) => {
     await clock.set(Date.UTC(2026, 10, 21, 12));
     await keep(engine);
     const { workspaceId } = await putLane(database, { retentionDays: 30 });
@@ -47,7 +51,11 @@ describe("audit events stand in the partition of the month in which they expire"
 });
 
 describe("a chain holds though retention drops parts of it", () => {
-  test("at its beginning, month by month, until nothing is left, and goes on then", async ({ database, engine, clock }) => {
+  test("a chain holds though retention drops its beginning, month by month, until nothing is left, and goes on then", async ({
+    database,
+    engine,
+    clock,
+  }) => {
     await clock.set(Date.UTC(2026, 10, 21, 12));
     const { workspaceId } = await putLane(database, { retentionDays: 30 });
     for (const month of [10, 11, 12]) {
@@ -67,7 +75,7 @@ describe("a chain holds though retention drops parts of it", () => {
     expect(await verified(engine, workspaceId)).toMatchObject({ events: 1, head: { seq: 10 }, broken: null });
   });
 
-  test("out of order, after changes of the plan", async ({ database, engine, clock }) => {
+  test("a chain holds though retention drops parts of it out of order, after changes of the plan", async ({ database, engine, clock }) => {
     await clock.set(Date.UTC(2026, 10, 21, 12));
     await keep(engine);
     const { workspaceId } = await putLane(database);
@@ -97,7 +105,11 @@ describe("a chain holds though retention drops parts of it", () => {
     ]);
   });
 
-  test("where nobody looked for years, and they stood in no month's partition", async ({ database, engine, clock }) => {
+  test("a chain holds though retention drops what stood in no month's partition because nobody looked for years", async ({
+    database,
+    engine,
+    clock,
+  }) => {
     await clock.set(Date.UTC(2026, 10, 21, 12));
     const { workspaceId } = await putLane(database, { retentionDays: 900 });
     await recordMany(engine, workspaceId, 3);
@@ -117,7 +129,7 @@ describe("a chain holds though retention drops parts of it", () => {
     ["altered", "update audit_event set actor_id = 'nobody' where", 4],
     ["missing", "delete from audit_event where", 4],
   ] as const)(
-    "but an event that was %s is still found beside what was dropped",
+    "an event that was %s is still found beside what retention dropped",
     async ([problem, statement, seq], { database, engine, clock }) => {
       await clock.set(Date.UTC(2026, 10, 21, 12));
       await keep(engine);
@@ -133,7 +145,7 @@ describe("a chain holds though retention drops parts of it", () => {
     },
   );
 
-  test("but a month that somebody else dropped is missed", async ({ database, engine, clock }) => {
+  test("a month that somebody else dropped is missed", async ({ database, engine, clock }) => {
     await clock.set(Date.UTC(2026, 10, 21, 12));
     await keep(engine);
     const { workspaceId } = await putLane(database, { retentionDays: 7 });

@@ -47,7 +47,7 @@ const HOUR = 3_600;
 const DAY = 86_400;
 
 describe("folding the tally", () => {
-  test("adds up what is older than two minutes into one row for each day", async ({ database, engine }) => {
+  test("folding the tally adds up what is older than two minutes into one row for each day", async ({ database, engine }) => {
     const lane = await putLane(database);
     for (const secondsAgo of [121, 300, 2 * HOUR, 11 * HOUR, DAY, DAY + HOUR]) await note(database, lane, entry(secondsAgo));
     await foldTallyAcrossWorkspaces(engine);
@@ -58,14 +58,14 @@ describe("folding the tally", () => {
     ]);
   });
 
-  test("leaves what is younger than two minutes as it is", async ({ database, engine }) => {
+  test("folding the tally leaves what is younger than two minutes as it is", async ({ database, engine }) => {
     const lane = await putLane(database);
     for (const secondsAgo of [0, 30, 60, 119, 120]) await note(database, lane, entry(secondsAgo));
     await foldTallyAcrossWorkspaces(engine);
     expect(await rowsOf(database, lane)).toHaveLength(5);
   });
 
-  test("keeps lanes apart", async ({ database, engine }) => {
+  test("folding the tally keeps lanes apart", async ({ database, engine }) => {
     const lanes = [await putLane(database), await putLane(database)] as const;
     for (const lane of lanes)
       for (const secondsAgo of [HOUR, 2 * HOUR]) await note(database, lane, entry(secondsAgo, Number(lane === lanes[0]) + 1));
@@ -74,7 +74,11 @@ describe("folding the tally", () => {
     expect((await rowsOf(database, lanes[1])).map(({ completed }) => completed)).toEqual([2]);
   });
 
-  test("again and again still leaves one row for each day: the table must not grow with time", async ({ database, engine, clock }) => {
+  test("folding the tally again and again still leaves one row for each day: the table must not grow with time", async ({
+    database,
+    engine,
+    clock,
+  }) => {
     const lane = await putLane(database);
     for (let pass = 0; pass < 5; pass += 1) {
       await note(database, lane, entry(0));
@@ -84,14 +88,14 @@ describe("folding the tally", () => {
     expect((await rowsOf(database, lane)).map(({ completed }) => completed)).toEqual([5]);
   });
 
-  test("by several nodes at once loses and doubles nothing", async ({ database, engine }) => {
+  test("folding the tally by several nodes at once loses and doubles nothing", async ({ database, engine }) => {
     const lane = await putLane(database);
     for (let index = 0; index < 50; index += 1) await note(database, lane, entry(200 + index));
     await Promise.all([1, 2, 3, 4].map(() => foldTallyAcrossWorkspaces(engine)));
     expect(await metrics(engine, lane)).toMatchObject({ completed: 50 });
   });
 
-  test("changes no metric of a queue", async ({ database, engine }) => {
+  test("folding the tally changes no metric of a queue", async ({ database, engine }) => {
     const count = fc.integer({ min: -3, max: 50 });
     const any = fc.record({
       secondsAgo: fc.oneof(fc.integer({ min: 0, max: 180 }), fc.integer({ min: 0, max: 300 * DAY })),
@@ -113,7 +117,7 @@ describe("folding the tally", () => {
     );
   });
 
-  test("does not hide what history still shows", async ({ database, engine }) => {
+  test("folding the tally does not hide what history still shows", async ({ database, engine }) => {
     const lane = await putLane(database, { retentionDays: 7 });
     const secondsAgo = 7 * DAY - HOUR;
     await putJobs(database, lane, {

@@ -22,15 +22,18 @@ describe("a finished job is there for as long as its plan keeps history", () => 
     ["pro", 30],
     ["team", 90],
     ["enterprise", 365],
-  ] as const)("%s: %i days, to the moment", async ([plan, days], { node, database, clock }) => {
-    const { service, job, path } = await finishedJob({ node, database, clock }, plan);
-    await clock.advance(days * DAY_SECONDS - 0.001);
-    expect((await service.job(job)).state).toBe("cancelled");
-    await clock.advance(0.001);
-    expect((await service.api("GET", path)).status).toBe(404);
-  });
+  ] as const)(
+    "a finished job is there for as long as its plan keeps history: %s, %i days, to the moment",
+    async ([plan, days], { node, database, clock }) => {
+      const { service, job, path } = await finishedJob({ node, database, clock }, plan);
+      await clock.advance(days * DAY_SECONDS - 0.001);
+      expect((await service.job(job)).state).toBe("cancelled");
+      await clock.advance(0.001);
+      expect((await service.api("GET", path)).status).toBe(404);
+    },
+  );
 
-  test("and then it is gone for every endpoint, before anything is dropped", async ({ node, database, clock }) => {
+  test("a finished job past its retention is gone for every endpoint, before anything is dropped", async ({ node, database, clock }) => {
     const { service, job, path } = await finishedJob({ node, database, clock }, "free");
     const queue = `/v1/queues/${job.queue}`;
     expect((await service.ok("GET", queue)).metrics.cancelled).toBe(1);
@@ -44,7 +47,7 @@ describe("a finished job is there for as long as its plan keeps history", () => 
     ).not.toEqual([{ n: 0 }]);
   });
 
-  test("for ever, where the workspace keeps history without end", async ({ node, database, clock, service }) => {
+  test("a finished job is there for ever where the workspace keeps history without end", async ({ node, database, clock, service }) => {
     await database.query(
       "update workspace set retention_days = null where id = (select workspace_id from api_key where hash = sha256($1::text::bytea))",
       [service.key],

@@ -25,8 +25,8 @@ beforeEach(() => {
   told.length = 0;
 });
 
-describe("history is partitioned by the month in which it expires", () => {
-  test("and months stand ready for more than the year that the longest plan keeps", async ({ database, clock, engine }) => {
+describe("partitions of history", () => {
+  test("monthly partitions stand ready for more than the year that the longest plan keeps", async ({ database, clock, engine }) => {
     await clock.set(Date.UTC(2026, 10, 21, 12));
     await keep(engine);
     const names = monthly(await partitionsOf(database));
@@ -36,7 +36,7 @@ describe("history is partitioned by the month in which it expires", () => {
     expect(told).toEqual([]);
   });
 
-  test("and a second look, or two at once, change nothing", async ({ database, engine }) => {
+  test("a second look for partitions, or two at once, change nothing", async ({ database, engine }) => {
     const before = await partitionsOf(database);
     await Promise.all([keep(engine), keep(engine), keep(engine)]);
     expect(await partitionsOf(database)).toEqual(before);
@@ -49,12 +49,12 @@ describe("history is partitioned by the month in which it expires", () => {
     ["2028-01-31T23:59:59Z", "job_history_2028_01"],
     ["2028-02-01T00:00:00Z", "job_history_later"],
     ["infinity", "job_history_forever"],
-  ] as const)("so that what expires at %s stands in %s", async ([expires, partition], { database }) => {
+  ] as const)("a job that expires at %s stands in %s", async ([expires, partition], { database }) => {
     const [id] = await putJobs(database, await putLane(database), { state: "completed", expiresAt: `'${expires}'` });
     expect(id && (await partitionOf(database, id))).toEqual([partition]);
   });
 
-  test("and what expires beyond the months made moves into its month when that is made; what never expires stays", async ({
+  test("a job that expires beyond the months made moves into its month when that is made; one that never expires stays", async ({
     database,
     clock,
     engine,
@@ -75,13 +75,17 @@ describe("history is partitioned by the month in which it expires", () => {
 });
 
 describe("a month of history", () => {
-  test("stays until its last job has expired", async ({ database, clock, engine }) => {
+  test("a month of history stays until its last job has expired", async ({ database, clock, engine }) => {
     await clock.set(Date.UTC(2026, 11, 31, 23, 59, 59));
     await keep(engine);
     expect(await partitionsOf(database)).toContain("job_history_2026_12");
   });
 
-  test("is dropped once it is past, with its jobs and no others, and that is told", async ({ database, clock, engine }) => {
+  test("a month of history is dropped once it is past, with its jobs and no others, and that is told", async ({
+    database,
+    clock,
+    engine,
+  }) => {
     const lane = await putLane(database);
     const [past] = await putJobs(database, lane, { state: "completed", expiresAt: "'2026-12-31T23:59:59.999Z'" });
     const [kept] = await putJobs(database, lane, { state: "completed", expiresAt: "'2027-01-01T00:00:00Z'" });
@@ -97,7 +101,7 @@ describe("a month of history", () => {
     expect(kept && (await partitionOf(database, kept))).toEqual(["job_history_2027_01"]);
   });
 
-  test("is dropped with all that are past, when nobody looked for long", async ({ database, clock, engine }) => {
+  test("a month of history is dropped with all that are past, when nobody looked for long", async ({ database, clock, engine }) => {
     await clock.set(Date.UTC(2027, 5, 15));
     await keep(engine);
     const names = monthly(await partitionsOf(database));

@@ -13,8 +13,8 @@ async function stored(database: TestDatabase): Promise<string[]> {
   return found.map(({ name }) => name);
 }
 
-describe("schedules and their ticks are gone at once with", () => {
-  test("their queue; those of other queues stay", async ({ service }) => {
+describe("schedules and their ticks", () => {
+  test("schedules and their ticks are gone at once with their queue; those of other queues stay", async ({ service }) => {
     const queue = await service.queue();
     const [kept] = [await schedule(service), await schedule(service, { queue }), await schedule(service, { queue })];
     await service.advance(60);
@@ -25,7 +25,12 @@ describe("schedules and their ticks are gone at once with", () => {
     expect((await service.ok("GET", "/v1/schedules")).data).toMatchObject([{ name: kept.name }]);
   });
 
-  test("their workspace; those of other workspaces stay", async ({ service, node, database, clock }) => {
+  test("schedules and their ticks are gone at once with their workspace; those of other workspaces stay", async ({
+    service,
+    node,
+    database,
+    clock,
+  }) => {
     const gone = new Service(node, database, clock, await newWorkspace(database));
     const [kept] = [await schedule(service), await schedule(gone)];
     await service.advance(60);

@@ -21,7 +21,11 @@ const left = async (database: TestDatabase, { laneId }: LaneKey): Promise<number
 const GONE = "01900000-0000-7000-8000-ffffffffffff" as JobId;
 
 describe("the sweep of idempotency keys", () => {
-  test("forgets one whose job's record is gone, when it is time to look", async ({ database, clock, engine }) => {
+  test("the sweep of idempotency keys forgets one whose job's record is gone, when it is time to look", async ({
+    database,
+    clock,
+    engine,
+  }) => {
     const lane = await putLane(database);
     await putKeys(database, lane, [GONE], "moment() + interval '1 hour'");
     await clock.advance(3_599);
@@ -33,7 +37,7 @@ describe("the sweep of idempotency keys", () => {
   });
 
   test.for(["waiting", "delayed", "failed", "completed", "cancelled"] as const)(
-    "keeps one whose job is %s",
+    "the sweep of idempotency keys keeps one whose job is %s",
     async (state, { database, engine }) => {
       const lane = await putLane(database);
       await putKeys(database, lane, await putJobs(database, lane, { state }));
@@ -42,7 +46,11 @@ describe("the sweep of idempotency keys", () => {
     },
   );
 
-  test("forgets one of a finished job when its record expires, not before", async ({ database, clock, engine }) => {
+  test("the sweep of idempotency keys forgets one of a finished job when its record expires, not before", async ({
+    database,
+    clock,
+    engine,
+  }) => {
     const lane = await putLane(database);
     await putKeys(database, lane, await putJobs(database, lane, { state: "completed", expiresAt: "moment() + interval '3 days'" }));
     await sweepIdempotencyKeysAcrossWorkspaces(engine);
@@ -54,7 +62,7 @@ describe("the sweep of idempotency keys", () => {
     expect(await left(database, lane)).toBe(0);
   });
 
-  test("looks again in a week at one that never expires", async ({ database, clock, engine }) => {
+  test("the sweep of idempotency keys looks again in a week at one that never expires", async ({ database, clock, engine }) => {
     const lane = await putLane(database, { retentionDays: null });
     const jobs = await putJobs(database, lane, { state: "completed", expiresAt: "'infinity'" });
     await putKeys(database, lane, jobs);
@@ -68,7 +76,7 @@ describe("the sweep of idempotency keys", () => {
     expect(await left(database, lane)).toBe(0);
   });
 
-  test("looks at all that are due, however many", async ({ database, engine }) => {
+  test("the sweep of idempotency keys looks at all that are due, however many", async ({ database, engine }) => {
     const lane = await putLane(database);
     const jobs = await putJobs(database, lane, { state: "completed", count: 2_500 });
     await database.query("delete from job_history where id = any($1)", [jobs.slice(0, 2_400)]);

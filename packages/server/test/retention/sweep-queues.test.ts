@@ -38,7 +38,10 @@ const markDeleted = (database: TestDatabase, { laneId }: LaneKey) =>
   database.query("update lane set deleted_at = moment() where id = $1", [laneId]);
 
 describe("a deleted queue", () => {
-  test("loses all its jobs, whatever their state, and its schedules; other queues lose nothing", async ({ database, engine }) => {
+  test("a deleted queue loses all its jobs, whatever their state, and its schedules; other queues lose nothing", async ({
+    database,
+    engine,
+  }) => {
     const [deleted, kept] = [await fullLane(database), await fullLane(database)];
     const before = await leftOf(database, kept);
     await markDeleted(database, deleted);
@@ -47,7 +50,7 @@ describe("a deleted queue", () => {
     expect(await leftOf(database, kept)).toEqual(before);
   });
 
-  test("stays for a minute as a row, and what slipped in meanwhile is swept too", async ({ database, clock, engine }) => {
+  test("a deleted queue stays for a minute as a row, and what slipped in meanwhile is swept too", async ({ database, clock, engine }) => {
     const lane = await fullLane(database);
     await markDeleted(database, lane);
     await clock.advance(60);
@@ -59,7 +62,7 @@ describe("a deleted queue", () => {
     expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, circuit: 0, schedules: 0, queue: 0 });
   });
 
-  test("loses more jobs than one statement takes", async ({ database, engine }) => {
+  test("a deleted queue loses more jobs than one statement takes", async ({ database, engine }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "waiting", count: 5_001 });
     await putJobs(database, lane, { state: "completed", count: 5_001 });
@@ -68,7 +71,7 @@ describe("a deleted queue", () => {
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0 });
   });
 
-  test("does not come back to life by another of its name", async ({ service, engine }) => {
+  test("a deleted queue does not come back to life by another of its name", async ({ service, engine }) => {
     await service.ok("POST", "/v1/queues", { name: "emails" });
     const old = await service.enqueue({ queue: "emails", payload: "old" });
     await service.ok("DELETE", "/v1/queues/emails");
@@ -79,7 +82,7 @@ describe("a deleted queue", () => {
     expect((await service.ok("GET", "/v1/queues/emails/jobs")).data).toMatchObject([{ id: job.id, payload: "new" }]);
   });
 
-  test("is swept though its tally is being folded", async ({ database, engine, clock }) => {
+  test("a deleted queue is swept though its tally is being folded", async ({ database, engine, clock }) => {
     const lane = await fullLane(database);
     await clock.advance(600);
     await markDeleted(database, lane);

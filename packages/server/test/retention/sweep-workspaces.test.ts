@@ -46,7 +46,11 @@ const LEFT: Record<string, { put: string; take: string }> = {
 };
 
 describe("a deleted workspace", () => {
-  test("goes when its queues have gone, a minute after at the soonest; others stay", async ({ database, clock, engine }) => {
+  test("a deleted workspace goes when its queues have gone, a minute after at the soonest; others stay", async ({
+    database,
+    clock,
+    engine,
+  }) => {
     const [deleted, kept] = [await putLane(database), await putLane(database)];
     await putJobs(database, deleted, { state: "completed" });
     await database.query(
@@ -69,7 +73,7 @@ describe("a deleted workspace", () => {
     expect(await database.query("select from lane where id = $1 and deleted_at is null", [kept.laneId])).toHaveLength(1);
   });
 
-  test("loses its schedules with the queues that were made while it was being deleted; others keep theirs", async ({
+  test("a deleted workspace loses its schedules with the queues that were made while it was being deleted; others keep theirs", async ({
     database,
     engine,
   }) => {
@@ -87,7 +91,7 @@ describe("a deleted workspace", () => {
     }
   });
 
-  test("without anything stays for a minute", async ({ database, clock, engine }) => {
+  test("a deleted workspace without anything stays for a minute", async ({ database, clock, engine }) => {
     const { workspaceId } = await putLane(database);
     await database.query("delete from lane where workspace_id = $1", [workspaceId]);
     await markDeleted(database, workspaceId);
@@ -99,7 +103,7 @@ describe("a deleted workspace", () => {
     expect(await isThere(database, workspaceId)).toBe(false);
   });
 
-  test.for(Object.entries(LEFT))("stays while there is %s", async ([, { put, take }], { database, clock, engine }) => {
+  test.for(Object.entries(LEFT))("a deleted workspace stays while there is %s", async ([, { put, take }], { database, clock, engine }) => {
     const { workspaceId } = await putLane(database);
     await database.query("delete from lane where workspace_id = $1", [workspaceId]);
     await database.query(put, [workspaceId]);
@@ -112,7 +116,7 @@ describe("a deleted workspace", () => {
     expect(await isThere(database, workspaceId)).toBe(false);
   });
 
-  test("stays while its audit log is kept", async ({ database, clock, engine }) => {
+  test("a deleted workspace stays while its audit log is kept", async ({ database, clock, engine }) => {
     const { workspaceId } = await putLane(database, { retentionDays: 7 });
     await database.query("delete from lane where workspace_id = $1", [workspaceId]);
     await database.query(

@@ -4,7 +4,10 @@ import { everythingStored } from "../harness/problem.ts";
 import { schedule, test } from "../harness/schedules.ts";
 
 describe("the audit log", () => {
-  test("has who made, changed, paused, resumed, triggered and deleted a schedule, and nothing of its payload", async ({ service, at }) => {
+  test("the audit log has who made, changed, paused, resumed, triggered and deleted a schedule, and nothing of its payload", async ({
+    service,
+    at,
+  }) => {
     const made = await schedule(service, { payload: { key: "unguessable" }, tag: "t" });
     const path = `/v1/schedules/${made.name}`;
     await service.ok("PATCH", path, { cron: "*/5 * * * *", tag: "t", payload: ["unguessable-too"] });
@@ -34,7 +37,7 @@ describe("the audit log", () => {
     expect(JSON.stringify(await service.database.query("select * from audit_event"))).not.toContain("unguessable");
   });
 
-  test("has nothing of what was refused", async ({ service, at: _ }) => {
+  test("the audit log has nothing of what was refused", async ({ service, at: _ }) => {
     const made = await schedule(service);
     await service.api("POST", "/v1/schedules", { ...made, name: made.name });
     await service.api("POST", "/v1/schedules", { name: made.name, queue: made.queue, cron: made.cron, timezone: made.timezone });
@@ -43,7 +46,7 @@ describe("the audit log", () => {
     expect((await audited(service, service.workspaceId, "schedule")).map(({ type }) => type)).toEqual(["schedule.created"]);
   });
 
-  test("is written with the fact or not at all", async ({ service, at: _, database }) => {
+  test("the audit log is written with the fact or not at all", async ({ service, at: _, database }) => {
     const made = await schedule(service);
     const paused = await schedule(service);
     await service.ok("PATCH", `/v1/schedules/${paused.name}/pause`);

@@ -20,7 +20,7 @@ async function behind(service: Service, queue?: string): Promise<{ name: string;
   return made;
 }
 
-test("while a change waits for a backlog to be fired, others are served from the workspace's quota", async ({
+test("others are served from the workspace's quota while a change waits for a backlog to be fired", async ({
   service,
   database,
   engine,

@@ -45,7 +45,7 @@ function walk(calendar: Calendar, afterMs: number, steps: number): number[] {
 }
 
 describe("a calendar's newest ticks", () => {
-  test("are the last of those that come one after the other", () => {
+  test("a calendar's newest ticks are the last of those that come one after the other", () => {
     fc.assert(
       fc.property(cron, fc.oneof(beside, anywhere), fc.nat(60), fc.integer({ min: 1, max: 70 }), (text, { zone, afterMs }, steps, most) => {
         const calendar = readCalendar(text, zone);
@@ -58,7 +58,7 @@ describe("a calendar's newest ticks", () => {
     );
   });
 
-  test("come after the first moment, and not after the last", () => {
+  test("a calendar's newest ticks come after the first moment, and not after the last", () => {
     const calendar = readCalendar("* * * * *", "UTC");
     expect(calendar.newest(NOON, NOON + 2 * MINUTE_MS, 10)).toEqual([NOON + MINUTE_MS, NOON + 2 * MINUTE_MS]);
     expect(calendar.newest(NOON, NOON + 2 * MINUTE_MS - 1, 10)).toEqual([NOON + MINUTE_MS]);
@@ -67,7 +67,7 @@ describe("a calendar's newest ticks", () => {
     expect(calendar.newest(NOON, NOON + MINUTE_MS, 0)).toEqual([]);
   });
 
-  test("are found without a walk through the years before them", () => {
+  test("a calendar's newest ticks are found without a walk through the years before them", () => {
     const second = readCalendar("* * * * * *", "America/New_York");
     expect(second.newest(0, NOON, 2)).toEqual([NOON - 1_000, NOON]);
     expect(second.newest(0, NOON, 1_000)).toHaveLength(1_000);
@@ -75,21 +75,24 @@ describe("a calendar's newest ticks", () => {
 });
 
 describe("a calendar's next tick", () => {
-  test("comes after the moment, which need not be a whole second", () => {
+  test("a calendar's next tick comes after the moment, which need not be a whole second", () => {
     const calendar = readCalendar("* * * * *", "UTC");
     expect([calendar.next(NOON - 0.5), calendar.next(NOON), calendar.next(NOON + 0.5)]).toEqual([NOON, NOON + MINUTE_MS, NOON + MINUTE_MS]);
   });
 
-  test("is null when there is none any more", () => {
+  test("a calendar's next tick is null when there is none any more", () => {
     expect(readCalendar("0 0 * * *", "Europe/Berlin").next(Date.UTC(3000, 0, 2))).toBeNull();
     expect(readCalendar("0 * * * *", "Europe/Berlin").next(Date.UTC(3000, 0, 2))).toBeNull();
   });
 });
 
 describe("a time zone", () => {
-  test.each(["UTC", "Etc/GMT+5", "Europe/Kyiv", "Europe/Kiev", "europe/berlin", "EST", "GB", "EST5EDT"])("%s is known", (name) => {
-    expect(readCalendar("@daily", name).next(NOON)).not.toBeNull();
-  });
+  test.each(["UTC", "Etc/GMT+5", "Europe/Kyiv", "Europe/Kiev", "europe/berlin", "EST", "GB", "EST5EDT"])(
+    "a time zone %s is known",
+    (name) => {
+      expect(readCalendar("@daily", name).next(NOON)).not.toBeNull();
+    },
+  );
 
   test.each([
     ["", "no name"],
@@ -102,14 +105,14 @@ describe("a time zone", () => {
     ["CST", "Chicago's or Shanghai's"],
     ["UTC ", "not a name to the letter"],
     ["\u212Awajalein", "not a name to the letter"],
-  ])("%j is refused: %s", (name) => {
+  ])("a time zone %j is refused: %s", (name) => {
     expect(() => readCalendar("@daily", name)).toThrow(UnknownZoneError);
     expect(() => readCalendar("@daily", name)).toThrow(`${JSON.stringify(name)} is not an IANA time zone`);
   });
 });
 
 describe("calendars that are kept", () => {
-  test("are read once for the same expression and zone", () => {
+  test("calendars that are kept are read once for the same expression and zone", () => {
     const calendars = new Calendars();
     const kept = calendars.of("@daily", "UTC");
     expect(calendars.of("@daily", "UTC")).toBe(kept);
@@ -117,7 +120,7 @@ describe("calendars that are kept", () => {
     expect(calendars.of("@hourly", "UTC")).not.toBe(kept);
   });
 
-  test("make room for new ones, those first that were asked for longest ago", () => {
+  test("calendars that are kept make room for new ones, those first that were asked for longest ago", () => {
     const calendars = new Calendars();
     const [used, unused] = [calendars.of("@daily", "UTC"), calendars.of("@weekly", "UTC")];
     for (let second = 0; second < 3_999; second += 1) {
@@ -128,7 +131,7 @@ describe("calendars that are kept", () => {
     expect(calendars.of("@weekly", "UTC")).not.toBe(unused);
   });
 
-  test("are refused as those that are not, each time", () => {
+  test("calendars that are kept are refused as those that are not, each time", () => {
     const calendars = new Calendars();
     for (const _ of [1, 2]) {
       expect(() => calendars.of("0 0 31 4 *", "UTC")).toThrow(CronError);

@@ -3,7 +3,7 @@ import { schedule, scheduleOf, testUnpolled as test, ticksOf } from "../harness/
 import { startTestNode, until } from "../harness/service.ts";
 
 describe("after a downtime of ten minutes and a half", () => {
-  test("catch_up none runs nothing of it, and goes on", async ({ service, at }) => {
+  test("catch_up none runs nothing of a downtime of ten minutes and a half, and goes on", async ({ service, at }) => {
     const made = await schedule(service, { catch_up: "none" });
     await service.advance(630);
     expect(await ticksOf(service, made)).toEqual([]);
@@ -16,7 +16,7 @@ describe("after a downtime of ten minutes and a half", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:11"));
   });
 
-  test("catch_up last runs the last tick, and goes on", async ({ service, at }) => {
+  test("catch_up last runs the last tick of a downtime of ten minutes and a half, and goes on", async ({ service, at }) => {
     const made = await schedule(service, { catch_up: "last" });
     await service.advance(630);
     expect(await ticksOf(service, made)).toEqual(at("12:10"));
@@ -29,7 +29,7 @@ describe("after a downtime of ten minutes and a half", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:10", "12:11"));
   });
 
-  test("catch_up all runs each tick, in order, and goes on", async ({ service, at }) => {
+  test("catch_up all runs each tick of a downtime of ten minutes and a half, in order, and goes on", async ({ service, at }) => {
     const made = await schedule(service, { catch_up: "all" });
     await service.advance(630);
     const missed = at("12:01", "12:02", "12:03", "12:04", "12:05", "12:06", "12:07", "12:08", "12:09", "12:10");
@@ -39,7 +39,7 @@ describe("after a downtime of ten minutes and a half", () => {
     expect(await ticksOf(service, made)).toEqual([...missed, ...at("12:11")]);
   });
 
-  test("last is what is done unless the schedule says otherwise", async ({ service, at }) => {
+  test("catch_up last is what is done unless the schedule says otherwise", async ({ service, at }) => {
     const made = await schedule(service);
     expect(made.catch_up).toBe("last");
     await service.advance(630);
@@ -50,7 +50,7 @@ describe("after a downtime of ten minutes and a half", () => {
     ["none", []],
     ["last", ["12:10"]],
     ["all", ["12:01", "12:02", "12:03", "12:04", "12:05", "12:06", "12:07", "12:08", "12:09", "12:10"]],
-  ] as const)("a node that starts anew does the same: %s", async ([catch_up, ticks], { service, at }) => {
+  ] as const)("a node that starts anew catches up in the same way: %s", async ([catch_up, ticks], { service, at }) => {
     const made = await schedule(service, { catch_up });
     // The node that runs already is not woken.
     await service.clock.advance(630);
@@ -62,21 +62,24 @@ describe("after a downtime of ten minutes and a half", () => {
 });
 
 describe("ticks that are at most ten seconds late", () => {
-  test.for(["none", "last", "all"])("all run, with catch_up %s", async (catch_up, { service, at }) => {
-    const made = await schedule(service, { cron: "*/2 * * * * *", catch_up });
-    await service.advance(12);
-    expect(await ticksOf(service, made)).toEqual(at("12:00:02", "12:00:04", "12:00:06", "12:00:08", "12:00:10", "12:00:12"));
-    expect(await scheduleOf(service, made)).toMatchObject({ last_skip: null });
-  });
+  test.for(["none", "last", "all"])(
+    "ticks that are at most ten seconds late all run, with catch_up %s",
+    async (catch_up, { service, at }) => {
+      const made = await schedule(service, { cron: "*/2 * * * * *", catch_up });
+      await service.advance(12);
+      expect(await ticksOf(service, made)).toEqual(at("12:00:02", "12:00:04", "12:00:06", "12:00:08", "12:00:10", "12:00:12"));
+      expect(await scheduleOf(service, made)).toMatchObject({ last_skip: null });
+    },
+  );
 
-  test("that is, a second more is a downtime", async ({ service, at }) => {
+  test("a tick that is ten seconds late is on time, and a second more is a downtime", async ({ service, at }) => {
     const made = await schedule(service, { cron: "*/2 * * * * *", catch_up: "last" });
     await service.advance(13);
     expect(await ticksOf(service, made)).toEqual(at("12:00:12"));
   });
 });
 
-test("all makes up for a thousand at most, the newest", async ({ service, at }) => {
+test("catch_up all makes up for a thousand ticks at most, the newest", async ({ service, at }) => {
   const made = await schedule(service, { cron: "* * * * * *", catch_up: "all" });
   await service.advance(3_600);
   const ticks = await ticksOf(service, made);

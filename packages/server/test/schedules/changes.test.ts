@@ -3,7 +3,7 @@ import { schedule, scheduleOf, testUnpolled as test, ticksOf } from "../harness/
 import { until } from "../harness/service.ts";
 
 describe("a pause", () => {
-  test("skips its ticks; after it the schedule goes on", async ({ service, at }) => {
+  test("a pause skips its ticks; after it the schedule goes on", async ({ service, at }) => {
     const made = await schedule(service, { catch_up: "all" });
     await service.advance(60);
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
@@ -15,7 +15,7 @@ describe("a pause", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01", "12:12"));
   });
 
-  test("that comes between a tick and its firing does not take the tick with it", async ({ service, at }) => {
+  test("a pause that comes between a tick and its firing does not take the tick with it", async ({ service, at }) => {
     const made = await schedule(service);
     await service.clock.advance(60);
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
@@ -23,7 +23,7 @@ describe("a pause", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
   });
 
-  test("leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
+  test("a pause leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
     const made = await schedule(service, { catch_up: "last" });
     // What a clock leaves that was set back amid a backlog.
     await database.query("update schedule set catch_up_to = $1", [at("13:00")[0]]);
@@ -33,7 +33,7 @@ describe("a pause", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:30"));
   });
 
-  test("and a resume at once neither lose nor double the tick", async ({ service, at }) => {
+  test("a pause and a resume at once neither lose nor double the tick", async ({ service, at }) => {
     const made = await schedule(service);
     await service.clock.advance(60);
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
@@ -43,8 +43,8 @@ describe("a pause", () => {
   });
 });
 
-describe("another", () => {
-  test("cron holds from then on; what was due before runs by the old one", async ({ service, at }) => {
+describe("a change of a schedule", () => {
+  test("another cron holds from its change on; what was due before runs by the old one", async ({ service, at }) => {
     const made = await schedule(service);
     await service.clock.advance(60);
     const patched = await service.ok("PATCH", `/v1/schedules/${made.name}`, { cron: "*/5 * * * *" });
@@ -54,7 +54,7 @@ describe("another", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01", "12:05"));
   });
 
-  test("time zone moves the next tick", async ({ service, at }) => {
+  test("another time zone moves the next tick", async ({ service, at }) => {
     const made = await schedule(service, { cron: "30 14 * * *", timezone: "Europe/Berlin" });
     expect(made.next_run_at).toBe(at("13:30")[0]);
     const patched = await service.ok("PATCH", `/v1/schedules/${made.name}`, { timezone: "Asia/Kathmandu" });
@@ -65,7 +65,7 @@ describe("another", () => {
     expect(await ticksOf(service, made)).toEqual([patched.next_run_at]);
   });
 
-  test("payload and queue are those of the next tick's job", async ({ service }) => {
+  test("another payload and queue are those of the next tick's job", async ({ service }) => {
     const [first, second] = [await service.handler(), await service.handler()];
     const made = await schedule(service, { queue: first.queue, payload: 1 });
     await service.advance(60);

@@ -10,7 +10,7 @@ const namesOf = async (service: Service): Promise<string[]> =>
   (await service.ok("GET", "/v1/schedules?limit=100")).data.map(({ name }: { name: string }) => name);
 
 describe("creating a schedule", () => {
-  test("takes queue, cron and time zone alone, and fills in the rest", async ({ service }) => {
+  test("creating a schedule takes queue, cron and time zone alone, and fills in the rest", async ({ service }) => {
     const queue = await service.queue();
     const { status, body } = await create(service, { queue });
     const made = {
@@ -38,14 +38,14 @@ describe("creating a schedule", () => {
     expect(await service.ok("GET", "/v1/schedules")).toEqual({ data: [made], next_cursor: null });
   });
 
-  test("keeps all that is said of it", async ({ service }) => {
+  test("creating a schedule keeps all that is said of it", async ({ service }) => {
     const queue = await service.queue();
     const settings = { name: "Nightly.report_1-x", payload: { report: "daily" }, tag: "reports", priority: -7, concurrencyKey: "ü" };
     const more = { attempts: 100, overlap: "skip", catch_up: "all", cron: "*/5 * * * * *", timezone: "Asia/Kathmandu" };
     expect((await create(service, { queue, ...settings, ...more })).body).toMatchObject({ queue, ...settings, ...more });
   });
 
-  test("takes null for what a schedule need not have", async ({ service }) => {
+  test("creating a schedule takes null for what a schedule need not have", async ({ service }) => {
     const nulls = { tag: null, concurrencyKey: null, attempts: null, payload: null };
     expect((await create(service, { queue: await service.queue(), ...nulls })).body).toMatchObject(nulls);
   });
@@ -59,7 +59,7 @@ describe("creating a schedule", () => {
     ["@monthly", "Pacific/Apia", "2026-11-30T11:00:00.000Z"],
     ["@yearly", "UTC", "2027-01-01T00:00:00.000Z"],
     ["0 0 29 2 *", "UTC", "2028-02-29T00:00:00.000Z"],
-  ])("of %s in %s is due at the first such moment after now", async ([cron, timezone, next_run_at], { service }) => {
+  ])("a schedule of %s in %s is due at the first such moment after now", async ([cron, timezone, next_run_at], { service }) => {
     expect((await create(service, { queue: await service.queue(), cron, timezone })).body).toMatchObject({ cron, timezone, next_run_at });
   });
 
@@ -71,7 +71,7 @@ describe("creating a schedule", () => {
     [{ timezone: "Europe/Atlantis" }, "timezone", "IANA"],
     [{ timezone: "+01:00" }, "timezone", "IANA"],
     [{ timezone: undefined }, "timezone", "is required"],
-  ] as const)("with %j is refused with what is wrong", async ([spoilt, path, says], { service }) => {
+  ] as const)("creating a schedule with %j is refused with what is wrong", async ([spoilt, path, says], { service }) => {
     const queue = await service.queue();
     const before = await everythingStored(service.database);
     const reply = await create(service, { queue, ...spoilt });
@@ -81,13 +81,13 @@ describe("creating a schedule", () => {
     expect(await everythingStored(service.database)).toEqual(before);
   });
 
-  test("of a queue that is not there names it", async ({ service }) => {
+  test("creating a schedule for a queue that does not exist names the queue", async ({ service }) => {
     const reply = await create(service, { queue: "nowhere" });
     expect([...faultsOf(reply, "NOT_FOUND"), reply.body.error.message]).toEqual(['There is no queue "nowhere".']);
     expect(await namesOf(service)).toEqual([]);
   });
 
-  test("of a name that exists is a conflict, and changes nothing", async ({ service }) => {
+  test("creating a schedule whose name exists is a conflict, and changes nothing", async ({ service }) => {
     const queue = await service.queue();
     await create(service, { queue, name: "twice", tag: "first" });
     const before = await everythingStored(service.database);
@@ -96,14 +96,14 @@ describe("creating a schedule", () => {
     expect(await everythingStored(service.database)).toEqual(before);
   });
 
-  test("cannot call it preview, which is a route", async ({ service }) => {
+  test("a schedule cannot be called preview, which is a route", async ({ service }) => {
     expect(faultsOf(await create(service, { queue: await service.queue(), name: "preview" }), "VALIDATION_ERROR")).toEqual([]);
     expect((await create(service, { queue: await service.queue(), name: "previews" })).status).toBe(201);
   });
 });
 
 describe("a schedule without a name", () => {
-  test("has its queue's, and then the first number that is free", async ({ service }) => {
+  test("a schedule without a name has its queue's, and then the first number that is free", async ({ service }) => {
     const queue = await service.queue();
     for (let made = 0; made < 4; made += 1) await create(service, { queue });
     await service.ok("DELETE", `/v1/schedules/${queue}-2`);
@@ -111,7 +111,7 @@ describe("a schedule without a name", () => {
     expect(await namesOf(service)).toEqual([`${queue}-2`, `${queue}-4`, `${queue}-3`, queue]);
   });
 
-  test("ends by chance once the numbers up to 9 are taken", async ({ service }) => {
+  test("a schedule without a name ends by chance once the numbers up to 9 are taken", async ({ service }) => {
     const queue = await service.queue();
     for (let made = 0; made < 11; made += 1) await create(service, { queue });
     const [eleventh, tenth, ...numbered] = await namesOf(service);
@@ -120,20 +120,20 @@ describe("a schedule without a name", () => {
     expect(eleventh).not.toBe(tenth);
   });
 
-  test("keeps out of the way of those that were named", async ({ service }) => {
+  test("a schedule without a name keeps out of the way of those that were named", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "a" });
     await service.ok("POST", "/v1/queues", { name: "a-2" });
     for (const body of [{ queue: "a" }, { queue: "a-2" }, { queue: "a" }, { queue: "a-2" }]) await create(service, body);
     expect(await namesOf(service)).toEqual(["a-2-2", "a-3", "a-2", "a"]);
   });
 
-  test("of a queue that is called preview begins with the number", async ({ service }) => {
+  test("a schedule without a name for a queue that is called preview begins with the number", async ({ service }) => {
     await service.ok("POST", "/v1/queues", { name: "preview" });
     for (let made = 0; made < 2; made += 1) await create(service, { queue: "preview" });
     expect(await namesOf(service)).toEqual(["preview-3", "preview-2"]);
   });
 
-  test("of a queue with the longest name is cut", async ({ service }) => {
+  test("a schedule without a name for a queue with the longest name is cut", async ({ service }) => {
     const [long, numbered] = ["x".repeat(128), `${"y".repeat(126)}-2`];
     for (const name of [long, numbered]) {
       await service.ok("POST", "/v1/queues", { name });
@@ -162,7 +162,7 @@ describe("created at the same moment", () => {
 });
 
 describe("the list of schedules", () => {
-  test("comes newest first, in pages that schedules which come and go do not shift", async ({ service }) => {
+  test("the list of schedules comes newest first, in pages that schedules which come and go do not shift", async ({ service }) => {
     const queue = await service.queue();
     for (let n = 1; n <= 7; n += 1) await create(service, { queue, name: `s${n}` });
     const first = await service.ok("GET", "/v1/schedules?limit=3");
@@ -178,7 +178,7 @@ describe("the list of schedules", () => {
     expect([first.next_cursor, second.next_cursor]).toEqual([expect.any(String), null]);
   });
 
-  test("is filtered by queues and states", async ({ service }) => {
+  test("the list of schedules is filtered by queues and states", async ({ service }) => {
     const [one, other] = [await service.queue(), await service.queue()];
     for (const [name, queue] of [
       ["a", one],

@@ -38,7 +38,7 @@ describe("a cron expression is read as in crontab", () => {
     ["@weekly", "@weekly", ["2026-11-29T00:00:00", "2026-12-06T00:00:00", "2026-12-13T00:00:00"]],
     ["@monthly", "@monthly", ["2026-12-01T00:00:00", "2027-01-01T00:00:00", "2027-02-01T00:00:00"]],
     ["@yearly", "@yearly", ["2027-01-01T00:00:00", "2028-01-01T00:00:00", "2029-01-01T00:00:00"]],
-  ])("%s: %s", (_, text, times) => {
+  ])("a cron expression is read as in crontab, %s: %s", (_, text, times) => {
     expect(firstTimes(text)).toEqual(times);
   });
 });
@@ -73,12 +73,12 @@ describe("a cron expression is refused, with what is wrong and where", () => {
     ["what never fires", "30 2 30 2 *", '"30 2 30 2 *" never fires'],
     ["what never fires", "0 0 31 4 *", "never fires"],
     ["what never fires", "0 0 31W 2,4,6,9,11 *", "never fires"],
-  ])("%s: %j", (_, text, message) => {
+  ])("a cron expression is refused with what is wrong and where, %s: %j", (_, text, message) => {
     expect(() => readCron(text)).toThrow(CronError);
     expect(() => readCron(text)).toThrow(message);
   });
 
-  test("whatever the text, nothing but a CronError is thrown", () => {
+  test("a cron expression is refused with what is wrong and where: whatever the text, nothing but a CronError is thrown", () => {
     const piece = fc.constantFrom(
       "*",
       "?",
@@ -153,7 +153,7 @@ const tryRead = (text: string): Cron | null => {
   }
 };
 
-test("backwards a cron expression matches at the same times as forwards", () => {
+test("a cron expression matches backwards at the same times as forwards", () => {
   fc.assert(
     fc.property(expression, fc.integer({ min: 0, max: Date.UTC(2060, 0) }), (text, at) => {
       const cron = tryRead(text);

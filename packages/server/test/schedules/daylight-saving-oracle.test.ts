@@ -49,7 +49,7 @@ function expectTicks(zone: string, changes: OffsetChange[]): void {
   }
 }
 
-test.for(ZONES)("around every change of ten years in %s, what fires is what the contract says", async (zone, { engine }) => {
+test.for(ZONES)("what fires around every change of ten years in %s is what the contract says", async (zone, { engine }) => {
   expectTicks(zone, await readChanges(engine, zone));
 });
 

@@ -53,7 +53,7 @@ test("patches, pauses, resumes, triggers and the deletion of one schedule at onc
 });
 
 describe("a queue that is deleted", () => {
-  test("takes its schedules with it at once, and leaves those of others", async ({ service, at: _ }) => {
+  test("a queue that is deleted takes its schedules with it at once, and leaves those of others", async ({ service, at: _ }) => {
     const [gone, kept] = [await service.queue(), await service.queue()];
     for (let made = 0; made < 3; made += 1) await schedule(service, { queue: gone });
     const other = await schedule(service, { queue: kept });
@@ -66,7 +66,11 @@ describe("a queue that is deleted", () => {
     expect(events).toMatchObject([{ resource_id: gone, output: { schedules: 3 } }]);
   });
 
-  test("while schedules are made for it and moved to it leaves none behind", async ({ service, at: _, database }) => {
+  test("a queue that is deleted while schedules are made for it and moved to it leaves none behind", async ({
+    service,
+    at: _,
+    database,
+  }) => {
     const home = await service.queue();
     for (let round = 0; round < 8; round += 1) {
       const queue = await service.queue();
@@ -84,7 +88,12 @@ describe("a queue that is deleted", () => {
     }
   });
 
-  test("waits for who makes a schedule for it, and takes that too", async ({ service, at: _, database, engine }) => {
+  test("a queue that is deleted waits for who makes a schedule for it, and takes that too", async ({
+    service,
+    at: _,
+    database,
+    engine,
+  }) => {
     const queue = await service.queue();
     // Whoever makes one waits with the queue in hand.
     const schedules = hold(engine, sql`lock table schedule in share mode`);

@@ -4,7 +4,7 @@ import { schedule, scheduleOf, test, ticksOf } from "../harness/schedules.ts";
 import { until } from "../harness/service.ts";
 
 describe("a tick", () => {
-  test("makes a job of the schedule's settings, and a callback that says for when", async ({ service, at }) => {
+  test("a tick makes a job of the schedule's settings, and a callback that says for when", async ({ service, at }) => {
     const handler = await service.handler();
     const settings = { queue: handler.queue, payload: { report: "daily" }, tag: "reports", priority: 7, concurrencyKey: "r", attempts: 5 };
     const made = await schedule(service, settings);
@@ -36,7 +36,7 @@ describe("a tick", () => {
     });
   });
 
-  test("takes what the queue has for its jobs where the schedule says nothing", async ({ service }) => {
+  test("a tick takes what the queue has for its jobs where the schedule says nothing", async ({ service }) => {
     const queue = await service.queue({ defaultJobOptions: { attempts: 9, backoff: { delay: 5 } } });
     await schedule(service, { queue });
     await service.advance(60);
@@ -44,7 +44,7 @@ describe("a tick", () => {
     expect(data).toMatchObject([{ attempts: 9, payload: null, tag: null, priority: 0, concurrencyKey: null, state: "waiting" }]);
   });
 
-  test("carries its moment to the last attempt", async ({ service, at }) => {
+  test("a tick carries its moment to the last attempt", async ({ service, at }) => {
     const handler = await service.handler({ answers: [500, 500, 200] });
     const made = await schedule(service, { queue: handler.queue, cron: "1 12 * * *" });
     await service.advance(60);
@@ -54,7 +54,7 @@ describe("a tick", () => {
     );
   });
 
-  test("keeps its moment through cancel and retry", async ({ service, at }) => {
+  test("a tick keeps its moment through cancel and retry", async ({ service, at }) => {
     const queue = await service.queue();
     const made = await schedule(service, { queue });
     await service.advance(60);
@@ -65,7 +65,7 @@ describe("a tick", () => {
     expect(await service.job({ id, queue })).toMatchObject(from);
   });
 
-  test("waits in a paused queue", async ({ service, at }) => {
+  test("a tick waits in a paused queue", async ({ service, at }) => {
     const handler = await service.handler({ paused: true });
     const made = await schedule(service, { queue: handler.queue });
     await service.advance(60);
@@ -73,7 +73,7 @@ describe("a tick", () => {
     expect((await service.ok("GET", `/v1/queues/${handler.queue}`)).metrics).toMatchObject({ waiting: 1 });
   });
 
-  test("counts as an execution of a schedule", async ({ service }) => {
+  test("a tick counts as an execution of a schedule", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 10 });
     await schedule(limited);
     await service.advance(60);
@@ -87,7 +87,7 @@ describe("a tick", () => {
 });
 
 describe("ticks", () => {
-  test("make one job each, one after the other", async ({ service, at }) => {
+  test("ticks make one job each, one after the other", async ({ service, at }) => {
     const made = await schedule(service, { cron: "*/10 * * * * *" });
     for (let tick = 0; tick < 12; tick += 1) await service.advance(10);
     expect(await ticksOf(service, made)).toEqual(
@@ -108,7 +108,7 @@ describe("ticks", () => {
     );
   });
 
-  test("of many schedules, more than one transaction takes, make one job each", async ({ service }) => {
+  test("the ticks of many schedules, more than one transaction takes, make one job each", async ({ service }) => {
     const queue = await service.queue();
     const names = await Promise.all(Array.from({ length: 450 }, async () => (await schedule(service, { queue })).name as string));
     await service.advance(60);
@@ -121,19 +121,19 @@ describe("ticks", () => {
     expect(new Set(found.map(({ jobs }) => jobs))).toEqual(new Set([2]));
   });
 
-  test("with payloads of a megabyte are taken a few at a time", async ({ service, at }) => {
+  test("ticks with payloads of a megabyte are taken a few at a time", async ({ service, at }) => {
     const payload = "x".repeat(1_000_000);
     const made = await Promise.all([1, 2, 3, 4, 5, 6].map(() => schedule(service, { payload, catch_up: "all" })));
     await service.advance(180);
     for (const one of made) expect(await ticksOf(service, one)).toEqual(at("12:01", "12:02", "12:03"));
   });
 
-  test("are at the times of the schedule's own zone", async ({ service }) => {
+  test("ticks are at the times of the schedule's own zone", async ({ service }) => {
     const made = await schedule(service, { cron: "0 0 29 2 *", timezone: "Asia/Kathmandu" });
     expect(made.next_run_at).toBe("2028-02-28T18:15:00.000Z");
   });
 
-  test("go on for the others when one cannot be read any more", async ({ service, at }) => {
+  test("ticks go on for the others when one cannot be read any more", async ({ service, at }) => {
     const [broken, made] = [await schedule(service), await schedule(service)];
     await service.database.query("update schedule set timezone = 'Mars/Olympus' where name = $1", [broken.name]);
     await service.advance(60);
@@ -147,7 +147,7 @@ describe("ticks", () => {
     expect(await ticksOf(service, broken)).toEqual(at("13:01"));
   });
 
-  test("go to a node that nobody told of them", async ({ service }) => {
+  test("ticks go to a node that nobody told of them", async ({ service }) => {
     const made = await schedule(service);
     await service.clock.advance(60);
     // No wake-up: the node looks by itself, at every poll.

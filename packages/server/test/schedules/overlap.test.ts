@@ -25,7 +25,7 @@ describe("with overlap skip", () => {
   test.for([
     ["waits", {}, {}],
     ["is between attempts", { answers: 429 }, { defaultJobOptions: { attempts: 3, backoff: { delay: 3_600_000 } } }],
-  ] as const)("a job that %s has not finished", async ([, answers, settings], { service, at }) => {
+  ] as const)("a schedule's job that %s has not finished", async ([, answers, settings], { service, at }) => {
     const handler = "answers" in answers ? await service.handler({ ...answers, ...settings }) : null;
     const made = await schedule(service, { ...(handler && { queue: handler.queue }), overlap: "skip" });
     await service.advance(60);
@@ -59,14 +59,14 @@ describe("with overlap skip", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01", "12:02", "12:03"));
   });
 
-  test("of the ticks of a downtime the first that catch_up chose runs", async ({ service, at }) => {
+  test("the first of the ticks of a downtime that catch_up chose runs with overlap skip", async ({ service, at }) => {
     const made = await schedule(service, { overlap: "skip", catch_up: "all" });
     await service.advance(600);
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
     expect(await scheduleOf(service, made)).toMatchObject({ last_skip: { scheduled_for: at("12:10")[0], reason: "overlap" } });
   });
 
-  test("another schedule's jobs, of the same queue, are none of its concern", async ({ service, at }) => {
+  test("another schedule's jobs of the same queue are none of its concern with overlap skip", async ({ service, at }) => {
     const queue = await service.queue();
     const [one, other] = [await schedule(service, { queue, overlap: "skip" }), await schedule(service, { queue, overlap: "skip" })];
     await service.advance(60);
@@ -74,7 +74,7 @@ describe("with overlap skip", () => {
   });
 });
 
-test("with overlap allow, every tick makes a job, whatever runs", async ({ service, at }) => {
+test("every tick makes a job with overlap allow, whatever runs", async ({ service, at }) => {
   const handler = await service.handler({ answers: "hang" });
   const made = await schedule(service, { queue: handler.queue });
   for (let tick = 0; tick < 3; tick += 1) await service.advance(60);

@@ -3,7 +3,7 @@ import { everythingStored, faultsOf } from "../harness/problem.ts";
 import { schedule, scheduleOf, test, ticksOf } from "../harness/schedules.ts";
 
 describe("changing a schedule", () => {
-  test("changes what is named and leaves the rest", async ({ service, at, clock }) => {
+  test("changing a schedule changes what is named and leaves the rest", async ({ service, at, clock }) => {
     const made = await schedule(service, {
       payload: { a: 1 },
       tag: "t",
@@ -35,7 +35,7 @@ describe("changing a schedule", () => {
     }
   });
 
-  test("takes null for what a schedule need not have, and for nothing else", async ({ service, at: _ }) => {
+  test("changing a schedule takes null for what a schedule need not have, and for nothing else", async ({ service, at: _ }) => {
     const made = await schedule(service);
     for (const name of ["queue", "cron", "timezone", "priority", "overlap", "catch_up"])
       expect([name, ...faultsOf(await service.api("PATCH", `/v1/schedules/${made.name}`, { [name]: null }), "VALIDATION_ERROR")]).toEqual([
@@ -43,7 +43,7 @@ describe("changing a schedule", () => {
       ]);
   });
 
-  test("leaves the next run where it is, unless cron or time zone become others", async ({ service, at, clock }) => {
+  test("changing a schedule leaves the next run where it is, unless cron or time zone become others", async ({ service, at, clock }) => {
     const made = await schedule(service, { cron: "*/30 * * * *" });
     const path = `/v1/schedules/${made.name}`;
     const same = { cron: made.cron, timezone: made.timezone, tag: "t", queue: made.queue, payload: 1 };
@@ -54,7 +54,7 @@ describe("changing a schedule", () => {
     expect(await service.ok("PATCH", path, { cron: "*/5 * * * *" })).toMatchObject({ next_run_at: at("12:15")[0] });
   });
 
-  test("of a paused one's cron leaves it without a next run until it is resumed", async ({ service, at }) => {
+  test("changing a paused schedule's cron leaves it without a next run until it is resumed", async ({ service, at }) => {
     const made = await schedule(service);
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
     expect(await service.ok("PATCH", `/v1/schedules/${made.name}`, { cron: "*/5 * * * *" })).toMatchObject({
@@ -64,7 +64,7 @@ describe("changing a schedule", () => {
     expect(await service.ok("PATCH", `/v1/schedules/${made.name}/resume`)).toMatchObject({ next_run_at: at("12:05")[0] });
   });
 
-  test("runs what was due by the settings that it had, and nothing twice", async ({ service, at, clock }) => {
+  test("changing a schedule runs what was due by the settings that it had, and nothing twice", async ({ service, at, clock }) => {
     const [first, second] = [await service.handler(), await service.handler()];
     const made = await schedule(service, { queue: first.queue, payload: "old" });
     await clock.set(Date.parse(at("12:01:05")[0] as string));
@@ -75,7 +75,7 @@ describe("changing a schedule", () => {
     expect(second.received.map(({ body }) => body)).toMatchObject([{ payload: "new", scheduled_for: at("12:02")[0] }]);
   });
 
-  test("to another cron leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
+  test("changing a schedule to another cron leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
     const made = await schedule(service, { cron: "*/30 * * * *", catch_up: "last" });
     // What a clock leaves that was set back amid a backlog.
     await database.query("update schedule set catch_up_to = $1", [at("13:00")[0]]);
@@ -84,7 +84,7 @@ describe("changing a schedule", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:50"));
   });
 
-  test("runs all that a downtime left, however much, before it changes", async ({ service, at, clock }) => {
+  test("changing a schedule runs all that a downtime left, however much, before it changes", async ({ service, at, clock }) => {
     const made = await schedule(service, { cron: "* * * * * *", catch_up: "all", payload: "x".repeat(20_000) });
     await clock.set(Date.parse(at("12:10")[0] as string));
     const patched = await service.ok("PATCH", `/v1/schedules/${made.name}`, { cron: "0 13 * * *" });
@@ -98,7 +98,7 @@ describe("changing a schedule", () => {
     [{ cron: "nope" }, "cron"],
     [{ timezone: "Mars/Olympus" }, "timezone"],
     [{ cron: "@daily", timezone: "Mars/Olympus" }, "timezone"],
-  ] as const)("to %j is refused, and changes nothing", async ([change, path], { service, at: _, database }) => {
+  ] as const)("changing a schedule to %j is refused, and changes nothing", async ([change, path], { service, at: _, database }) => {
     const made = await schedule(service);
     const before = await everythingStored(database);
     const reply = await service.api("PATCH", `/v1/schedules/${made.name}`, change);
@@ -106,7 +106,7 @@ describe("changing a schedule", () => {
     expect(await everythingStored(database)).toEqual(before);
   });
 
-  test("of its cron, in a time zone that there is no more, is refused until the zone is changed", async ({ service, at, database }) => {
+  test("changing a schedule's cron in a time zone that is gone is refused until the zone is changed", async ({ service, at, database }) => {
     const made = await schedule(service);
     await database.query("update schedule set timezone = 'Mars/Olympus'");
     const refused = await service.api("PATCH", `/v1/schedules/${made.name}`, { cron: "*/5 * * * *" });
@@ -117,7 +117,7 @@ describe("changing a schedule", () => {
     expect(mended).toMatchObject({ cron: "*/5 * * * *", timezone: "UTC", next_run_at: at("12:05")[0] });
   });
 
-  test("to a queue that is not there names the queue; of a schedule that is not there names the schedule", async ({ service, at: _ }) => {
+  test("changing a schedule names the queue that does not exist, or the schedule that does not", async ({ service, at: _ }) => {
     const made = await schedule(service);
     const absent = await service.api("PATCH", `/v1/schedules/${made.name}`, { queue: "nowhere" });
     expect([...faultsOf(absent, "NOT_FOUND"), absent.body.error.message]).toEqual(['There is no queue "nowhere".']);
@@ -126,7 +126,7 @@ describe("changing a schedule", () => {
     expect([...faultsOf(missing, "NOT_FOUND"), missing.body.error.message]).toEqual(['There is no schedule "absent".']);
   });
 
-  test("needs something to change, and knows no other name", async ({ service, at: _ }) => {
+  test("changing a schedule needs something to change, and knows no other name", async ({ service, at: _ }) => {
     const made = await schedule(service);
     for (const body of [{}, { name: "other" }, { state: "paused" }])
       expect([body, ...faultsOf(await service.api("PATCH", `/v1/schedules/${made.name}`, body), "VALIDATION_ERROR")]).toEqual([body]);

@@ -3,7 +3,7 @@ import { everythingStored, faultsOf } from "../harness/problem.ts";
 import { schedule, scheduleOf, test } from "../harness/schedules.ts";
 
 describe("pause and resume", () => {
-  test("show the schedule, and a second time change nothing", async ({ service, at, clock, database }) => {
+  test("pause and resume show the schedule, and a second time change nothing", async ({ service, at, clock, database }) => {
     const made = await schedule(service);
     const paused = { ...made, state: "paused", next_run_at: null, updated_at: at("12:00:10")[0] };
     await clock.advance(10);
@@ -19,7 +19,7 @@ describe("pause and resume", () => {
     expect(await scheduleOf(service, made)).toEqual(resumed);
   });
 
-  test("a resume in a time zone that there is no more says what to change, and changes nothing", async ({ service, at, database }) => {
+  test("a resume in a time zone that is gone says what to change, and changes nothing", async ({ service, at, database }) => {
     const made = await schedule(service, { timezone: "Europe/Berlin" });
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
     await database.query("update schedule set timezone = 'Mars/Olympus'");
@@ -39,7 +39,7 @@ describe("pause and resume", () => {
     expect(resumed).toMatchObject({ state: "active", next_run_at: at("12:01")[0] });
   });
 
-  test("of a schedule that is not there say so", async ({ service }) => {
+  test("pause and resume of a schedule that does not exist say so", async ({ service }) => {
     for (const [method, path] of [
       ["PATCH", "pause"],
       ["PATCH", "resume"],

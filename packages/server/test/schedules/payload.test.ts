@@ -27,7 +27,7 @@ const create = (service: Service, queue: string, payload: string, name = "s") =>
 const holds = (text: string, payload: string): boolean => text.split(`"payload":${payload},"tag":`).length === 2;
 
 describe("a schedule's payload comes back as it was sent, to the byte:", () => {
-  test.for(DELICATE)("%s", async (payload, { service, at: _ }) => {
+  test.for(DELICATE)("a schedule's payload comes back as it was sent, to the byte: %s", async (payload, { service, at: _ }) => {
     const handler = await service.handler();
     const replies = [
       await create(service, handler.queue, payload),
@@ -49,7 +49,7 @@ describe("a schedule's payload comes back as it was sent, to the byte:", () => {
 });
 
 describe("a schedule's payload", () => {
-  test("may have a megabyte, and no byte more", async ({ service }) => {
+  test("a schedule's payload may have a megabyte, and no byte more", async ({ service }) => {
     const queue = await service.queue();
     const most = `"${"x".repeat(MEBIBYTE - 2)}"`;
     expect((await create(service, queue, most)).status).toBe(201);
@@ -60,7 +60,7 @@ describe("a schedule's payload", () => {
     expect((await service.api("GET", "/v1/schedules/s")).text).toBe(made.text);
   });
 
-  test("is null where none was sent, and becomes null where null is", async ({ service }) => {
+  test("a schedule's payload is null where none was sent, and becomes null where null is", async ({ service }) => {
     const queue = await service.queue();
     const made = await service.ok("POST", "/v1/schedules", { queue, cron: "@daily", timezone: "UTC" });
     expect(made.payload).toBeNull();
@@ -70,7 +70,7 @@ describe("a schedule's payload", () => {
     expect(await service.ok("PATCH", path, { payload: null })).toMatchObject({ payload: null });
   });
 
-  test("is checked for templates when it is stored", async ({ service }) => {
+  test("a schedule's payload is checked for templates when it is stored", async ({ service }) => {
     const queue = await service.queue();
     expect((await create(service, queue, '{"key":"${{ secrets.API_KEY }}"}')).status).toBe(201);
     const spoilt = '{"a":[{"b":"${{ nope.API_KEY }}"}]}';

@@ -24,7 +24,7 @@ const plan = (terms: Partial<DueTicks>, calendar = everyTenSeconds()) =>
   });
 
 describe("the ticks that are due", () => {
-  test.for(["none", "last", "all"] as const)("run when they are on time, with catch_up %s", (catchUp) => {
+  test.for(["none", "last", "all"] as const)("the ticks that are due run when they are on time, with catch_up %s", (catchUp) => {
     expect(plan({ catchUp })).toEqual({ run: [10_000], skip: null, lastMs: 10_000, nextMs: 20_000, catchUpToMs: null });
     expect(plan({ catchUp, nowMs: 19_999 })).toEqual({ run: [10_000], skip: null, lastMs: 10_000, nextMs: 20_000, catchUpToMs: null });
     expect(plan({ catchUp, nowMs: 20_000 })).toEqual({
@@ -43,11 +43,14 @@ describe("the ticks that are due", () => {
     ["last", 55_000, [50_000], 40_000],
     ["all", 20_001, [10_000, 20_000], null],
     ["all", 55_000, [10_000, 20_000, 30_000, 40_000, 50_000], null],
-  ] as const)("are chosen by catch_up %s when the oldest is later than 10 s, at %d ms", ([catchUp, nowMs, run, skipped]) => {
-    expect(plan({ catchUp, nowMs })).toMatchObject({ run, skip: skipped === null ? null : { atMs: skipped, reason: "catch_up" } });
-  });
+  ] as const)(
+    "the ticks that are due are chosen by catch_up %s when the oldest is later than 10 s, at %d ms",
+    ([catchUp, nowMs, run, skipped]) => {
+      expect(plan({ catchUp, nowMs })).toMatchObject({ run, skip: skipped === null ? null : { atMs: skipped, reason: "catch_up" } });
+    },
+  );
 
-  test("are none, with catch_up none, when the newest is too late as well", () => {
+  test("the ticks that are due are none, with catch_up none, when the newest is too late as well", () => {
     expect(plan({ catchUp: "none", nowMs: 30_000 }, everyTenSeconds(10_000))).toEqual({
       run: [],
       skip: { atMs: 10_000, reason: "catch_up" },
@@ -57,14 +60,14 @@ describe("the ticks that are due", () => {
     });
   });
 
-  test("are the newest 1,000 of those missed, with catch_up all", () => {
+  test("the ticks that are due are the newest 1,000 of those missed, with catch_up all", () => {
     const { run, skip, nextMs } = plan({ catchUp: "all", nowMs: 20_000_000, most: 5_000 });
     expect(run).toHaveLength(1_000);
     expect([run[0], run.at(-1)]).toEqual([10_010_000, 20_000_000]);
     expect([skip, nextMs]).toEqual([{ atMs: 10_000_000, reason: "catch_up" }, 20_010_000]);
   });
 
-  test("run as far as there is room; the rest stays chosen, however late it is by then, and no more than that is", () => {
+  test("the ticks that are due run as far as there is room; the rest stays chosen, however late it is by then, and no more than that is", () => {
     expect(plan({ catchUp: "all", nowMs: 55_000, most: 2 })).toEqual({
       ...{ run: [10_000, 20_000], skip: null, lastMs: 20_000 },
       ...{ nextMs: 30_000, catchUpToMs: 50_000 },
@@ -75,14 +78,14 @@ describe("the ticks that are due", () => {
     });
   });
 
-  test("are none when the schedule waited for a moment that is no tick any more", () => {
+  test("the ticks that are due are none when the schedule waited for a moment that is no tick any more", () => {
     expect(plan({ dueMs: 15_000, nowMs: 16_000 })).toEqual({ run: [], skip: null, lastMs: null, nextMs: 20_000, catchUpToMs: null });
     expect(plan({ dueMs: 15_000, nowMs: 20_000 })).toMatchObject({ run: [20_000], nextMs: 30_000 });
   });
 });
 
 describe("with overlap skip", () => {
-  test("none runs while a job of the schedule has not finished", () => {
+  test("no due tick runs with overlap skip while a job of the schedule has not finished", () => {
     expect(plan({ overlap: "skip", busy: true })).toEqual({
       run: [],
       skip: { atMs: 10_000, reason: "overlap" },
@@ -92,7 +95,7 @@ describe("with overlap skip", () => {
     });
   });
 
-  test("the first of several runs", () => {
+  test("the first of several due ticks runs with overlap skip", () => {
     expect(plan({ overlap: "skip", catchUp: "all", nowMs: 35_000 })).toEqual({
       run: [10_000],
       skip: { atMs: 30_000, reason: "overlap" },

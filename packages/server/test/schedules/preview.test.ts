@@ -8,7 +8,7 @@ const runsOf = async (service: Service, query: Record<string, string>): Promise<
   (await preview(service, query)).body.runs.map(({ run_at, local }: { run_at: string; local: string }) => [run_at, local]);
 
 describe("a preview", () => {
-  test("shows the next five runs after now, in UTC and by the clocks of the zone", async ({ service }) => {
+  test("a preview shows the next five runs after now, in UTC and by the clocks of the zone", async ({ service }) => {
     const { status, body } = await preview(service, { cron: "30 2 * * *", timezone: "Europe/Berlin" });
     expect([status, body]).toEqual([
       200,
@@ -20,12 +20,12 @@ describe("a preview", () => {
     ]);
   });
 
-  test("shows as many as are asked for", async ({ service }) => {
+  test("a preview shows as many as are asked for", async ({ service }) => {
     for (const count of ["1", "7", "100"])
       expect(await runsOf(service, { cron: "* * * * * *", timezone: "UTC", count })).toHaveLength(Number(count));
   });
 
-  test("says how far the zone is from UTC at each run", async ({ service }) => {
+  test("a preview says how far the zone is from UTC at each run", async ({ service }) => {
     expect(await runsOf(service, { cron: "0 12 1 */6 *", timezone: "America/St_Johns", count: "2" })).toEqual([
       ["2027-01-01T15:30:00.000Z", "2027-01-01T12:00:00-03:30"],
       ["2027-07-01T14:30:00.000Z", "2027-07-01T12:00:00-02:30"],
@@ -38,13 +38,13 @@ describe("a preview", () => {
     ]);
   });
 
-  test("shows a time that does not exist at the first moment after the gap", async ({ service }) => {
+  test("a preview shows a time that does not exist at the first moment after the gap", async ({ service }) => {
     expect(await runsOf(service, { cron: "30 2 28 3 *", timezone: "Europe/Berlin", count: "1" })).toEqual([
       ["2027-03-28T01:00:00.000Z", "2027-03-28T03:00:00+02:00"],
     ]);
   });
 
-  test("is what a schedule of them has next", async ({ service }) => {
+  test("a preview is what a schedule with the same settings has next", async ({ service }) => {
     const wanted = { cron: "0 */7 L * MON", timezone: "Australia/Lord_Howe" };
     const made = await service.ok("POST", "/v1/schedules", { queue: await service.queue(), ...wanted });
     expect((await runsOf(service, wanted))[0]?.[0]).toBe(made.next_run_at);
@@ -59,14 +59,17 @@ describe("a preview", () => {
     [{ cron: "@daily" }, "timezone", "is required"],
     [{ timezone: "UTC" }, "cron", "is required"],
     [{ cron: "@daily", timezone: "UTC", next: "3" }, "next", "is not a known field"],
-  ] as [Record<string, string>, string, string][])("of %j is refused with what is wrong", async ([query, path, says], { service }) => {
-    const reply = await preview(service, query);
-    expect([...faultsOf(reply, "VALIDATION_ERROR"), reply.body.error.details.issues]).toEqual([
-      expect.arrayContaining([{ path, message: expect.stringContaining(says) }]),
-    ]);
-  });
+  ] as [Record<string, string>, string, string][])(
+    "a preview of %j is refused with what is wrong",
+    async ([query, path, says], { service }) => {
+      const reply = await preview(service, query);
+      expect([...faultsOf(reply, "VALIDATION_ERROR"), reply.body.error.details.issues]).toEqual([
+        expect.arrayContaining([{ path, message: expect.stringContaining(says) }]),
+      ]);
+    },
+  );
 
-  test("stores nothing", async ({ service, database }) => {
+  test("a preview stores nothing", async ({ service, database }) => {
     const before = await everythingStored(database);
     await preview(service, { cron: "@daily", timezone: "UTC" });
     expect(await everythingStored(database)).toEqual(before);

@@ -3,7 +3,10 @@ import { limitedTo, setLimits } from "../harness/limits.ts";
 import { schedule, scheduleOf, test, ticksOf } from "../harness/schedules.ts";
 
 describe("a tick that finds the month's quota used up", () => {
-  test("is skipped and audited; once there is quota again, the next one runs", async ({ service, at }) => {
+  test("a tick that finds the month's quota used up is skipped and audited; once there is quota again, the next one runs", async ({
+    service,
+    at,
+  }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });
     const made = await schedule(limited);
     await service.advance(60);
@@ -24,7 +27,10 @@ describe("a tick that finds the month's quota used up", () => {
     expect(await ticksOf(limited, made)).toEqual(at("12:01", "12:03"));
   });
 
-  test("is told at once when it is the first; those after it together, an hour later or when one runs again", async ({ service, at }) => {
+  test("a tick that finds the month's quota used up is audited at once when it is the first; those after it together, an hour later or when one runs again", async ({
+    service,
+    at,
+  }) => {
     const limited = await limitedTo(service, { executions_per_month: 0 });
     const made = await schedule(limited);
     const told = async () =>
@@ -48,7 +54,7 @@ describe("a tick that finds the month's quota used up", () => {
     expect(await ticksOf(limited, made)).toEqual(at("13:03"));
   });
 
-  test("leaves its neighbours alone: of many due at once, as many run as there is quota, and all others are skipped", async ({
+  test("a tick that finds the month's quota used up leaves its neighbours alone: as many run as there is quota, and all others are skipped", async ({
     service,
     at,
   }) => {
@@ -64,7 +70,10 @@ describe("a tick that finds the month's quota used up", () => {
     expect(await ticksOf(service, free)).toEqual(at("12:01"));
   });
 
-  test("of a downtime: what fits runs, and the others are told of in one event", async ({ service, at }) => {
+  test("ticks of a downtime that find the month's quota used up run as far as it goes, and the others are audited in one event", async ({
+    service,
+    at,
+  }) => {
     const limited = await limitedTo(service, { executions_per_month: 3 });
     const made = await schedule(limited, { catch_up: "all" });
     await service.advance(600);
@@ -78,7 +87,7 @@ describe("a tick that finds the month's quota used up", () => {
     });
   });
 
-  test("refused nothing of a month that has begun anew", async ({ service }) => {
+  test("a tick that finds quota used up is refused nothing in a month that has begun anew", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });
     const made = await schedule(limited, { cron: "0 0 * * *" });
     await service.moveTo(Date.UTC(2026, 10, 30));

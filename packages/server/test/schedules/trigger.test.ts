@@ -7,7 +7,7 @@ import type { Service } from "../harness/service.ts";
 const trigger = (service: Service, { name }: { name: string }) => service.api("POST", `/v1/schedules/${name}/trigger`);
 
 describe("triggering a schedule", () => {
-  test("makes its job now, answers it as enqueue does, and leaves the next run", async ({ service, at, clock }) => {
+  test("triggering a schedule makes its job now, answers it as enqueue does, and leaves the next run", async ({ service, at, clock }) => {
     const handler = await service.handler();
     const settings = { queue: handler.queue, payload: { report: 1 }, tag: "t", priority: 5, concurrencyKey: "k", attempts: 7 };
     const made = await schedule(service, settings);
@@ -27,20 +27,20 @@ describe("triggering a schedule", () => {
     expect(handler.received.map((one) => one.body)).toMatchObject([{ id: body.id, schedule: made.name, scheduled_for: now }]);
   });
 
-  test("works while it is paused, and leaves it so", async ({ service, at }) => {
+  test("triggering a schedule works while it is paused, and leaves it so", async ({ service, at }) => {
     const made = await schedule(service);
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
     expect((await trigger(service, made)).status).toBe(201);
     expect(await scheduleOf(service, made)).toMatchObject({ state: "paused", next_run_at: null, last_run_at: at("12:00")[0] });
   });
 
-  test("makes a job though one is under way, with overlap skip too", async ({ service, at: _ }) => {
+  test("triggering a schedule makes a job though one is under way, with overlap skip too", async ({ service, at: _ }) => {
     const made = await schedule(service, { overlap: "skip" });
     expect([(await trigger(service, made)).status, (await trigger(service, made)).status]).toEqual([201, 201]);
     expect(await ticksOf(service, made)).toHaveLength(2);
   });
 
-  test("runs what was due first", async ({ service, at, clock }) => {
+  test("triggering a schedule runs what was due first", async ({ service, at, clock }) => {
     const made = await schedule(service);
     await clock.set(Date.parse(at("12:01:05")[0] as string));
     const { body } = await trigger(service, made);
@@ -52,13 +52,13 @@ describe("triggering a schedule", () => {
     });
   });
 
-  test("holds its job in an approval queue", async ({ service, at: _, database }) => {
+  test("triggering a schedule holds its job in an approval queue", async ({ service, at: _, database }) => {
     const made = await schedule(service);
     await database.query("update queue set type = 'approval' where id in (select id from lane where name = $1)", [made.queue]);
     expect((await trigger(service, made)).body).toMatchObject({ state: "pending_approval" });
   });
 
-  test("takes an execution, which counts as a schedule's", async ({ service, at: _ }) => {
+  test("triggering a schedule takes an execution, which counts as a schedule's", async ({ service, at: _ }) => {
     const limited = await limitedTo(service, { executions_per_month: 3 });
     const made = await schedule(limited);
     await trigger(limited, made);
@@ -67,7 +67,11 @@ describe("triggering a schedule", () => {
     expect((await limited.ok("GET", "/v1/usage")).by_queue).toMatchObject([{ queue: made.queue, executions: 2 }]);
   });
 
-  test("is refused when the month's are used up, and changes nothing", async ({ service, at: _, database }) => {
+  test("triggering a schedule is refused when the month's executions are used up, and changes nothing", async ({
+    service,
+    at: _,
+    database,
+  }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });
     const made = await schedule(limited);
     await limited.enqueue({ queue: made.queue });
@@ -77,7 +81,7 @@ describe("triggering a schedule", () => {
     expect(await everythingStored(database)).toEqual(before);
   });
 
-  test("from 16 at once gets as many jobs as there are executions", async ({ service, at: _ }) => {
+  test("triggering a schedule from 16 callers at once makes as many jobs as there are executions", async ({ service, at: _ }) => {
     const limited = await limitedTo(service, { executions_per_month: 5 });
     const made = await schedule(limited);
     const replies = await Promise.all(Array.from({ length: 16 }, () => trigger(limited, made)));

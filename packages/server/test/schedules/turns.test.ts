@@ -10,8 +10,8 @@ async function countJobs({ database }: Service): Promise<number> {
   return found?.jobs ?? 0;
 }
 
-describe("while 60 schedules make up for a thousand ticks each", () => {
-  test("another workspace's tick is fired in its turn", async ({ service, at }) => {
+describe("schedules that make up for a thousand ticks each", () => {
+  test("another workspace's tick is fired in its turn while 60 schedules make up for a thousand ticks each", async ({ service, at }) => {
     const other = await limitedTo(service, {});
     const queue = await service.queue();
     await Promise.all(Array.from({ length: 60 }, () => schedule(service, { ...BEHIND, queue })));
@@ -24,7 +24,7 @@ describe("while 60 schedules make up for a thousand ticks each", () => {
     expect((await countJobs(service)) - before).toBeLessThan(30_000);
   });
 
-  test("the workspace's own ticks that are on time come before them, and those that missed less are done sooner", async ({
+  test("the workspace's own ticks that are on time come before those that are made up for, and those that missed less are done sooner", async ({
     service,
     at,
   }) => {
@@ -40,7 +40,7 @@ describe("while 60 schedules make up for a thousand ticks each", () => {
     expect((await countJobs(service)) - before).toBeLessThan(30_000);
   });
 
-  test("each runs its newest thousand, and no tick more", async ({ service, at }) => {
+  test("each schedule that makes up for ticks runs its newest thousand, and no tick more", async ({ service, at }) => {
     const made = [await schedule(service, BEHIND), await schedule(service, BEHIND), await schedule(service, BEHIND)];
     await service.advance(3_600);
     for (const one of made) {

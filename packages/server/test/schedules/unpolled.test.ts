@@ -6,8 +6,8 @@ import { until } from "../harness/service.ts";
 
 const test = testWith(NEVER_POLL);
 
-describe("on a node that looks for nothing by itself", () => {
-  test("a triggered job is delivered", async ({ service }) => {
+describe("a node that looks for nothing by itself", () => {
+  test("a triggered job is delivered on a node that looks for nothing by itself", async ({ service }) => {
     const handler = await service.handler();
     const made = await schedule(service, { queue: handler.queue });
     await service.ok("POST", `/v1/schedules/${made.name}/trigger`);

@@ -1,5 +1,7 @@
 import { describe, expect } from "vitest";
 import { sql } from "#kernel";
+import type { Reply } from "../harness/ask.ts";
+import { inTurn } from "../harness/in-turn.ts";
 import { limitedTo, setLimits } from "../harness/limits.ts";
 import { hold, isWaiting } from "../harness/locks.ts";
 import { operate } from "../harness/operator.ts";
@@ -12,8 +14,8 @@ async function many(service: Service, count: number): Promise<{ name: string }[]
   return Promise.all(Array.from({ length: count }, () => schedule(service, { queue })));
 }
 
-describe("deleting", () => {
-  test("a schedule ends its ticks and leaves its jobs", async ({ service, at }) => {
+describe("deletions", () => {
+  test("a deleted schedule ends its ticks and leaves its jobs", async ({ service, at }) => {
     const made = await schedule(service);
     await service.advance(60);
     expect((await service.api("DELETE", `/v1/schedules/${made.name}`)).status).toBe(204);
@@ -21,20 +23,29 @@ describe("deleting", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
   });
 
-  test("one while it fires lets the tick make its job, or none", async ({ service, at }) => {
+  test("a schedule that is deleted while it fires lets the tick make its job, or none", async ({ service, database, engine, at }) => {
     const made = await many(service, 40);
+    const deletions: Promise<Reply>[] = [];
+    const remove = (index: number) => () => (deletions[index] = service.api("DELETE", `/v1/schedules/${made[index]?.name}`));
     await service.clock.advance(60);
-    service.node.wake();
-    const deleted = await Promise.all(made.map(({ name }) => service.api("DELETE", `/v1/schedules/${name}`)));
+    // The first one's deletion waits to write itself down, with the schedule in hand; then the ticks of the others do with theirs.
+    await inTurn({ engine, database }, sql`lock table audit_event, schedule_tick in share mode`, [
+      remove(0),
+      () => service.node.wake(),
+      remove(1),
+    ]);
+    for (let index = 2; index < made.length; index += 1) remove(index)();
+    const deleted = await Promise.all(deletions);
     expect(new Set(deleted.map(({ status }) => status))).toEqual(new Set([204]));
     await service.advance(60);
     const ran = await Promise.all(made.map((one) => ticksOf(service, one)));
     for (const ticks of ran) expect([[], at("12:01")]).toContainEqual(ticks);
+    expect(new Set(ran.map(({ length }) => length))).toEqual(new Set([0, 1]));
     // What a job was made for was taken from the usage, and nothing else.
     expect((await service.ok("GET", "/v1/usage")).executions.schedules).toBe(ran.flat().length);
   });
 
-  test("and making one anew under the name fires the new one's ticks alone", async ({ service, at }) => {
+  test("a schedule that is deleted and made anew under its name fires the new one's ticks alone", async ({ service, at }) => {
     const made = await schedule(service);
     await service.clock.advance(60);
     expect((await service.api("DELETE", `/v1/schedules/${made.name}`)).status).toBe(204);
@@ -43,7 +54,7 @@ describe("deleting", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:02"));
   });
 
-  test("the queue ends its schedules, while they fire too", async ({ service }) => {
+  test("a deleted queue ends its schedules, while they fire too", async ({ service }) => {
     const queue = await service.queue();
     const made = await Promise.all(Array.from({ length: 40 }, () => schedule(service, { queue })));
     await service.clock.advance(60);
@@ -54,7 +65,13 @@ describe("deleting", () => {
     expect(await service.database.query("select from schedule_tick where tick_at >= moment() - interval '90 seconds'")).toEqual([]);
   });
 
-  test("the workspace ends its schedules while they fire, and leaves its neighbours'", async ({ service, node, database, clock, at }) => {
+  test("a deleted workspace ends its schedules while they fire, and leaves its neighbours'", async ({
+    service,
+    node,
+    database,
+    clock,
+    at,
+  }) => {
     const kept = await schedule(service);
     for (const minute of ["12:01", "12:02", "12:03", "12:04"]) {
       const gone = new Service(node, database, clock, await newWorkspace(database));

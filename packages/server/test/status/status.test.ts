@@ -5,7 +5,7 @@ import { test, until } from "../harness/service.ts";
 const NONE = { waiting: 0, delayed: 0, pending_approval: 0, active: 0, completed: 0, failed: 0, cancelled: 0, rejected: 0 };
 
 describe("a workspace's status", () => {
-  test("of one that has nothing is ok", async ({ service }) => {
+  test("the status of a workspace that has nothing is ok", async ({ service }) => {
     expect(await service.ok("GET", "/v1/status")).toEqual({
       status: "ok",
       workspace: { id: service.workspaceId, name: "Test", plan: "enterprise" },
@@ -23,7 +23,9 @@ describe("a workspace's status", () => {
     });
   });
 
-  test("counts its jobs in each state over all queues, its queues and schedules, and nobody else's", async ({ service }) => {
+  test("a workspace's status counts its jobs in each state over all queues, its queues and schedules, and nobody else's", async ({
+    service,
+  }) => {
     const other = await limitedTo(service, {});
     await other.enqueue({ queue: await other.queue() });
     const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
@@ -49,7 +51,7 @@ describe("a workspace's status", () => {
     });
   });
 
-  test("is degraded while jobs fail for good", async ({ service }) => {
+  test("a workspace's status is degraded while jobs fail for good", async ({ service }) => {
     const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
     await service.enqueue({ queue: handler.queue });
     await until(async () => (await service.ok("GET", "/v1/status")).jobs.failed === 1, "the job to fail");
@@ -62,7 +64,7 @@ describe("a workspace's status", () => {
     expect(await service.ok("GET", "/v1/status")).toMatchObject({ status: "ok", jobs: { failed: 1 } });
   });
 
-  test("is degraded when the quota is used up", async ({ service }) => {
+  test("a workspace's status is degraded when the quota is used up", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });
     expect(await limited.ok("GET", "/v1/status")).toMatchObject({ status: "ok", quota: { used: 0, limit: 1, remaining: 1 } });
     await limited.enqueue({ queue: await limited.queue() });

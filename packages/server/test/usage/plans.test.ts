@@ -36,7 +36,7 @@ test("the plans are the specification's", () => {
 });
 
 describe("callback_url", () => {
-  test("is refused on Free, when a queue is made and when it is changed", async ({ service }) => {
+  test("callback_url is refused on Free, when a queue is made and when it is changed", async ({ service }) => {
     const free = await limitedTo(service, {}, "free");
     await free.ok("POST", "/v1/queues", { name: "plain", callback_url: null });
     const before = await free.ok("GET", "/v1/queues/plain");
@@ -53,7 +53,7 @@ describe("callback_url", () => {
     expect((await free.api("GET", "/v1/queues/called")).status).toBe(404);
   });
 
-  test.for(["pro", "team", "enterprise"] as const)("is taken on %s", async (plan, { service }) => {
+  test.for(["pro", "team", "enterprise"] as const)("callback_url is taken on %s", async (plan, { service }) => {
     const paid = await limitedTo(service, {}, plan);
     expect(await paid.ok("POST", "/v1/queues", { name: "called", callback_url: URL })).toMatchObject({
       callback_url: URL,
@@ -63,7 +63,9 @@ describe("callback_url", () => {
 });
 
 describe("a workspace that is moved down to Free", () => {
-  test("keeps its queues, whose callbacks stop with a reason, and go on when it is moved up again", async ({ service }) => {
+  test("a workspace that is moved down to Free keeps its queues, whose callbacks stop with a reason, and go on when it is moved up again", async ({
+    service,
+  }) => {
     const customer = await limitedTo(service, {}, "pro");
     const handler = await customer.handler();
     const queue = () => customer.ok("GET", `/v1/queues/${handler.queue}`);
@@ -93,7 +95,7 @@ describe("a workspace that is moved down to Free", () => {
     await customer.close();
   });
 
-  test("may take its callback_url away, and change other settings", async ({ service }) => {
+  test("a workspace that is moved down to Free may take its callback_url away, and change other settings", async ({ service }) => {
     const customer = await limitedTo(service, {}, "pro");
     await customer.ok("POST", "/v1/queues", { name: "called", callback_url: URL });
     await moveTo(customer, "free");

@@ -49,14 +49,14 @@ test("replies to no valid key, and those outside /v1, say nothing of it", async 
 });
 
 describe("a workspace without a limit", () => {
-  test("has no such headers and no row", async ({ service, database }) => {
+  test("a workspace without a limit has no such headers and no row", async ({ service, database }) => {
     const before = await database.query("select count(*) from request_rate");
     const reply = await service.api("GET", "/v1/queues");
     expect([reply.status, Object.values(rateOf(reply))]).toEqual([200, [null, null, null, null, null]]);
     expect(await database.query("select count(*) from request_rate")).toEqual(before);
   });
 
-  test("does not even ask the limiter", async () => {
+  test("a workspace without a limit does not even ask the limiter", async () => {
     const asked: number[] = [];
     const rateLimiter = {
       take: async (_: unknown, limit: number) => {
@@ -77,7 +77,7 @@ describe("a workspace without a limit", () => {
   });
 });
 
-test("over the limit a request is refused with 429, and Retry-After says when one is let through again", async ({
+test("a request over the limit is refused with 429, and Retry-After says when one is let through again", async ({
   service: unlimited,
   clock,
 }) => {

@@ -30,7 +30,11 @@ const steps = fc.array(
 afterEach(({ clock }: { clock: { set(ms: number): Promise<void> } }) => clock.set(START));
 
 describe("taking requests", () => {
-  test("never lets more than the limit through in any 60 seconds, and gives back all within 61", async ({ engine, database, clock }) => {
+  test("taking requests never lets more than the limit through in any 60 seconds, and gives back all within 61", async ({
+    engine,
+    database,
+    clock,
+  }) => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const { workspaceId } = await putLane(database);
@@ -57,7 +61,7 @@ describe("taking requests", () => {
     );
   });
 
-  test("says exactly when more is left, and when all is", async ({ engine, database, clock }) => {
+  test("taking requests says exactly when more is left, and when all is", async ({ engine, database, clock }) => {
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 10 }), async (taken, lowered) => {
         const { workspaceId } = await putLane(database);
@@ -83,7 +87,10 @@ describe("taking requests", () => {
     );
   });
 
-  test("grants no request twice to takers that race, in whatever order they name the workspaces", async ({ engine, database }) => {
+  test("taking requests grants no request twice to takers that race, in whatever order they name the workspaces", async ({
+    engine,
+    database,
+  }) => {
     const workspaces = await Promise.all(Array.from({ length: 5 }, async () => (await putLane(database)).workspaceId));
     const demandOf = (workspaceId: WorkspaceId) => ({ workspaceId, limit: 100, wanted: 7 });
     const answers = await Promise.all(
@@ -91,13 +98,15 @@ describe("taking requests", () => {
         takeRequestsAcrossWorkspaces(engine, (n % 2 === 0 ? workspaces : workspaces.toReversed()).map(demandOf)),
       ),
     );
+    const winners = answers.flatMap((answer, n) => (answer.some(({ granted }) => granted > 0) ? [n % 2] : []));
+    expect(new Set(winners)).toEqual(new Set([0, 1]));
     for (const workspaceId of workspaces) {
       const granted = answers.flat().filter((one) => one.workspaceId === workspaceId);
       expect(granted.reduce((sum, one) => sum + one.granted, 0)).toBe(100);
     }
   });
 
-  test("writes nothing, and locks nothing, when it refuses or looks", async ({ engine, database, clock }) => {
+  test("taking requests writes nothing, and locks nothing, when it refuses or looks", async ({ engine, database, clock }) => {
     const { workspaceId } = await putLane(database);
     const take = takerOf(engine, workspaceId);
     await take(5, 0);
@@ -115,7 +124,11 @@ describe("taking requests", () => {
     expect(await rowNow()).not.toEqual(before);
   });
 
-  test("goes by the later time when a clock is set back, and passes over one that was far ahead", async ({ engine, database, clock }) => {
+  test("taking requests goes by the later time when a clock is set back, and passes over one that was far ahead", async ({
+    engine,
+    database,
+    clock,
+  }) => {
     const { workspaceId } = await putLane(database);
     const take = takerOf(engine, workspaceId);
     await take(5, 5);
@@ -131,7 +144,7 @@ describe("taking requests", () => {
     expect((await take(5, 5)).granted).toBe(5);
   });
 
-  test("grants to a workspace that is gone without leaving a row", async ({ engine, database }) => {
+  test("taking requests grants to a workspace that is gone without leaving a row", async ({ engine, database }) => {
     const gone = "01890000-0000-7000-8000-000000000000" as WorkspaceId;
     expect((await takerOf(engine, gone)(5, 2)).granted).toBe(2);
     expect(await database.query("select from request_rate where workspace_id = $1", [gone])).toEqual([]);

@@ -45,7 +45,7 @@ const test = base.extend("stand", async ({ engine, database }) => {
 });
 
 describe("requests that come together", () => {
-  test("of many workspaces are one statement, and each has its own limit", async ({ stand, database }) => {
+  test("requests of many workspaces that come together are one statement, and each has its own limit", async ({ stand, database }) => {
     const { road, send } = stand;
     const workspaces = await Promise.all(Array.from({ length: 20 }, async () => (await putLane(database)).workspaceId));
     expect(await Promise.all(workspaces.map((workspaceId, n) => send(10, n, workspaceId)))).toEqual(
@@ -54,7 +54,7 @@ describe("requests that come together", () => {
     expect(road.statements).toBe(1);
   });
 
-  test("each say another figure of what is left", async ({ stand: { rate, workspaceId } }) => {
+  test("requests that come together each say another figure of what is left", async ({ stand: { rate, workspaceId } }) => {
     const taken = await Promise.all(Array.from({ length: 5 }, () => rate.take(workspaceId, 3)));
     expect(taken.map(({ granted, remaining }) => [granted, remaining])).toEqual([
       [true, 2],
@@ -67,7 +67,10 @@ describe("requests that come together", () => {
 });
 
 describe("a flood far over the limit", () => {
-  test("costs a statement when something is free again, and none before", async ({ stand: { road, time, send }, clock }) => {
+  test("a flood far over the limit costs a statement when something is free again, and none before", async ({
+    stand: { road, time, send },
+    clock,
+  }) => {
     expect(await send(500)).toBe(10);
     expect(road.statements).toBe(1);
     for (let second = 1; second < 61; second += 1) {
@@ -82,7 +85,11 @@ describe("a flood far over the limit", () => {
     await clock.set(START);
   });
 
-  test("writes nothing on a node that did not know of it", async ({ stand: { rate, send, workspaceId }, engine, database }) => {
+  test("a flood far over the limit writes nothing on a node that did not know of it", async ({
+    stand: { rate, send, workspaceId },
+    engine,
+    database,
+  }) => {
     await send(10);
     const rowNow = () => database.query("select ctid, xmin, xmax from request_rate where workspace_id = $1", [workspaceId]);
     const before = await rowNow();
@@ -93,13 +100,13 @@ describe("a flood far over the limit", () => {
     expect(await rate.peek(workspaceId, 10)).toEqual({ limit: 10, remaining: 0, resets_at: "2026-11-21T12:01:01.000Z" });
   });
 
-  test("is no reason to refuse under another limit", async ({ stand: { send } }) => {
+  test("a flood far over the limit is no reason to refuse under another limit", async ({ stand: { send } }) => {
     expect(await send(20)).toBe(10);
     expect(await send(20, 15)).toBe(5);
     expect(await send(20, 12)).toBe(0);
   });
 
-  test("ends for a node whose clock was far behind", async ({ stand: { time, send }, clock }) => {
+  test("a flood far over the limit ends for a node whose clock was far behind", async ({ stand: { time, send }, clock }) => {
     expect(await send(20)).toBe(10);
     await clock.set(START + 61_000);
     time.ms = START - 3_600_000;
@@ -108,8 +115,8 @@ describe("a flood far over the limit", () => {
   });
 });
 
-describe("while the store is away", () => {
-  test("a node lets through what fits the limit by its own count, and says so once", async ({ stand }) => {
+describe("a store that is away", () => {
+  test("a node lets through what fits the limit by its own count while the store is away, and says so once", async ({ stand }) => {
     const { road, time, events, send } = stand;
     expect(await send(4)).toBe(4);
     road.isBroken = true;
@@ -125,7 +132,7 @@ describe("while the store is away", () => {
     expect(events).toEqual(["rate_limit_store_lost"]);
   });
 
-  test("it is asked once a second, and counts for all again when it is back", async ({ stand, clock }) => {
+  test("the store is asked once a second while it is away, and counts for all again when it is back", async ({ stand, clock }) => {
     const { road, time, events, send } = stand;
     road.isBroken = true;
     for (let n = 0; n < 5; n += 1) await send(1);

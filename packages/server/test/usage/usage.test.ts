@@ -25,7 +25,7 @@ async function work(service: Service): Promise<[string, string]> {
 }
 
 describe("usage", () => {
-  test("is what was accepted and attempted in the month, by queue and by day, folded or not", async ({ service, engine, clock }) => {
+  test("usage is what was accepted and attempted in the month, by queue and by day, folded or not", async ({ service, engine, clock }) => {
     const now = clock.nowMs();
     const [good, bad] = await work(service);
     const first = [
@@ -58,7 +58,7 @@ describe("usage", () => {
     await clock.set(now);
   });
 
-  test("outlives the queue, under its name, and joins a new queue of that name", async ({ service, engine }) => {
+  test("usage outlives the queue, under its name, and joins a new queue of that name", async ({ service, engine }) => {
     const queue = await service.queue();
     const once = [{ queue, executions: 1, attempts: attempts(0, 0) }];
     await service.enqueue({ queue });
@@ -76,7 +76,7 @@ describe("usage", () => {
     expect((await service.ok("GET", "/v1/usage")).by_queue).toEqual([{ ...once[0], executions: 2 }]);
   });
 
-  test("is the same at every moment, though several nodes fold it while more is accepted", async ({ service, engine }) => {
+  test("usage is the same at every moment, though several nodes fold it while more is accepted", async ({ service, engine }) => {
     const queue = await service.queue();
     let accepted = 0;
     const totals: [number, number][] = [];
@@ -103,7 +103,7 @@ describe("usage", () => {
     expect(days).toHaveLength(1);
   });
 
-  test("of another month is asked for by its name", async ({ service, clock }) => {
+  test("usage of another month is asked for by its name", async ({ service, clock }) => {
     const now = clock.nowMs();
     await service.enqueue({ queue: await service.queue() });
     await clock.set(Date.UTC(2027, 0, 1));
@@ -120,7 +120,7 @@ describe("usage", () => {
     await clock.set(now);
   });
 
-  test("does not count what was taken back: an attempt that its node gave up", async ({ service }) => {
+  test("usage does not count what was taken back: an attempt that its node gave up", async ({ service }) => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
     const job = await service.enqueue({ queue: handler.queue });
     await until(() => handler.received.length === 1, "the job to be under way");

@@ -36,7 +36,13 @@ const eventsOf = async (service: Service) =>
   );
 
 describe("secrets are handed out", () => {
-  test("together to all who ask at the time, each workspace its own", async ({ service, engine, node, database, clock }) => {
+  test("secrets are handed out together to all who ask at the time, each workspace its own", async ({
+    service,
+    engine,
+    node,
+    database,
+    clock,
+  }) => {
     const other = new Service(node, database, clock, await newWorkspace(database));
     await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
     await other.ok("POST", "/v1/secrets", { name: "A", value: "theirs" });
@@ -51,7 +57,10 @@ describe("secrets are handed out", () => {
     expect(await eventsOf(service)).toEqual(["secret.accessed A", "secret.created A"]);
   });
 
-  test("by a node that does not have the master key: not now, which is no fault of the secret", async ({ service, engine }) => {
+  test("a node that does not have the master key hands no secret out for now, which is no fault of the secret", async ({
+    service,
+    engine,
+  }) => {
     await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
     const { secrets, told } = await access(engine, "f".repeat(64));
     await expect(secrets.resolve(await useOf(service, "A"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
@@ -59,7 +68,13 @@ describe("secrets are handed out", () => {
     expect(await eventsOf(service)).not.toContain("secret.unreadable A");
   });
 
-  test("not at all when the audit log cannot have it, and to others all the same", async ({ service, engine, node, database, clock }) => {
+  test("a secret is not handed out when the audit log cannot have it, and others are all the same", async ({
+    service,
+    engine,
+    node,
+    database,
+    clock,
+  }) => {
     const other = new Service(node, database, clock, await newWorkspace(database));
     await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
     await other.ok("POST", "/v1/secrets", { name: "A", value: "theirs" });
@@ -81,7 +96,7 @@ describe("secrets are handed out", () => {
   });
 
   test.for(["ciphertext", "wrapped_key", "ciphertext, wrapped_key"])(
-    "but not when the %s of two were swapped: both are refused and audited",
+    "two secrets whose %s were swapped are refused and audited",
     async (columns, { service, engine }) => {
       for (const name of ["A", "B"]) await service.ok("POST", "/v1/secrets", { name, value: name });
       const row =

@@ -35,7 +35,7 @@ const test = base.extend("places", { scope: "file" }, async ({}, { onCleanup }):
   return new LeakyWorkspace(stage, values).play();
 });
 
-describe("nothing of a secret, nor of what keeps it, stands", () => {
+describe("what is stored, logged and answered", () => {
   const search = new Search({ ...SECRETS, REFUSED, MASTER_KEY, ADMIN_TOKEN });
 
   test.for([
@@ -45,13 +45,13 @@ describe("nothing of a secret, nor of what keeps it, stands", () => {
     ["in what Node reports of a crash", "reports"],
     ["in a column of the database", "database"],
     ["in a file of the database", "files"],
-  ] as const)("%s", ([, place], { places }) => {
+  ] as const)("nothing of a secret, nor of what keeps it, stands %s", ([, place], { places }) => {
     expect(search.in(places[place])).toEqual([]);
   });
 });
 
-describe("that would have been seen", () => {
-  test("in each encoding, also where it was cut off", () => {
+describe("a secret that is there", () => {
+  test("a secret would have been seen in each encoding, also where it was cut off", () => {
     const search = new Search(SECRETS);
     for (const [name, value] of Object.entries(SECRETS)) {
       for (const [encoding, encode] of Object.entries(ENCODERS)) {
@@ -63,12 +63,12 @@ describe("that would have been seen", () => {
     }
   });
 
-  test("in replies, columns and files that hold it", ({ places }) => {
+  test("a secret would have been seen in replies, columns and files that hold it", ({ places }) => {
     const search = new Search({ PLANTED });
     for (const place of ["replies", "database", "files"] as const) expect(search.in(places[place]), place).toContain("PLANTED: as it is");
   });
 
-  test("because all of it was handled", ({ places }) => {
+  test("a secret would have been seen because all of it was handled", ({ places }) => {
     const replies = places.replies.toString();
     for (const name of Object.keys(SECRETS)) expect(replies).toContain(`[secret:${name}]`);
     const codes = ["HTTP_STATUS", "REDIRECT", "CONNECTION", "DNS", "BLOCKED_ADDRESS", "SECRET_NOT_FOUND", "TEMPLATE_INVALID"];

@@ -24,7 +24,9 @@ async function lineOf(stage: Stage, settings: Record<string, string>): Promise<s
 }
 
 describe("the first start", () => {
-  test("makes the key file in the data directory, beside the database's folder, and the next ones use it", async ({ stage }) => {
+  test("the first start makes the key file in the data directory, beside the database's folder, and the next ones use it", async ({
+    stage,
+  }) => {
     const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_MASTER_KEY: "" };
     const file = path.join(settings.TIDEMILL_DATA_DIR, "master.key");
     const first = await stage.node(settings);
@@ -41,14 +43,14 @@ describe("the first start", () => {
     expect(readFileSync(file, "utf8")).toBe(text);
   });
 
-  test("takes a key that is given, and makes no file", async ({ stage }) => {
+  test("the first start takes a key that is given, and makes no file", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await vault.node({ given: MASTER_KEY });
     expect(existsSync(vault.file)).toBe(false);
     expect((await vault.keys()).vault).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test("takes the first of two keys that are given", async ({ stage }) => {
+  test("the first start takes the first of two keys that are given", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await (await vault.node({ given: MASTER_KEY })).stop();
     const { vault: alone } = await vault.keys();
@@ -57,7 +59,9 @@ describe("the first start", () => {
     expect((await other.keys()).vault).toBe(alone);
   });
 
-  test("by two nodes with files of their own at the same moment succeeds for one, and leaves no file of the other", async ({ stage }) => {
+  test("the first start of two nodes with files of their own at the same moment succeeds for one, and leaves no file of the other", async ({
+    stage,
+  }) => {
     for (let round = 0; round < 3; round += 1) {
       const vault = await VaultStage.create(stage);
       const files = [`${vault.file}.one`, `${vault.file}.other`];
@@ -69,7 +73,7 @@ describe("the first start", () => {
     }
   });
 
-  test("by two nodes with one file at the same moment succeeds for both", async ({ stage }) => {
+  test("the first start of two nodes with one file at the same moment succeeds for both", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await Promise.all([vault.node(), vault.node()]);
     expect((await vault.keyring()).ids).toEqual([(await vault.keys()).vault]);
@@ -77,7 +81,7 @@ describe("the first start", () => {
 });
 
 describe("a start is refused", () => {
-  test("with another key than the one that secrets are encrypted under", async ({ stage }) => {
+  test("a start is refused with another key than the one that secrets are encrypted under", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     const node = await vault.node();
     await vault.fill(1);
@@ -89,7 +93,7 @@ describe("a start is refused", () => {
     expect(await vault.unreadable()).toEqual([]);
   });
 
-  test("without the key that secrets are encrypted under, and no new one is made", async ({ stage }) => {
+  test("a start is refused without the key that secrets are encrypted under, and no new one is made", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     const node = await vault.node();
     await vault.fill(1);
@@ -101,7 +105,7 @@ describe("a start is refused", () => {
     await vault.node();
   });
 
-  test("with one of two keys that secrets are encrypted under", async ({ stage }) => {
+  test("a start is refused with one of two keys that secrets are encrypted under", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await (await vault.node()).stop();
     await vault.fill(2);
@@ -109,7 +113,7 @@ describe("a start is refused", () => {
     await expect(vault.node()).rejects.toEqual(refusal("ffffffffffffffff"));
   });
 
-  test("with another key than nodes that are alive have, though there is no secret", async ({ stage }) => {
+  test("a start is refused with another key than nodes that are alive have, though there is no secret", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     const node = await vault.node();
     await expect(vault.node({ given: ANOTHER_KEY })).rejects.toEqual(refusal("TIDEMILL_MASTER_KEY"));
@@ -119,7 +123,7 @@ describe("a start is refused", () => {
     await vault.node({ given: ANOTHER_KEY });
   });
 
-  test("in one line, with nothing of a key in it", async ({ stage }) => {
+  test("a start is refused in one line, with nothing of a key in it", async ({ stage }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, TIDEMILL_DATA_DIR: stage.directory() };
     const node = await stage.node(settings);
@@ -141,8 +145,8 @@ describe("a start is refused", () => {
   });
 });
 
-describe("without a secret and without another node", () => {
-  test("any key will do: it is the vault's from then on", async ({ stage }) => {
+describe("a start without a secret and without another node", () => {
+  test("any key will do without a secret and without another node: it is the vault's from then on", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await (await vault.node()).stop();
     const before = await vault.keys();
@@ -151,7 +155,7 @@ describe("without a secret and without another node", () => {
     expect((await service.api("POST", "/v1/secrets", { name: "NEW", value: "new" })).status).toBe(201);
   });
 
-  test("a lost key file is made anew", async ({ stage }) => {
+  test("a lost key file is made anew without a secret and without another node", async ({ stage }) => {
     const vault = await VaultStage.create(stage);
     await (await vault.node()).stop();
     rmSync(vault.file);

@@ -43,11 +43,11 @@ const cuts = (bytes: Buffer): Buffer[] => [
 ];
 
 describe("a sealed secret", () => {
-  test.for(["x", VALUE, "\0", "x".repeat(64 * 1024), "😀".repeat(16 * 1024)])("opens to its value", (value) => {
+  test.for(["x", VALUE, "\0", "x".repeat(64 * 1024), "😀".repeat(16 * 1024)])("a sealed secret opens to its value", (value) => {
     expect(openSecret(keyring, seal(1, value))).toBe(value);
   });
 
-  test("never looks the same twice, nor is its data key the same", () => {
+  test("a sealed secret never looks the same twice, nor is its data key the same", () => {
     const sealed = Array.from({ length: 50 }, () => seal());
     for (const part of ["ciphertext", "wrapped_key"] as const) {
       expect(new Set(sealed.map((one) => one[part].toString("hex"))).size).toBe(50);
@@ -55,21 +55,21 @@ describe("a sealed secret", () => {
     }
   });
 
-  test("does not open with any byte of its ciphertext changed, or with one more or fewer", () => {
+  test("a sealed secret does not open with any byte of its ciphertext changed, or with one more or fewer", () => {
     const sealed = seal(1, "value");
     const altered = [...flips(sealed.ciphertext), ...cuts(sealed.ciphertext)];
     expect(altered.length).toBeGreaterThan(100);
     expect(altered.filter((ciphertext) => opens({ ...sealed, ciphertext }))).toEqual([]);
   });
 
-  test("does not open with any byte of its wrapped key changed, or with one more or fewer", () => {
+  test("a sealed secret does not open with any byte of its wrapped key changed, or with one more or fewer", () => {
     const sealed = seal(1, "value");
     const altered = [...flips(sealed.wrapped_key), ...cuts(sealed.wrapped_key)];
     expect(altered.length).toBeGreaterThan(200);
     expect(altered.filter((wrapped_key) => opens({ ...sealed, wrapped_key }))).toEqual([]);
   });
 
-  test("does not open under anything that is another's", () => {
+  test("a sealed secret does not open under anything that is another's", () => {
     const [one, other] = [seal(1), seal(2)];
     for (const part of ["workspace_id", "id", "name", "ciphertext", "wrapped_key"] as const)
       expect([part, opens({ ...one, [part]: other[part] })]).toEqual([part, false]);
@@ -79,14 +79,14 @@ describe("a sealed secret", () => {
     expect(opens({ ...one, ciphertext: one.wrapped_key, wrapped_key: one.ciphertext })).toBe(false);
   });
 
-  test("does not open where its fields, put together, would read the same", () => {
+  test("a sealed secret does not open where its fields, put together, would read the same", () => {
     const sealed = seal();
     const shifted = { ...sealed, id: `${sealed.id}S` as Uuid, name: sealed.name.slice(1) };
     expect(`${shifted.id}${shifted.name}`).toBe(`${sealed.id}${sealed.name}`);
     expect(opens(shifted)).toBe(false);
   });
 
-  test("says what does not open, and nothing of the value or the key", () => {
+  test("a sealed secret says what does not open, and nothing of the value or the key", () => {
     const sealed = seal();
     const error = (() => {
       try {
@@ -101,7 +101,7 @@ describe("a sealed secret", () => {
     });
   });
 
-  test("whose key is wrapped anew opens under the other master key, and its value is not touched", () => {
+  test("a sealed secret whose key is wrapped anew opens under the other master key, and its value is not touched", () => {
     const sealed = seal();
     const wrapped_key = rewrapKey(systemRandom, keyring, keyring.get(second), sealed);
     const rewrapped = { ...sealed, wrapped_key, master_key_id: second };

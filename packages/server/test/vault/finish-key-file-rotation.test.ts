@@ -92,7 +92,7 @@ test("files are settled under the vault's lock, as they are then", async ({ unse
   expect((await vault.keyring()).ids).toEqual([ids.next, ids.later]);
 });
 
-test("who has lost the lock on the way moves nothing that has changed", async ({ unsettled: { vault, ids, goOn } }) => {
+test("a process that has lost the lock on the way moves nothing that has changed", async ({ unsettled: { vault, ids, goOn } }) => {
   const losing: Transactional = {
     query: (statement) => vault.engine.query(statement),
     transaction: (work) =>
@@ -110,7 +110,7 @@ test("who has lost the lock on the way moves nothing that has changed", async ({
   expect((await vault.keyring()).ids).toEqual([ids.next, ids.later]);
 });
 
-test("not even who loses the lock right before the move puts a key over the only copy of another", async ({ unsettled }) => {
+test("a process that loses the lock right before the move does not put a key over the only copy of another", async ({ unsettled }) => {
   const { vault, ids, goOn, held } = unsettled;
   before.rename.push(goOn);
   await finishKeyFileRotationLocked(vault.engine, await vault.keyring());

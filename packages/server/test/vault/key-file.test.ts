@@ -37,7 +37,7 @@ const put = (file: string, text = `${HEX}\n`, mode = 0o600): string => {
 const unusable = (says: string) => expect.objectContaining({ code: "MASTER_KEY_UNUSABLE", message: expect.stringContaining(says) });
 
 describe("a master key", () => {
-  test("is the same in hex, base64 and base64url, padded or not, and has one id", () => {
+  test("a master key is the same in hex, base64 and base64url, padded or not, and has one id", () => {
     const bytes = Buffer.from(HEX, "hex");
     const spellings = [
       HEX,
@@ -50,12 +50,12 @@ describe("a master key", () => {
     expect(new Set(ids)).toEqual(new Set([expect.stringMatching(/^[0-9a-f]{16}$/)]));
   });
 
-  test("is 32 bytes and nothing else", () => {
+  test("a master key is 32 bytes and nothing else", () => {
     for (const text of ["", "x", HEX.slice(2), `${HEX}00`, "é".repeat(32), " ".repeat(44), Buffer.alloc(31).toString("base64")])
       expect([text, readMasterKey(text)]).toEqual([text, null]);
   });
 
-  test("has another id than another key, and an id that tells nothing of it", () => {
+  test("a master key has another id than another key, and an id that tells nothing of it", () => {
     const keys = Array.from({ length: 100 }, () => makeMasterKey(systemRandom));
     expect(new Set(keys.map(({ id }) => id)).size).toBe(100);
     for (const one of keys) expect(Buffer.from(writeMasterKey(one), "base64").toString("hex")).not.toContain(one.id);
@@ -63,7 +63,7 @@ describe("a master key", () => {
 });
 
 describe("a key file", () => {
-  test("is made for its owner's eyes alone, whatever the umask, with the directories on the way", async ({ dir }) => {
+  test("a key file is made for its owner's eyes alone, whatever the umask, with the directories on the way", async ({ dir }) => {
     const file = path.join(dir, "a/b/master.key");
     const before = process.umask(0);
     try {
@@ -77,7 +77,7 @@ describe("a key file", () => {
     expect((await readKeyFile(file))?.id).toBe(readMasterKey(HEX)?.id);
   });
 
-  test("is never written over", async ({ dir }) => {
+  test("a key file is never written over", async ({ dir }) => {
     const file = put(path.join(dir, "master.key"));
     expect(await makeKeyFile(file, makeMasterKey(systemRandom))).toBe(false);
     symlinkSync(path.join(dir, "absent"), path.join(dir, "link"));
@@ -85,7 +85,7 @@ describe("a key file", () => {
     expect([readFileSync(file, "utf8"), readdirSync(dir).sort()]).toEqual([`${HEX}\n`, ["link", "master.key"]]);
   });
 
-  test("made by many at the same time is one of theirs, whole", async ({ dir }) => {
+  test("a key file that many make at the same time is one of theirs, whole", async ({ dir }) => {
     const file = path.join(dir, "master.key");
     const keys = Array.from({ length: 20 }, () => makeMasterKey(systemRandom));
     const made = await Promise.all(keys.map((key) => makeKeyFile(file, key)));
@@ -93,21 +93,24 @@ describe("a key file", () => {
     expect((await readKeyFile(file))?.id).toBe(keys[made.indexOf(true)]?.id);
   });
 
-  test("that is not there is none", async ({ dir }) => {
+  test("a key file that does not exist is none", async ({ dir }) => {
     expect(await readKeyFile(path.join(dir, "absent"))).toBeNull();
   });
 
-  test.for([0o640, 0o604, 0o660, 0o610, 0o601, 0o620, 0o602, 0o644, 0o666, 0o777])("of mode %o is refused", async (mode, { dir }) => {
-    const file = put(path.join(dir, "master.key"), HEX, mode);
-    await expect(readKeyFile(file)).rejects.toEqual(unusable(`mode ${mode.toString(8)}`));
-  });
+  test.for([0o640, 0o604, 0o660, 0o610, 0o601, 0o620, 0o602, 0o644, 0o666, 0o777])(
+    "a key file of mode %o is refused",
+    async (mode, { dir }) => {
+      const file = put(path.join(dir, "master.key"), HEX, mode);
+      await expect(readKeyFile(file)).rejects.toEqual(unusable(`mode ${mode.toString(8)}`));
+    },
+  );
 
-  test.for([0o600, 0o400, 0o700])("of mode %o is read", async (mode, { dir }) => {
+  test.for([0o600, 0o400, 0o700])("a key file of mode %o is read", async (mode, { dir }) => {
     expect((await readKeyFile(put(path.join(dir, "master.key"), HEX, mode)))?.id).toBe(readMasterKey(HEX)?.id);
   });
 
   test.for(["", "\n", "a key", HEX.slice(1), `${HEX}\n${HEX}\n`, HEX.repeat(100), "\0".repeat(32)])(
-    "that holds %j holds no key, and is refused without a word of what it holds",
+    "a key file that holds %j holds no key, and is refused without a word of what it holds",
     async (text, { dir }) => {
       const file = put(path.join(dir, "master.key"), text);
       const error = await readKeyFile(file).catch((thrown: Error) => thrown);
@@ -116,19 +119,19 @@ describe("a key file", () => {
     },
   );
 
-  test("that is no regular file is refused", async ({ dir }) => {
+  test("a key file that is no regular file is refused", async ({ dir }) => {
     mkdirSync(path.join(dir, "directory"), { mode: 0o700 });
     await expect(readKeyFile(path.join(dir, "directory"))).rejects.toEqual(unusable("is no regular file"));
     await expect(readKeyFile("/dev/null")).rejects.toEqual(unusable("is no regular file"));
     await expect(readKeyFile(path.join(put(path.join(dir, "file")), "master.key"))).rejects.toEqual(unusable("cannot be read (ENOTDIR)"));
   });
 
-  test("that cannot be written is said to be so", async ({ dir }) => {
+  test("a key file that cannot be written is said to be so", async ({ dir }) => {
     const file = path.join(put(path.join(dir, "file")), "master.key");
     await expect(makeKeyFile(file, makeMasterKey(systemRandom))).rejects.toEqual(unusable("cannot be written"));
   });
 
-  test("gives way to the next one, and the old key is kept beside", async ({ dir }) => {
+  test("a key file gives way to the next one, and the old key is kept beside", async ({ dir }) => {
     const [old, next] = [makeMasterKey(systemRandom), makeMasterKey(systemRandom)];
     const file = path.join(dir, "master.key");
     await makeKeyFile(file, old);
@@ -143,26 +146,26 @@ describe("a key file", () => {
 });
 
 describe("a keyring", () => {
-  test("has the keys of the environment, and then looks at no file", async ({ dir }) => {
+  test("a keyring has the keys of the environment, and then looks at no file", async ({ dir }) => {
     put(path.join(dir, "master.key"), "no key");
     const keyring = await open(dir, null, [HEX, HEX.replace("00", "ff"), HEX.toUpperCase()]);
     expect(keyring.ids).toEqual([readMasterKey(HEX)?.id, readMasterKey(HEX.replace("00", "ff"))?.id]);
     expect(keyring.file).toBeNull();
   });
 
-  test("has the key of the file in the data directory, or of the one that is named", async ({ dir }) => {
+  test("a keyring has the key of the file in the data directory, or of the one that is named", async ({ dir }) => {
     put(path.join(dir, "master.key"));
     put(path.join(dir, "other"), HEX.replace("00", "ff"));
     expect((await open(dir)).ids).toEqual([readMasterKey(HEX)?.id]);
     expect((await open(dir, path.join(dir, "other"))).ids).toEqual([readMasterKey(HEX.replace("00", "ff"))?.id]);
   });
 
-  test("makes no file by being opened", async ({ dir }) => {
+  test("a keyring makes no file by being opened", async ({ dir }) => {
     expect((await open(dir)).ids).toEqual([]);
     expect(readdirSync(dir)).toEqual([]);
   });
 
-  test("learns of the next key when it is reloaded, and keeps what it had", async ({ dir }) => {
+  test("a keyring learns of the next key when it is reloaded, and keeps what it had", async ({ dir }) => {
     const [old, next] = [makeMasterKey(systemRandom), makeMasterKey(systemRandom)];
     const file = path.join(dir, "master.key");
     await makeKeyFile(file, old);
@@ -177,7 +180,7 @@ describe("a keyring", () => {
     expect((await open(dir)).ids).toEqual([next.id]);
   });
 
-  test("takes no file in the data of a PostgreSQL, whatever way leads there", async ({ dir }) => {
+  test("a keyring takes no file in the data of a PostgreSQL, whatever way leads there", async ({ dir }) => {
     const cluster = path.join(dir, "elsewhere");
     mkdirSync(path.join(cluster, "base/1"), { recursive: true });
     writeFileSync(path.join(cluster, "PG_VERSION"), "18\n");

@@ -104,7 +104,7 @@ describe("a payload that is to be stored", () => {
     ['{"a":"\\u0024{{ secrets.a }}"}', "payload.a", "names no secret"],
     ['{"a":"${{ nope }}","a":"x"}', "payload", "names no secret"],
     ['{"a":[{"${{ secrets.A }}":1}]}', "payload.a[0]", "in a member's name"],
-  ])("%s is refused at %s", ([json = "", path, message]) => {
+  ])("a payload that is to be stored, %s, is refused at %s", ([json = "", path, message]) => {
     expect(() => checkPayloadTemplates(json, "payload")).toThrow(
       expect.objectContaining({
         code: "VALIDATION_ERROR",
@@ -113,7 +113,7 @@ describe("a payload that is to be stored", () => {
     );
   });
 
-  test("names at most a hundred secrets, each as often as it likes", () => {
+  test("a payload that is to be stored names at most a hundred secrets, each as often as it likes", () => {
     const naming = (count: number) => JSON.stringify(Array.from({ length: 300 }, (_, at) => `\${{ secrets.S${at % count} }}`));
     expect(() => checkPayloadTemplates(naming(100), "payload")).not.toThrow();
     expect(() => checkPayloadTemplates(naming(101), "payload")).toThrow(
@@ -121,7 +121,10 @@ describe("a payload that is to be stored", () => {
     );
   });
 
-  test.for(['{"a":"${{ secrets.A }}"}', '{"a":"$ { {"}', '["\\u0024", "{{"]', "1"])("%s is taken", (json) => {
-    expect(() => checkPayloadTemplates(json, "payload")).not.toThrow();
-  });
+  test.for(['{"a":"${{ secrets.A }}"}', '{"a":"$ { {"}', '["\\u0024", "{{"]', "1"])(
+    "a payload that is to be stored, %s, is taken",
+    (json) => {
+      expect(() => checkPayloadTemplates(json, "payload")).not.toThrow();
+    },
+  );
 });

@@ -82,7 +82,9 @@ const isWaiting = async ({ database }: VaultStage): Promise<boolean> =>
   (await database.query("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")).length > 0;
 
 describe("a rotation of the master key", () => {
-  test("wraps every secret's key anew, in every workspace, and touches nothing else of it", async ({ vault }) => {
+  test("a rotation of the master key wraps every secret's key anew, in every workspace, and touches nothing else of it", async ({
+    vault,
+  }) => {
     const from = await lockedVault(vault);
     for (const count of [3, 600]) await vault.fill(count);
     const before = await vault.stored();
@@ -101,7 +103,7 @@ describe("a rotation of the master key", () => {
     expect(without(await vault.stored())).toEqual(without(before));
   });
 
-  test("puts the new key into the key file, and keeps each beside", async ({ vault }) => {
+  test("a rotation of the master key puts the new key into the key file, and keeps each beside", async ({ vault }) => {
     await lockedVault(vault);
     const text = readFileSync(vault.file, "utf8");
     const one = await rotate(vault);
@@ -114,7 +116,7 @@ describe("a rotation of the master key", () => {
     await vault.node();
   });
 
-  test("waits until every node that is alive has the new key", async ({ vault }) => {
+  test("a rotation of the master key waits until every node that is alive has the new key", async ({ vault }) => {
     const nodes = [await vault.node(), await vault.node()];
     await vault.fill(3);
     let looks = 0;
@@ -128,7 +130,9 @@ describe("a rotation of the master key", () => {
     for (const node of nodes) await node.stop();
   });
 
-  test("changes nothing when nodes do not come to have the new key, and says how many; once they have, it goes on", async ({ vault }) => {
+  test("a rotation of the master key changes nothing when nodes do not come to have the new key, and says how many; once they have, it goes on", async ({
+    vault,
+  }) => {
     const from = await lockedVault(vault);
     await vault.fill(3);
     const copy = path.join(vault.stage.directory(), "copy.key");
@@ -151,7 +155,7 @@ describe("a rotation of the master key", () => {
     expect((await vault.keyring(copy)).ids).toEqual([rotation.to]);
   });
 
-  test("waits for a node that is starting", async ({ vault }) => {
+  test("a rotation of the master key waits for a node that is starting", async ({ vault }) => {
     const from = await lockedVault(vault);
     const starting = await vault.service(await vault.node());
     const client = await vault.stage.session(vault.database);
@@ -164,7 +168,7 @@ describe("a rotation of the master key", () => {
     expect((await starting.api("POST", "/v1/secrets", { name: "NEW", value: "new" })).status).toBe(201);
   });
 
-  test("does not overtake who is about to use the old key", async ({ vault }) => {
+  test("a rotation of the master key does not overtake who is about to use the old key", async ({ vault }) => {
     const from = await lockedVault(vault);
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     vault.stage.finally(async () => released.resolve());
@@ -193,7 +197,9 @@ describe("a rotation of the master key", () => {
     expect(await vault.unreadable()).toEqual([]);
   });
 
-  test("leaves a secret alone that is given another value while its key is being wrapped anew", async ({ vault }) => {
+  test("a rotation of the master key leaves a secret alone that is given another value while its key is being wrapped anew", async ({
+    vault,
+  }) => {
     const service = await vault.service(await vault.node());
     for (const name of ["ONE", "OTHER"]) await service.ok("POST", "/v1/secrets", { name, value: "old" });
     let patched = 0;
@@ -210,7 +216,9 @@ describe("a rotation of the master key", () => {
     expect((await vault.keys()).wrapping).toEqual([rotation.to]);
   });
 
-  test("names what does not open, keeps the old key for it, and ends when it is gone; then another may begin", async ({ vault }) => {
+  test("a rotation of the master key names what does not open, keeps the old key for it, and ends when it is gone; then another may begin", async ({
+    vault,
+  }) => {
     const from = await lockedVault(vault);
     await vault.fill(3);
     await vault.database.query("update secret set wrapped_key = substring(wrapped_key for 20) where name = 'SECRET_2'");
@@ -226,7 +234,9 @@ describe("a rotation of the master key", () => {
     expect(await rotate(vault)).toMatchObject({ from: rotation.to, rewrapped: 2, unreadable: [] });
   });
 
-  test("is finished, and another may begin, when what did not open was given another value", async ({ vault }) => {
+  test("a rotation of the master key is finished, and another may begin, when what did not open was given another value", async ({
+    vault,
+  }) => {
     const node = await vault.node();
     const service = await vault.service(node);
     const tell = notifyNodes(vault, 1);
@@ -243,7 +253,7 @@ describe("a rotation of the master key", () => {
     expect(await vault.unreadable()).toEqual([]);
   });
 
-  test("of two that are begun at the same time the second waits, and leads to the same key", async ({ vault }) => {
+  test("the second of two rotations that are begun at the same time waits, and leads to the same key", async ({ vault }) => {
     const from = await lockedVault(vault);
     await vault.fill(3);
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -263,7 +273,9 @@ describe("a rotation of the master key", () => {
     expect([await vault.keys(), (await vault.keyring()).ids]).toEqual([{ vault: to, wrapping: [to] }, [to]]);
   });
 
-  test("is refused when the vault comes to be locked with another key before its own, and wraps nothing by that", async ({ vault }) => {
+  test("a rotation of the master key is refused when the vault comes to be locked with another key before its own, and wraps nothing by that", async ({
+    vault,
+  }) => {
     const from = await lockedVault(vault);
     await vault.fill(3);
     const changed = rotate(vault, { notifyNodes: () => lockWith(vault, "ffffffffffffffff") });
@@ -271,7 +283,7 @@ describe("a rotation of the master key", () => {
     expect(await vault.keys()).toEqual({ vault: "ffffffffffffffff", wrapping: [from] });
   });
 
-  test("wraps nothing more once the vault is locked with yet another key", async ({ vault }) => {
+  test("a rotation of the master key wraps nothing more once the vault is locked with yet another key", async ({ vault }) => {
     const from = await lockedVault(vault);
     await vault.fill(3);
     const database: Transactional = {
@@ -285,7 +297,7 @@ describe("a rotation of the master key", () => {
     expect(await vault.keys()).toEqual({ vault: "ffffffffffffffff", wrapping: [from] });
   });
 
-  test("that is broken off anywhere leaves every secret readable to a node that starts, and is finished by being run again", async ({
+  test("a rotation of the master key that is broken off anywhere leaves every secret readable to a node that starts, and is finished by being run again", async ({
     vault,
   }) => {
     await lockedVault(vault);
@@ -310,7 +322,9 @@ describe("a rotation of the master key", () => {
     }
   });
 
-  test("that was broken off before its files were settled is finished by the next start of a node", async ({ vault }) => {
+  test("a rotation of the master key that was broken off before its files were settled is finished by the next start of a node", async ({
+    vault,
+  }) => {
     await lockedVault(vault);
     await vault.fill(1);
     const [old, next] = [readFileSync(vault.file), `${vault.file}.next`];
@@ -323,10 +337,10 @@ describe("a rotation of the master key", () => {
   });
 });
 
-describe("with keys in the environment", () => {
+describe("a rotation with keys in the environment", () => {
   const given = (...masterKeys: string[]) => Keyring.open({ masterKeys, masterKeyFile: null, dataDir: "/nowhere" });
 
-  test("it leads from the first to the second of two, and back no more", async ({ vault }) => {
+  test("a rotation leads from the first to the second of two given keys, and back no more", async ({ vault }) => {
     await (await vault.node({ given: KEYS[0] })).stop();
     const ids = (await given(KEYS[0], KEYS[1])).ids;
     const nodes = [await vault.node({ given: `${KEYS[0]},${KEYS[1]}` }), await vault.node({ given: `${KEYS[0]},${KEYS[1]}` })];
@@ -341,7 +355,7 @@ describe("with keys in the environment", () => {
     await vault.node({ given: KEYS[1] });
   });
 
-  test("no other begins while a secret needs the key from before the last one", async ({ vault }) => {
+  test("no other rotation begins while a secret needs the key from before the last one", async ({ vault }) => {
     await (await vault.node({ given: KEYS[0] })).stop();
     const [first, second] = (await given(KEYS[0], KEYS[1])).ids;
     const service = await vault.service(await vault.node({ given: `${KEYS[0]},${KEYS[1]}` }));
@@ -354,7 +368,7 @@ describe("with keys in the environment", () => {
   });
 
   test.for([[[KEYS[0]]], [[KEYS[0], KEYS[0]]], [[KEYS[0], KEYS[1], KEYS[2]]], [[KEYS[1], KEYS[2]]]] as const)(
-    "it is refused with other than the old key and a new one",
+    "a rotation is refused with other given keys than the old one and a new one",
     async ([keys], { vault }) => {
       await (await vault.node({ given: KEYS[0] })).stop();
       const before = await vault.keys();
@@ -364,26 +378,26 @@ describe("with keys in the environment", () => {
   );
 });
 
-describe("it is refused, and says why,", () => {
-  test("before any node has started", async ({ vault }) => {
+describe("a rotation that is refused", () => {
+  test("a rotation is refused before any node has started", async ({ vault }) => {
     await expect(rotate(vault)).rejects.toThrow("nothing to rotate");
     expect(existsSync(vault.file)).toBe(false);
   });
 
-  test("without the key file", async ({ vault }) => {
+  test("a rotation is refused without the key file", async ({ vault }) => {
     await lockedVault(vault);
     rmSync(vault.file);
     await expect(rotate(vault)).rejects.toThrow(`There is no key file ${vault.file}`);
   });
 
-  test("with a key file that does not fit", async ({ vault }) => {
+  test("a rotation is refused with a key file that does not fit", async ({ vault }) => {
     const id = await lockedVault(vault);
     writeFileSync(vault.file, KEYS[0]);
     await expect(rotate(vault)).rejects.toThrow(id);
     expect(existsSync(`${vault.file}.next`)).toBe(false);
   });
 
-  test("when the next key is the same", async ({ vault }) => {
+  test("a rotation is refused when the next key is the same", async ({ vault }) => {
     await lockedVault(vault);
     writeFileSync(`${vault.file}.next`, readFileSync(vault.file), { mode: 0o600 });
     await expect(rotate(vault)).rejects.toThrow("holds the same key");

@@ -19,7 +19,7 @@ const storedText = async (service: Service): Promise<string> =>
   JSON.stringify(await service.database.query("select s::text from secret s"));
 
 describe("a secret", () => {
-  test("is kept under its name, and shown with a hint instead of its value", async ({ service }) => {
+  test("a secret is kept under its name, and shown with a hint instead of its value", async ({ service }) => {
     const { status, body } = await service.api("POST", "/v1/secrets", { name: "STRIPE_KEY", value: VALUE });
     const shown = {
       name: "STRIPE_KEY",
@@ -47,7 +47,7 @@ describe("a secret", () => {
     ["A B", 400],
     ["A\n", 400],
     ["É", 400],
-  ] as const)("is named in capitals, digits and underscores: %j is answered with %i", async ([name, status], { service }) => {
+  ] as const)("a secret is named in capitals, digits and underscores: %j is answered with %i", async ([name, status], { service }) => {
     expect((await service.api("POST", "/v1/secrets", { name, value: VALUE })).status).toBe(status);
   });
 
@@ -61,11 +61,11 @@ describe("a secret", () => {
     ["0123456789abcdef", "0123..."],
     ["0123456789abcdef".repeat(100), "0123..."],
     ['😀é\n"xxxx', "😀é..."],
-  ] as const)("%j has the hint %j: at most four characters, and at most a quarter", async ([value, hint], { service }) => {
+  ] as const)("a secret %j has the hint %j: at most four characters, and at most a quarter", async ([value, hint], { service }) => {
     expect(await create(service, "HINTED", { value })).toMatchObject({ value_hint: hint });
   });
 
-  test("is refused when there is one of that name, and the first one stays", async ({ service }) => {
+  test("a secret is refused when there is one of that name, and the first one stays", async ({ service }) => {
     const first = await create(service, "TWICE");
     const reply = await service.api("POST", "/v1/secrets", { name: "TWICE", value: "another value", allowed_hosts: [] });
     expect(faultsOf(reply, "CONFLICT")).toEqual([]);
@@ -73,7 +73,7 @@ describe("a secret", () => {
     expect((await service.ok("GET", "/v1/secrets")).data).toEqual([first]);
   });
 
-  test("is made once by many who make it at the same time", async ({ service }) => {
+  test("a secret is made once by many who make it at the same time", async ({ service }) => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, n) => service.api("POST", "/v1/secrets", { name: "RACE", value: `value ${n}` })),
     );
@@ -81,7 +81,7 @@ describe("a secret", () => {
     expect(await namesOf(service)).toEqual(["RACE"]);
   });
 
-  test("may have up to 64 KiB of UTF-8", async ({ service }) => {
+  test("a secret may have up to 64 KiB of UTF-8", async ({ service }) => {
     await create(service, "LARGEST", { value: "x".repeat(BYTES) });
     await create(service, "WIDE", { value: "é".repeat(BYTES / 2) });
     await create(service, "CHANGED");
@@ -100,7 +100,7 @@ describe("a secret", () => {
     expect(await namesOf(service)).toEqual(["CHANGED", "WIDE", "LARGEST"]);
   });
 
-  test("takes another value, and keeps what limits its use", async ({ service, clock }) => {
+  test("a secret takes another value, and keeps what limits its use", async ({ service, clock }) => {
     const made = await create(service, "ROTATED", { allowed_queues: ["emails"], allowed_hosts: ["api.example.com"] });
     const before = await storedText(service);
     await clock.advance(1);
@@ -110,7 +110,7 @@ describe("a secret", () => {
     expect(await storedText(service)).not.toBe(before);
   });
 
-  test("has its limits changed and lifted without a new value", async ({ service }) => {
+  test("a secret has its limits changed and lifted without a new value", async ({ service }) => {
     await create(service, "LIMITED", { allowed_queues: ["emails"], allowed_hosts: ["api.example.com"] });
     const wrapped = () => service.database.query("select ciphertext, wrapped_key from secret where name = 'LIMITED'");
     const before = await wrapped();
@@ -126,7 +126,7 @@ describe("a secret", () => {
     expect(await wrapped()).toEqual(before);
   });
 
-  test("is sealed under a new data key each time, whatever its value", async ({ service }) => {
+  test("a secret is sealed under a new data key each time, whatever its value", async ({ service }) => {
     for (const name of ["ONE", "OTHER"]) await create(service, name);
     await service.ok("PATCH", "/v1/secrets/ONE", { value: VALUE });
     const stored = await service.database.query<{ ciphertext: Buffer; wrapped_key: Buffer }>("select ciphertext, wrapped_key from secret");
@@ -134,7 +134,7 @@ describe("a secret", () => {
     expect(new Set(hex).size).toBe(hex.length);
   });
 
-  test("is removed for good, and its name is free", async ({ service }) => {
+  test("a secret is removed for good, and its name is free", async ({ service }) => {
     await create(service, "GONE");
     expect((await service.api("DELETE", "/v1/secrets/GONE")).status).toBe(204);
     expect(await namesOf(service)).toEqual([]);
@@ -154,14 +154,14 @@ describe("a secret", () => {
     ["127.1", "127.0.0.1"],
     ["[2001:DB8::0:1]", "[2001:db8::1]"],
     ["service_name.internal", "service_name.internal"],
-  ] as const)("may be sent to the host %j, which is kept as %j", async ([host, kept], { service }) => {
+  ] as const)("a secret may be sent to the host %j, which is kept as %j", async ([host, kept], { service }) => {
     expect(await create(service, "HOSTED", { allowed_hosts: [host] })).toMatchObject({ allowed_hosts: [kept] });
     expect(await service.ok("PATCH", "/v1/secrets/HOSTED", { allowed_hosts: [...new Set([host, kept])] })).toMatchObject({
       allowed_hosts: [kept],
     });
   });
 
-  test("may not be limited to what is no host", async ({ service }) => {
+  test("a secret may not be limited to what is no host", async ({ service }) => {
     const hosts = [
       "",
       "*",
@@ -197,7 +197,7 @@ describe("a secret", () => {
 });
 
 describe("secrets", () => {
-  test("are listed newest first, in pages", async ({ service }) => {
+  test("secrets are listed newest first, in pages", async ({ service }) => {
     for (const name of ["A", "B", "C", "D", "E"]) await create(service, name);
     const listed: string[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
@@ -209,7 +209,7 @@ describe("secrets", () => {
     expect(listed).toEqual(["E", "D", "C", "B", "A"]);
   });
 
-  test("are each workspace's own", async ({ service, node, database, clock }) => {
+  test("secrets are each workspace's own", async ({ service, node, database, clock }) => {
     const other = new Service(node, database, clock, await newWorkspace(database));
     await create(service, "SHARED_NAME");
     await create(other, "SHARED_NAME", { value: "the neighbour's value" });
@@ -218,7 +218,9 @@ describe("secrets", () => {
     expect(await namesOf(other)).toEqual([]);
   });
 
-  test("are listed for a reader, and changed by an admin alone: a writer must not lift what limits their use", async ({ service }) => {
+  test("secrets are listed for a reader, and changed by an admin alone: a writer must not lift what limits their use", async ({
+    service,
+  }) => {
     await create(service, "GUARDED", { allowed_hosts: ["api.example.com"] });
     const writer = { authorization: `Bearer ${await makeKey(service, { role: "write" })}` };
     const before = await everythingStored(service.database);
@@ -232,7 +234,7 @@ describe("secrets", () => {
     expect(await everythingStored(service.database)).toEqual(before);
   });
 
-  test("stand nowhere in the database as they are", async ({ service }) => {
+  test("secrets stand nowhere in the database as they are", async ({ service }) => {
     await create(service, "HIDDEN");
     const [stored] = await service.database.query<{ ciphertext: Buffer }>("select ciphertext from secret where name = 'HIDDEN'");
     expect(stored?.ciphertext.length).toBeGreaterThan(VALUE.length);
@@ -240,7 +242,7 @@ describe("secrets", () => {
       expect(await storedText(service)).not.toContain(form);
   });
 
-  test("go with their workspace at once", async ({ service, node, database, clock }) => {
+  test("secrets go with their workspace at once", async ({ service, node, database, clock }) => {
     const gone = new Service(node, database, clock, await newWorkspace(database));
     await create(gone, "SHREDDED");
     await create(service, "KEPT");
@@ -251,7 +253,7 @@ describe("secrets", () => {
 });
 
 describe("the audit log", () => {
-  test("has who made, changed and removed a secret, and never its value", async ({ service }) => {
+  test("the audit log has who made, changed and removed a secret, and never its value", async ({ service }) => {
     await create(service, "TOLD", { allowed_hosts: ["API.example.com"] });
     await service.ok("PATCH", "/v1/secrets/TOLD", { value: "another-unguessable-value", allowed_queues: ["emails"] });
     await service.ok("PATCH", "/v1/secrets/TOLD", { allowed_hosts: null });
@@ -271,7 +273,7 @@ describe("the audit log", () => {
     expect(JSON.stringify(await service.database.query("select * from audit_event"))).not.toContain("unguessable");
   });
 
-  test("has nothing of what was refused", async ({ service }) => {
+  test("the audit log has nothing of what was refused", async ({ service }) => {
     await create(service, "TOLD");
     await service.api("POST", "/v1/secrets", { name: "TOLD", value: VALUE });
     await service.api("PATCH", "/v1/secrets/ABSENT", { value: VALUE });
@@ -279,7 +281,7 @@ describe("the audit log", () => {
     expect((await audited(service, service.workspaceId, "secret")).map(({ type }) => type)).toEqual(["secret.created"]);
   });
 
-  test("is written with the fact or not at all", async ({ service, database }) => {
+  test("the audit log is written with the fact or not at all", async ({ service, database }) => {
     await create(service, "KEPT");
     const before = await everythingStored(database);
     await database.query("alter table audit_event add constraint refused check (false) not valid");

@@ -43,7 +43,7 @@ async function find(answer: Principal | null): Promise<Principal | null> {
 }
 
 describe("a key that was looked up", () => {
-  test("is trusted for 750 ms, and known or not, looked up no oftener", async () => {
+  test("a key that was looked up is trusted for 750 ms, and known or not, looked up no oftener", async () => {
     for (const answer of [principal, null]) {
       expect(await find(answer)).toBe(answer);
       nowMs += 749;
@@ -53,7 +53,7 @@ describe("a key that was looked up", () => {
     expect(answers).toHaveLength(2);
   });
 
-  test("is forgotten when its workspace changes, not when another does", async () => {
+  test("a key that was looked up is forgotten when its workspace changes, not when another does", async () => {
     await find(principal);
     finder.forget(OTHER);
     expect(await find(null)).toBe(principal);
@@ -61,7 +61,7 @@ describe("a key that was looked up", () => {
     expect(await find(null)).toBeNull();
   });
 
-  test("is looked up again when its workspace changed meanwhile: the answer may be of before", async () => {
+  test("a key that was looked up is looked up again when its workspace changed meanwhile: the answer may be of before", async () => {
     const before = finder.find(KEY);
     finder.forget(OWN);
     answers[0]?.(principal);
@@ -69,7 +69,7 @@ describe("a key that was looked up", () => {
     expect(await find(null)).toBeNull();
   });
 
-  test("counts as used by each request that it lets pass", async () => {
+  test("a key that was looked up counts as used by each request that it lets pass", async () => {
     await find(principal);
     await find(principal);
     expect(uses).toEqual([principal.keyId, principal.keyId]);

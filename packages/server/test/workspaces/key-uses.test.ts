@@ -35,7 +35,12 @@ const lastUses = async (database: TestDatabase, ids: readonly Uuid[]): Promise<(
   );
 
 describe("what requests do with keys", () => {
-  test("is written for all keys in one statement, and where nothing was used in none", async ({ service, clock, engine, database }) => {
+  test("uses of keys are written for all keys in one statement, and where nothing was used in none", async ({
+    service,
+    clock,
+    engine,
+    database,
+  }) => {
     const ids = await keysOf(service, 3);
     const db = counting(engine);
     const uses = new KeyUses(db, clock);
@@ -52,7 +57,7 @@ describe("what requests do with keys", () => {
     expect(db.statements).toBe(1);
   });
 
-  test("is written once a minute for each key, and then as it last was", async ({ service, clock, engine, database }) => {
+  test("uses of keys are written once a minute for each key, and then as they last were", async ({ service, clock, engine, database }) => {
     const ids = await keysOf(service, 2);
     const [busy, other] = ids as [Uuid, Uuid];
     const db = counting(engine);
@@ -73,7 +78,7 @@ describe("what requests do with keys", () => {
     expect([db.statements, await lastUses(database, ids)]).toEqual([3, [firstMs + 30_000, firstMs + 30_000]]);
   });
 
-  test("is written at once when the node stops", async ({ service, clock, engine, database }) => {
+  test("uses of keys are written at once when the node stops", async ({ service, clock, engine, database }) => {
     const ids = await keysOf(service, 1);
     const uses = new KeyUses(engine, clock);
     uses.note(ids[0] as Uuid);
@@ -84,7 +89,12 @@ describe("what requests do with keys", () => {
     expect(await lastUses(database, ids)).toEqual([clock.nowMs()]);
   });
 
-  test("never moves a key's last use back: another node may have seen a later one", async ({ service, clock, engine, database }) => {
+  test("uses of keys never move a key's last use back: another node may have seen a later one", async ({
+    service,
+    clock,
+    engine,
+    database,
+  }) => {
     const ids = await keysOf(service, 1);
     const [early, late] = [new KeyUses(engine, clock), new KeyUses(engine, clock)];
     early.note(ids[0] as Uuid);
@@ -95,7 +105,12 @@ describe("what requests do with keys", () => {
     expect(await lastUses(database, ids)).toEqual([clock.nowMs()]);
   });
 
-  test("is kept when it cannot be written, and when it comes during a write", async ({ service, clock, engine, database }) => {
+  test("uses of keys are kept when they cannot be written, and when they come during a write", async ({
+    service,
+    clock,
+    engine,
+    database,
+  }) => {
     const ids = await keysOf(service, 2);
     const [one, other] = ids as [Uuid, Uuid];
     let during = () => Promise.reject<void>(new Error("The database is away."));

@@ -34,7 +34,7 @@ const status = async (at: Service, key: string): Promise<number> =>
   (await at.api("GET", "/v1/queues", undefined, { authorization: `Bearer ${key}` })).status;
 
 describe("two nodes on one database", () => {
-  test("both refuse a key that one of them revoked", async ({ service, other }) => {
+  test("two nodes on one database both refuse a key that one of them revoked", async ({ service, other }) => {
     for (const revoke of [
       (id: string) => service.api("DELETE", `/v1/keys/${id}`),
       (id: string) => operate(service, "DELETE", `/admin/v1/workspaces/${service.workspaceId}/keys/${id}`),
@@ -48,7 +48,7 @@ describe("two nodes on one database", () => {
     }
   });
 
-  test("both serve by the plan and the limits that one of them was given", async ({ service, other }) => {
+  test("two nodes on one database both serve by the plan and the limits that one of them was given", async ({ service, other }) => {
     const callback = { callback_url: "http://127.0.0.1:9/" };
     const mayCall = async (at: Service) => (await at.api("PATCH", `/v1/queues/${queue}`, callback)).status;
     const queue = await service.queue();
@@ -63,7 +63,10 @@ describe("two nodes on one database", () => {
     }
   });
 
-  test("both end what they have under way for a workspace that is deleted at one of them", async ({ service, other }) => {
+  test("two nodes on one database both end what they have under way for a workspace that is deleted at one of them", async ({
+    service,
+    other,
+  }) => {
     const [here, there] = [
       await service.handler({ answers: "hang", callback_timeout: 900 }),
       await service.handler({ answers: "hang", callback_timeout: 900 }),

@@ -25,7 +25,7 @@ const generator = (seed: number) => {
 };
 
 describe("canonical JSON", () => {
-  test("is the same however the value was spelled", () => {
+  test("canonical JSON is the same however the value was spelled", () => {
     fc.assert(
       fc.property(json, fc.nat(), fc.nat(), (value, one, two) => {
         expect(canonicalJson(spelled(value, generator(one)))).toBe(canonicalJson(spelled(value, generator(two))));
@@ -33,7 +33,7 @@ describe("canonical JSON", () => {
     );
   });
 
-  test("is JSON of the same value", () => {
+  test("canonical JSON is JSON of the same value", () => {
     fc.assert(
       fc.property(json, fc.nat(), (value, seed) => {
         expect(JSON.parse(canonicalJson(spelled(value, generator(seed))))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -49,7 +49,7 @@ describe("canonical JSON", () => {
     ['{"a":1,"a":2}', '{"a":1,"a":2}'],
     ["\t7\n", "7"],
     ['" a "', '" a "'],
-  ])("of %s is %s", ([text, canonical]) => {
+  ])("canonical JSON of %s is %s", ([text, canonical]) => {
     expect(canonicalJson(text as string)).toBe(canonical);
   });
 });

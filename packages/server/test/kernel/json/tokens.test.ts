@@ -25,7 +25,7 @@ function expectedTokens(value: unknown): string[] {
 const value = fc.json({ maxDepth: 4, stringUnit: "binary" }).map((text) => JSON.parse(text) as unknown);
 
 describe("the tokens of JSON", () => {
-  test("are its strings, scalars and structural characters, whatever stands between them", () => {
+  test("the tokens of JSON are its strings, scalars and structural characters, whatever stands between them", () => {
     fc.assert(
       fc.property(value, fc.constantFrom(undefined, 1, "\t", " \r\n"), (one, space) => {
         expect(tokensOf(JSON.stringify(one, null, space))).toEqual(expectedTokens(one));
@@ -33,7 +33,7 @@ describe("the tokens of JSON", () => {
     );
   });
 
-  test("are the same when the text holds UTF-8 with one character per byte", () => {
+  test("the tokens of JSON are the same when the text holds UTF-8 with one character per byte", () => {
     fc.assert(
       fc.property(value, (one) => {
         const bytes = Buffer.from(JSON.stringify(one));
@@ -64,7 +64,7 @@ describe("the tokens of a text that is not JSON", () => {
     expect(tokensOf(text)).toEqual(tokens);
   });
 
-  test("leave out nothing but white space, and end with the text", () => {
+  test("the tokens of a text that is not JSON leave out nothing but white space, and end with the text", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('"', "\\", "{", "}", "[", "]", ":", ",", " ", "\n", "a", "1", "é") }), (text) => {
         let from = 0;
@@ -81,7 +81,7 @@ describe("the tokens of a text that is not JSON", () => {
 });
 
 describe("the place at which a text stops being JSON", () => {
-  test("is that of a character that no JSON has between two tokens", () => {
+  test("the place at which a text stops being JSON is that of a character that no JSON has between two tokens", () => {
     fc.assert(
       fc.property(value, fc.nat(), (one, place) => {
         const tokens = expectedTokens(one);
