@@ -48,5 +48,5 @@ export {
 } from "#workspaces";
 export { type OpenDatabases, openDatabases } from "./databases.ts";
 export { emptyWorkspace } from "./empty-workspace.ts";
-export { type Node, type NodeParts, startNode } from "./main.ts";
+export { type Node, type Replacements, startNode } from "./start-node.ts";
 export { VERSION } from "./version.ts";

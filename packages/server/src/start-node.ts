@@ -1,0 +1,86 @@
+import { countNodes } from "#engine";
+import { type Config, createMetrics, DatabaseClock, Events, logEvents, migrate, type Random, systemRandom, tolerate } from "#kernel";
+import { keepPartitions } from "#retention";
+import { openVault } from "#vault";
+import { type OpenDatabases, openDatabases } from "./databases.ts";
+import { composeNode } from "./main.ts";
+import { VERSION } from "./version.ts";
+
+/** A running node. */
+export interface Node {
+  readonly url: string;
+  readonly internalUrl: string;
+  /** The first workspace's key when this start made it, else null. */
+  readonly firstKey: string | null;
+  /** Finishes what is under way, gives back the rest, and closes. */
+  stop(): Promise<void>;
+  /** Looks for work now instead of at the next poll. */
+  wake(): void;
+}
+
+/** What a test replaces. */
+export interface Replacements {
+  readonly clock?: DatabaseClock;
+  readonly random?: Random;
+  readonly events?: Events;
+}
+
+/**
+ * Starts a node: opens its database, applies migrations, opens the vault, and starts what it is composed of (main.ts).
+ *
+ * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, or one of the embedded PostgreSQL's
+ */
+export async function startNode(config: Config, { clock, random, events = new Events() }: Replacements = {}): Promise<Node> {
+  const { emit } = events;
+  const metrics = createMetrics(events);
+  logEvents(events, config.logLevel);
+  const databases = await openDatabases(config, "owner", emit);
+  const close = () =>
+    tolerate(
+      () => databases.close(),
+      (error) => emit("close_failed", { error }),
+    );
+  try {
+    const node = await startOn(databases, { config, clock: clock ?? new DatabaseClock(), random: random ?? systemRandom, emit, metrics });
+    const stop = async () => {
+      await node.services.stop();
+      await close();
+      emit("node_stopped", {});
+    };
+    let stopped: Promise<void> | undefined;
+    const { services } = node;
+    return {
+      url: node.url(),
+      internalUrl: node.internalUrl(),
+      firstKey: node.firstKey(),
+      stop: () => (stopped ??= stop()),
+      wake: () => services.wake(),
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Parts = Omit<Parameters<typeof composeNode>[0], "databases" | "openVault">;
+
+async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<ReturnType<typeof composeNode>>> {
+  const { config, random, emit } = parts;
+  const { connection, engine: db } = databases;
+  await migrate(connection, emit);
+  // Before any job finishes: rows that went to the default partition must move when the partition of their month is made.
+  await tolerate(
+    () => keepPartitions(db, emit),
+    (error) => emit("partitions_failed", { error }),
+  );
+  const vault = await openVault({ config, connection, db, random, emit, countNodes });
+  try {
+    const node = await composeNode({ ...parts, databases, openVault: vault });
+    await node.services.start();
+    emit("node_started", { leaseId: node.lease.id, url: node.url(), version: VERSION });
+    return node;
+  } catch (error) {
+    await vault.releaseLock();
+    throw error;
+  }
+}
