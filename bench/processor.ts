@@ -25,10 +25,18 @@ export function processorOfProcess(pid: number, { withDeadChildren = false } = {
 }
 
 /** Processor time of a PostgreSQL since it was started, in seconds, with that of the children that it has lost. Linux only. */
-export const processorOfPostgres = (socketDirectory: string): number =>
-  processesOfPostgres(socketDirectory)
-    .map((pid, index) => processorOfProcess(pid, { withDeadChildren: index === 0 }))
-    .reduce((sum, seconds) => sum + seconds, 0);
+export function processorOfPostgres(socketDirectory: string): number {
+  const [postmaster = 0, ...children] = processesOfPostgres(socketDirectory);
+  let seconds = 0;
+  for (const pid of children) {
+    try {
+      seconds += processorOfProcess(pid);
+    } catch {
+      // It has ended since: its time is the postmaster's, which is read last.
+    }
+  }
+  return seconds + processorOfProcess(postmaster, { withDeadChildren: true });
+}
 
 /** What a node says of itself. */
 interface NodeUsage {
