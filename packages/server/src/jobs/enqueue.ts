@@ -125,8 +125,7 @@ export class Enqueuer {
    *   database is away
    */
   async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> {
-    const waiting = [this.#free, this.#ordered].flatMap((writers) => Object.values(writers)).reduce((sum, one) => sum + one.waiting, 0);
-    if (waiting + jobs.length > this.#mostWaiting) {
+    if (this.#waiting() + jobs.length > this.#mostWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
@@ -135,6 +134,12 @@ export class Enqueuer {
     return outcome.map((one, index) =>
       "first" in one ? { ...one.first, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
     );
+  }
+
+  #waiting(): number {
+    let sum = 0;
+    for (const { plain, keyed, limited } of [this.#free, this.#ordered]) sum += plain.waiting + keyed.waiting + limited.waiting;
+    return sum;
   }
 
   #batcherOf(jobs: readonly NewJob[], executionsPerMonth: number | null): Batcher<InsertRequest, Outcome> {
