@@ -21,6 +21,11 @@ export class Peer {
     return { peer: new Peer(child), said };
   }
 
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error("The process did not start.");
+    return this.#child.pid;
+  }
+
   async ask<Answer>(question: object): Promise<Answer> {
     this.#child.send(question);
     const [answer] = (await once(this.#child, "message")) as [Answer];

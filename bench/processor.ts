@@ -17,15 +17,25 @@ export function processesOfPostgres(socketDirectory: string): number[] {
   return [postmaster, ...[...parents].filter(([, parent]) => parent === postmaster).map(([pid]) => pid)];
 }
 
+/** Processor time of a process since it was started, in seconds, with all its threads. Linux only. */
+export function processorOfProcess(pid: number, { withDeadChildren = false } = {}): number {
+  // The second field, a name, may have spaces in it; behind it come utime and stime, 12th and 13th, and those of dead children.
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return fields.slice(11, withDeadChildren ? 15 : 13).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND;
+}
+
 /** Processor time of a PostgreSQL since it was started, in seconds, with that of the children that it has lost. Linux only. */
-function processorOfPostgres(socketDirectory: string): number {
-  const ticks = processesOfPostgres(socketDirectory).map((pid, index) => {
-    // The second field, a name, may have spaces in it; behind it come utime and stime, 12th and 13th, and those of dead children.
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    const counted = fields.slice(11, index === 0 ? 15 : 13);
-    return counted.reduce((sum, field) => sum + Number(field), 0);
-  });
-  return ticks.reduce((sum, count) => sum + count, 0) / TICKS_PER_SECOND;
+export function processorOfPostgres(socketDirectory: string): number {
+  const [postmaster = 0, ...children] = processesOfPostgres(socketDirectory);
+  let seconds = 0;
+  for (const pid of children) {
+    try {
+      seconds += processorOfProcess(pid);
+    } catch {
+      // It has ended since: its time is the postmaster's, which is read last.
+    }
+  }
+  return seconds + processorOfProcess(postmaster, { withDeadChildren: true });
 }
 
 /** What a node says of itself. */

@@ -23,7 +23,7 @@ export async function secrets(yard: Yard): Promise<Figure[]> {
     queue: await queueOf("Bearer ${{ secrets.BENCH_TOKEN }}"),
     job: { payload: { ...JOB.payload, account: "${{ secrets.BENCH_ACCOUNT }}" } },
   };
-  const rate = ({ queue, job }: typeof plain, jobs: number) => deliver(yard, node, queue, jobs, job);
+  const rate = async ({ queue, job }: typeof plain, jobs: number) => (await deliver(yard, node, queue, jobs, job)).perSecond;
   await rate(plain, 5_000);
   await rate(templated, 5_000);
   const rates = { plain: [] as number[], templated: [] as number[] };

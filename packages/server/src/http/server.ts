@@ -77,10 +77,11 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
       done(error as Error);
     }
   });
-  api.addHook("preValidation", async (request) => {
+  api.addHook("preValidation", (request, _reply, done) => {
     readQuery(request);
     if (request.body === undefined && request.routeOptions.config.emptyBody) request.body = {};
     if (!request.is404 && request.routeOptions.schema?.body === undefined) refuseBody(request.body);
+    done();
   });
   api.decorateRequest("principal", null);
   countUnderWay(api as unknown as Api);
@@ -112,8 +113,14 @@ function refuseUnknownRoutes(api: Api): void {
 function countUnderWay(api: Api): void {
   const underWay = new Set<FastifyRequest>();
   api.decorate("underWay", underWay);
-  api.addHook("preHandler", async (request) => void underWay.add(request));
-  api.addHook("onResponse", async (request) => void underWay.delete(request));
+  api.addHook("preHandler", (request, _reply, done) => {
+    underWay.add(request);
+    done();
+  });
+  api.addHook("onResponse", (request, _reply, done) => {
+    underWay.delete(request);
+    done();
+  });
 }
 
 /** An empty body counts as none: what a route asks for decides whether that will do. */

@@ -99,8 +99,7 @@ export class Enqueuer {
    *   database is away
    */
   async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[] | null> {
-    const waiting = [this.#free, this.#ordered].flatMap((writers) => Object.values(writers)).reduce((sum, one) => sum + one.waiting, 0);
-    if (waiting + jobs.length > this.#maxWaiting) {
+    if (this.#waiting() + jobs.length > this.#maxWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
@@ -110,6 +109,12 @@ export class Enqueuer {
     return outcome.map((one, index) =>
       "first" in one ? { ...one.first, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
     );
+  }
+
+  #waiting(): number {
+    let sum = 0;
+    for (const { plain, keyed, limited } of [this.#free, this.#ordered]) sum += plain.waiting + keyed.waiting + limited.waiting;
+    return sum;
   }
 
   #batcherOf(jobs: readonly NewJob[], executionsPerMonth: number | null): Batcher<InsertRequest, Outcome> {
