@@ -180,7 +180,7 @@ export class Enqueuer {
         count += 1;
         if (job.state === "active" && leaseId !== null)
           started.push({ workspaceId, leaseId, inserted: job, input: jobs[index] as JobToInsert });
-        else if (job.state === "waiting") lanes.set(job.laneId, { workspaceId, laneId: job.laneId });
+        else if (job.state === "waiting" && job.served === "push") lanes.set(job.laneId, { workspaceId, laneId: job.laneId });
         else if (job.state === "delayed") this.#outlet.wakeAt(momentMs(job.runAt));
       }
     }

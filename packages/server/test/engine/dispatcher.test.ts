@@ -101,6 +101,7 @@ describe("a job that went straight through", () => {
     runAt: "",
     createdAt: "",
     revision: 1,
+    served: "push",
   } as const;
   const through = {
     workspaceId,

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "#jobs";
-import type { Database, JobId } from "#kernel";
+import { Enqueuer, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert, type Outlet } from "#jobs";
+import { type Database, DatabaseClock, type JobId, systemRandom, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { PLAIN_JOB, putJobs } from "../harness/jobs.ts";
@@ -102,6 +102,28 @@ describe("a job waits its turn", () => {
     await database.query("update queue set type = 'approval' where id = $1", [lane.laneId]);
     expect(await statesOf(engine, await putNode(database), request(lane, newJob()))).toEqual(["pending_approval"]);
   });
+});
+
+test("an enqueue wakes queues that nodes serve now, and no paused one and none without callback_url", async ({ database, engine }) => {
+  const open = await putLane(database);
+  const paused = await putLane(database, { paused: true });
+  const silent = await putLane(database);
+  await database.query("update lane set served = 'pull' where id = $1", [silent.laneId]);
+  const woken: LaneKey[] = [];
+  const outlet: Outlet = {
+    leaseId: null,
+    room: () => 0,
+    expecting: (_ids, write) => write(),
+    take: () => {},
+    wake: (lanes) => void woken.push(...lanes),
+    wakeAt: () => {},
+  };
+  const ids = new UuidSource(new DatabaseClock(), systemRandom);
+  const enqueuer = new Enqueuer({ db: engine, ids, outlet, emit: () => {}, maxWaiting: 10 });
+  for (const { workspaceId } of [open, paused, silent]) {
+    await enqueuer.enqueue({ workspaceId, executionsPerMonth: null }, "emails", [PLAIN_JOB]);
+  }
+  expect(woken).toEqual([open]);
 });
 
 test("a queue that does not exist, or is deleted, takes nothing, and costs its neighbours nothing", async ({ database, engine }) => {

@@ -1,6 +1,6 @@
 import type { JobState } from "@tidemill/contract";
 import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
-import { DELIVERING_PLANS, type LaneId } from "#lanes";
+import { DELIVERING_PLANS, type LaneId, type LaneService } from "#lanes";
 import { RECORD_EXECUTIONS } from "#usage";
 import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
 import type { NewJob } from "../new-job.ts";
@@ -35,6 +35,8 @@ export interface InsertedJob {
   readonly runAt: Timestamp;
   readonly createdAt: Timestamp;
   readonly revision: number;
+  /** How its lane is served now; a paused one is not. */
+  readonly served: LaneService;
 }
 
 interface InsertRow {
@@ -43,6 +45,7 @@ interface InsertRow {
   attempts: number[];
   backoffs: number[];
   revisions: number[];
+  served: LaneService[];
   active: JobId[] | null;
   held: JobId[] | null;
   held_until: string[] | null;
@@ -82,6 +85,7 @@ export async function insertJobsAcrossWorkspaces(
         select array_agg(coalesce(l.id, 0) order by r.at) as id, array_agg(coalesce(l.attempts, 0) order by r.at) as attempts,
           array_agg(coalesce(l.backoff_delay_ms, 0) order by r.at) as backoff_delay_ms,
           array_agg(coalesce(l.revision, 0) order by r.at) as revision,
+          array_agg(case when l.id is null or l.paused then 'none' else l.served::text end order by r.at) as served,
           array_agg(coalesce(q.type = 'approval', false) order by r.at) as holds, array_agg(q.approval_timeout order by r.at) as decide_seconds,
           array_agg(coalesce(${leaseId}::bigint is not null and l.served = 'push' and not l.paused
             and l.concurrency is null and l.rate_max is null
@@ -185,7 +189,7 @@ export async function insertJobsAcrossWorkspaces(
       ), used as (
         ${RECORD_EXECUTIONS}
       )
-      select moment() as at, named.id as lanes, named.attempts, named.backoff_delay_ms as backoffs, named.revision as revisions,
+      select moment() as at, named.id as lanes, named.attempts, named.backoff_delay_ms as backoffs, named.revision as revisions, named.served,
         (select array_agg(id) from moved where state = 'active') as active,
         (select array_agg(id) from moved where state = 'pending_approval') as held,
         (select array_agg(run_at::text) from moved where state = 'pending_approval') as held_until,
@@ -208,6 +212,7 @@ export async function insertJobsAcrossWorkspaces(
       runAt: runAtMs === null ? inserted.at : toMoment(runAtMs),
       createdAt: inserted.at,
       revision: inserted.revisions[lane] ?? 0,
+      served: inserted.served[lane] ?? "none",
       ...fates.get(id),
     }));
   });
