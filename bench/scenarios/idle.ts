@@ -8,7 +8,7 @@ import type { Yard } from "../yard.ts";
 const SECONDS = 20;
 const SETTLE_SECONDS = 5;
 const BAR_MIB = 130;
-const BAR_STATEMENTS = 5;
+const BAR_STATEMENTS = 4;
 const BAR_CPU = 0.01;
 
 /** What a node with nothing to do takes: resident memory with its PostgreSQL's, processor time, transactions per second. */

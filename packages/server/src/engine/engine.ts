@@ -45,12 +45,16 @@ export interface EngineOptions {
 }
 
 /** The engine as other modules use it. */
-export interface Engine extends Required<Pick<Module, "services" | "due">> {
+export interface Engine extends Required<Pick<Module, "due">> {
   readonly waker: Waker;
   readonly aborter: Aborter;
   readonly outlet: Outlet;
   /** The node's lease. Its stop gives back what is still claimed under it. */
   readonly lease: Pick<NodeLease, "id" | "refresh"> & Service;
+  /** Looks for work, takes back claims, and listens to other nodes. */
+  readonly loops: readonly Service[];
+  /** The attempts under way. Its stop waits for them, ends the rest, and settles them. */
+  readonly attempts: Service;
   /** Jobs that one more write may start here at once. */
   room(): number;
   /** Sends a message to the other nodes, if there are any. */
@@ -189,15 +193,15 @@ export function createEngine(options: EngineOptions): Engine {
     notify,
     reassignKeySlots: () => reassign.wake(),
     drain,
-    services: [
+    loops: [
       lookForWork,
       comeDue,
       reassign,
       periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue)),
       periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(db)),
       listener,
-      attempts,
     ],
+    attempts,
     due: [
       { loop: lookForWork, nextDue: fragment`select moment() from job where ${CLAIMABLE} order by workspace_id, lane_id limit 1` },
       { loop: comeDue, nextDue: fragment`select run_at from job where state = 'delayed' order by run_at limit 1` },

@@ -6,22 +6,25 @@ export interface Service {
   wake?(): void;
 }
 
-/** Starts services in order, and stops those that have started in the opposite order. */
+/**
+ * Starts services in order, and stops those that have started in the opposite order. Services of a group (an inner list) do not depend
+ * on one another: they stop together.
+ */
 export class Services {
-  readonly #services: readonly Service[];
+  readonly #groups: readonly (readonly Service[])[];
   readonly #onStopFailed: (error: unknown) => void;
-  #started = 0;
+  #started: Service[] = [];
 
-  constructor(services: readonly Service[], onStopFailed: (error: unknown) => void) {
-    this.#services = services;
+  constructor(services: readonly (Service | readonly Service[])[], onStopFailed: (error: unknown) => void) {
+    this.#groups = services.map((one) => (Array.isArray(one) ? one : [one as Service]));
     this.#onStopFailed = onStopFailed;
   }
 
-  /** One that fails to start, or any that started before it, is stopped again; then its error is thrown. */
+  /** If a service fails to start, it and those that started before it are stopped; then its error is thrown. */
   async start(): Promise<void> {
     try {
-      for (const service of this.#services) {
-        this.#started += 1;
+      for (const service of this.#groups.flat()) {
+        this.#started.push(service);
         await service.start();
       }
     } catch (error) {
@@ -32,16 +35,15 @@ export class Services {
 
   /** What fails to stop keeps no other from stopping. */
   async stop(): Promise<void> {
-    for (; this.#started > 0; this.#started -= 1) {
-      try {
-        await this.#services[this.#started - 1]?.stop();
-      } catch (error) {
-        this.#onStopFailed(error);
-      }
+    const started = new Set(this.#started);
+    this.#started = [];
+    for (const group of this.#groups.toReversed()) {
+      const stops = group.filter((service) => started.has(service)).map(async (service) => service.stop());
+      for (const outcome of await Promise.allSettled(stops)) if (outcome.status === "rejected") this.#onStopFailed(outcome.reason);
     }
   }
 
   wake(): void {
-    for (const service of this.#services) service.wake?.();
+    for (const service of this.#groups.flat()) service.wake?.();
   }
 }

@@ -80,7 +80,7 @@ export async function startEngine(
     handlers: { workspace: quiet, closed: quiet, vault: quiet },
     look: quiet,
   });
-  const services = new Services([engine.lease, ...engine.services], quiet);
+  const services = new Services([engine.lease, engine.loops, engine.attempts], quiet);
   await services.start();
   return {
     ...engine,

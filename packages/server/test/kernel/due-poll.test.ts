@@ -1,0 +1,36 @@
+import { describe, expect } from "vitest";
+import { DuePoll, fragment, systemRandom } from "#kernel";
+import { test } from "../harness/engine.ts";
+import { until } from "../harness/service.ts";
+
+/** A loop that records what a poll asks of it. */
+const recorder = () => {
+  const asked: (string | number)[] = [];
+  return { asked, loop: { wake: () => void asked.push("wake"), expectIn: (ms: number) => void asked.push(Math.round(ms / 1000)) } };
+};
+
+describe("a poll for what is due", () => {
+  test("a poll for what is due asks for all of it in one statement, and has loops pass at once, later, or not at all", async ({
+    engine,
+    clock: _,
+  }) => {
+    const [due, later, none] = [recorder(), recorder(), recorder()];
+    let statements = 0;
+    const db = { query: (...[statement]: Parameters<typeof engine.query>) => ((statements += 1), engine.query(statement)) };
+    const poll = new DuePoll(
+      db,
+      [
+        { loop: due.loop, nextDue: fragment`select moment() - interval '1 second'` },
+        { loop: later.loop, nextDue: fragment`select moment() + interval '30 seconds' where true` },
+        { loop: none.loop, nextDue: fragment`select moment() where false` },
+      ],
+      60_000,
+      () => {},
+      systemRandom,
+    );
+    poll.start();
+    await until(() => due.asked.length > 0, "the poll");
+    await poll.stop();
+    expect([due.asked, later.asked, none.asked, statements]).toEqual([["wake"], [30], [], 1]);
+  });
+});
