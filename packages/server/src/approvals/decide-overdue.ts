@@ -1,10 +1,10 @@
 import type { AuditLog } from "#audit";
 import {
-  CHARACTERS_OF_WEIGHT,
+  CHARACTERS_PER_WEIGHT,
   decideSharesAcrossWorkspaces,
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
-  MOST_WEIGHT,
+  MAX_WEIGHT,
   type Overdue,
   type Ruling,
 } from "#jobs";
@@ -18,7 +18,7 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
-import { tellOverdue } from "./tell.ts";
+import { auditOverdue } from "./audit.ts";
 
 /** Jobs in one transaction, and the workspaces that share it. */
 const MAX_JOBS = 200;
@@ -51,10 +51,10 @@ export const decideOverdueAcrossWorkspaces = (deciding: Deciding): Promise<numbe
   });
 
 async function decideShares(deciding: Deciding, workspaceIds: readonly WorkspaceId[]): Promise<ServedBatch> {
-  const share = { jobs: Math.ceil(MAX_JOBS / workspaceIds.length), weight: MOST_WEIGHT, weightBytes: CHARACTERS_OF_WEIGHT };
+  const share = { maxJobs: Math.ceil(MAX_JOBS / workspaceIds.length), maxWeight: MAX_WEIGHT, bytesPerWeight: CHARACTERS_PER_WEIGHT };
   const decided = await deciding.db.transaction(async (tx) => {
     const due = await decideSharesAcrossWorkspaces(tx, workspaceIds, share);
-    await tellOverdue(tx, deciding.audit, due);
+    await auditOverdue(tx, deciding.audit, due);
     return due;
   });
   reportDecided(deciding, decided);

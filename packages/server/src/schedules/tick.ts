@@ -1,4 +1,4 @@
-import { CHARACTERS_OF_WEIGHT, MOST_WEIGHT } from "#jobs";
+import { CHARACTERS_PER_WEIGHT, MAX_WEIGHT } from "#jobs";
 import { type ServedBatch, serveInTurnsAcrossWorkspaces, type Transactional, type WorkspaceId } from "#kernel";
 import { type Fired, type Firing, fireLocked } from "./fire.ts";
 import { findDueAcrossWorkspaces, findNextDueAcrossWorkspaces, lockSharesAcrossWorkspaces } from "./fire-store.ts";
@@ -53,8 +53,8 @@ async function fireShares(
   const share = {
     punctual,
     overdue: Math.ceil(punctual / 4),
-    weight: MOST_WEIGHT,
-    weightBytes: CHARACTERS_OF_WEIGHT,
+    weight: MAX_WEIGHT,
+    weightBytes: CHARACTERS_PER_WEIGHT,
     onTimeMs: ON_TIME_MS,
   };
   const { due, fired } = await db.transaction(async (tx) => {
