@@ -134,7 +134,7 @@ function outcomeOf(
   const outcome: (InsertedJob | Duplicate)[] = [];
   for (const [index, original] of resolved.entries()) {
     const job = jobs[index] as JobToInsert;
-    // The fingerprints are equal, so the payloads are too. Reading the payload for each duplicate could return a thousand times what was sent.
+    // Equal fingerprints mean equal payloads. Read from the database, the payloads of duplicates could be a thousand times what was sent.
     if ("record" in original) outcome.push({ original: { ...original.record, payload: job.payload } });
     else {
       const row = stored.get(original.id);

@@ -6,7 +6,10 @@ import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING, TALLY_GONE } from "./fragments.t
 /** A decision by a caller, with the name and the comment that the caller gave. */
 export type Ruling = Pick<Decision, "decision" | "by" | "comment">;
 
-/** Moves an approved job to `waiting`, or to `delayed` if it is not due. Its `run_at` is at least now, so it overtakes no waiting job. Uses the primary key. */
+/**
+ * Moves an approved job to `waiting`, or to `delayed` if it is not due. Its `run_at` becomes at least now, so that its age does not let it
+ * overtake other jobs. Uses the primary key.
+ */
 export const approveJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, comment }: Ruling): Promise<JobRow | null> =>
   row(
     db,

@@ -55,7 +55,7 @@ export const completeAcrossWorkspaces = async (
       from gone`,
   )) ?? { moved: 0, ids: null };
 
-/** Deletes jobs of kinds that leave no record: they are neither kept nor counted. Returns which claims were still valid. Uses the primary key. */
+/** Deletes jobs of kinds that leave no record, neither history nor counts. Returns which claims were still valid. Uses the primary key. */
 export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Settled, "logEntry">[]): Promise<Moved> =>
   (await row<Moved>(
     db,
