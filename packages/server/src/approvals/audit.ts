@@ -1,5 +1,5 @@
 import type { AuditLog, NewAuditEvent } from "#audit";
-import { type JobActor, type JobKey, type Overdue, type Ruling, showJobId } from "#jobs";
+import { type JobActor, type JobKey, type OverdueJob, type Ruling, showJobId } from "#jobs";
 import type { Db } from "#kernel";
 
 /** Records a decision and who made it. */
@@ -11,7 +11,7 @@ export const auditDecided = (
 ): Promise<void> => audit.record(tx, { ...decisionEvent(decision, workspaceId, id, queue), actorId, input: { by, comment } });
 
 /** Records the decisions that were made because an approval timed out. */
-export const auditOverdue = (tx: Db, audit: AuditLog, decided: readonly Overdue[]): Promise<void> =>
+export const auditOverdue = (tx: Db, audit: AuditLog, decided: readonly OverdueJob[]): Promise<void> =>
   audit.recordAll(
     tx,
     decided.flatMap(({ decision, workspace_id, id, queue }) =>

@@ -5,7 +5,7 @@ import {
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
   MAX_WEIGHT,
-  type Overdue,
+  type OverdueJob,
   type Ruling,
 } from "#jobs";
 import {
@@ -61,7 +61,7 @@ async function decideShares(deciding: Deciding, workspaceIds: readonly Workspace
   return { served: decided.length > 0, more: [...new Set(decided.map(({ workspace_id }) => workspace_id))] };
 }
 
-function reportDecided({ emit, waker }: Deciding, decided: readonly Overdue[]): void {
+function reportDecided({ emit, waker }: Deciding, decided: readonly OverdueJob[]): void {
   const lanes = new Map<number, LaneKey>();
   const counts: Record<Ruling["decision"], number> = { approved: 0, rejected: 0 };
   for (const { workspace_id, lane_id, decision, state, run_at } of decided) {

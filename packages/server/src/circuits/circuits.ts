@@ -52,7 +52,7 @@ export const probeWaitMs = (failed: number, fraction: number): number =>
 export class Circuits {
   readonly #lanes = new Map<LaneId, LaneCircuit>();
 
-  /** An attempt starts. If it is not a probe, the circuit of its lane is closed. */
+  /** An attempt starts. One that is not a probe shows that the circuit of its lane has closed. */
   attemptStarted(claim: CircuitClaim): void {
     if (claim.probe) this.#remember(claim, "open");
     else if (this.#lanes.size > 0 && this.#lanes.get(claim.laneId)?.phase === "open") this.#lanes.delete(claim.laneId);

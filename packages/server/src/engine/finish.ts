@@ -32,7 +32,12 @@ export class AttemptFinisher {
     this.#circuits.attemptStarted(claim);
   }
 
-  /** @param frees whether the end of this attempt may let another job of its lane start */
+  /**
+   * Judges and settles an attempt that ended.
+   *
+   * @param frees whether its end may let another job of its lane start
+   * @returns the kind of the verdict
+   */
   finish(claim: Claim, result: AttemptResult, tookMs: number, frees: boolean): Verdict["kind"] {
     const fraction = this.#options.random.fraction();
     const circuit = this.#circuits.attemptEnded(claim, showsLife(result), fraction);

@@ -27,9 +27,9 @@ export interface DueWork {
   readonly clock: Pick<Clock, "elapsedMs">;
   /** Workspaces in one transaction. */
   readonly maxBatch: number;
-  /** How long the workspaces that were found take turns, before it is read again which ones have due work. Milliseconds. */
+  /** How long the workspaces that were found take turns, before `findWorkspaces` runs again. Milliseconds. */
   readonly roundMs: number;
-  /** How long until the next work is due, in milliseconds: 0 or less when some is due, null when there is none. One look at an index. */
+  /** How long until the next work is due, in milliseconds: 0 or less when some is due, null when none is planned. It reads one index entry. */
   readonly findNextInMs: () => Promise<number | null>;
   /** The workspaces that have due work, the longest waiting first. */
   readonly findWorkspaces: () => Promise<readonly WorkspaceId[]>;
@@ -37,6 +37,7 @@ export interface DueWork {
   readonly serve: (batch: readonly WorkspaceId[]) => Promise<ServedBatch>;
   /** A batch failed. If it had several workspaces, each of them is now tried alone. */
   readonly onFailure: (batch: readonly WorkspaceId[], error: unknown) => void;
+  /** Waits for `restMs`. Tests replace it. */
   readonly pause?: (ms: number) => Promise<unknown>;
 }
 

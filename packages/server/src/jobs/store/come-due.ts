@@ -3,7 +3,7 @@ import type { LaneId, LaneKey } from "#lanes";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
 /**
- * Moves delayed jobs that are due to `waiting`. `nextInMs` is when the next one is due, in milliseconds from now; null when none is
+ * Moves delayed jobs to `waiting` when they are due. `nextInMs` is when the next one is due, in milliseconds from now; null when none is
  * delayed. Uses index job_due.
  */
 export async function moveDueAcrossWorkspaces(

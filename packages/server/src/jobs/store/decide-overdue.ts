@@ -35,7 +35,7 @@ export const findOverdueAcrossWorkspaces = async (db: Db): Promise<WorkspaceId[]
   ).map(({ id }) => id);
 
 /** A job whose approval timed out, as it is now. */
-export interface Overdue {
+export interface OverdueJob {
   readonly workspace_id: WorkspaceId;
   readonly lane_id: LaneId;
   readonly id: JobId;
@@ -60,7 +60,7 @@ export interface Share {
  * Decides a share of each workspace's overdue jobs, as their queues say now. Jobs that another transaction has locked are skipped.
  * Uses index job_undecided_share.
  */
-export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<Overdue[]> =>
+export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<OverdueJob[]> =>
   rows(
     tx,
     sql`
