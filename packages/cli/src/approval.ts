@@ -38,7 +38,7 @@ export async function listApprovalsCommand(workspace: string, { queue, json }: L
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const filters = { queues: queue === undefined ? null : [queue], tags: null };
-    const jobs = await allPages((before: JobId | null, most) => listPending(api, { workspaceId, ...filters, before, most }));
+    const jobs = await allPages((before: JobId | null, limit) => listPending(api, { workspaceId, ...filters, before, limit }));
     if (json) printJson(jobs.map((job) => recordOf(job, job.queue)));
     else
       printTable(

@@ -1,7 +1,7 @@
--- What jobs wait in. A queue has a lane; so will a workflow and a webhook endpoint.
+-- What a lane belongs to. A queue has a lane; a workflow and a webhook endpoint will have one, too.
 create type lane_kind as enum ('queue');
 
--- Who takes the jobs of a lane: the node delivers them (push), workers ask for them (pull), or nobody does (none).
+-- How the jobs of a lane are served: nodes deliver them (push), workers fetch them (pull), or neither (none).
 create type lane_service as enum ('push', 'pull', 'none');
 
 create table lane (
@@ -17,16 +17,16 @@ create table lane (
   -- At most rate_max jobs start in any rate_seconds. Null: no limit.
   rate_max                integer check (rate_max >= 1),
   rate_seconds            integer check (rate_seconds >= 1),
-  -- What a job gets that does not say otherwise.
+  -- Defaults for jobs that do not set their own.
   attempts                integer not null default 3,
   backoff_delay_ms        integer not null default 1000,
-  -- How long one attempt may take when the node delivers it.
+  -- How long one attempt may take when a node delivers it.
   attempt_timeout_seconds integer not null default 30,
-  -- After a change of concurrency_per_key: slots of the keys after this one are to be assigned again. Null: of none.
+  -- After a change of concurrency_per_key: the slots of keys after this one are still to be reassigned. Null: none are.
   reassign_after_key      text,
-  -- Grows with every change of the lane or of what it belongs to. A node sees at claim time that what it remembers is old.
+  -- Grows with every change of the lane or of what it belongs to. Each claim carries it, so nodes notice outdated settings.
   revision                integer not null default 1,
-  -- A deleted lane disappears for callers at once. The sweep removes its jobs, then this row.
+  -- Callers no longer see a deleted lane. The sweep deletes its jobs, then this row.
   deleted_at              timestamptz,
   primary key (workspace_id, id),
   check ((rate_max is null) = (rate_seconds is null))
@@ -35,7 +35,7 @@ create unique index lane_name on lane (workspace_id, kind, name) where deleted_a
 create index lane_deleted on lane (id) where deleted_at is not null;
 create index lane_to_reassign on lane (id) where reassign_after_key is not null;
 
--- The latest starts of each lane with a rate limit, by fiftieths of its span: how many jobs started, and when the last of them did.
+-- The latest starts of each lane with a rate limit, grouped by fiftieths of its span: how many jobs started, and when the last one did.
 create table lane_starts (
   workspace_id uuid not null,
   lane_id      bigint not null,
@@ -46,15 +46,15 @@ create table lane_starts (
   check (cardinality(at) = cardinality(jobs))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- Adds jobs that start at `present` to those that started in the `seconds` before. Starts in the same fiftieth of the span become one
--- entry that counts from the last of them, so no span ever has more starts than are counted.
+-- Adds jobs that start at `present` to the starts of the last `seconds`. Starts in the same fiftieth of the span share one entry, with the
+-- time of the last one. So every span contains at most as many starts as are counted.
 create function add_starts(inout at timestamptz[], inout jobs integer[], started integer, present timestamptz, seconds integer)
 language plpgsql immutable as $$
 declare
   forgotten integer;
   last      integer;
 begin
-  -- A later transaction may have begun earlier. An entry more than a span ahead was written under a wrong clock.
+  -- `present` may be before the last entry, whose transaction began later. More than a span ahead, it comes from a wrong clock.
   if at[cardinality(at)] > present + seconds * interval '1 second' then
     at := '{}';
     jobs := '{}';
@@ -73,12 +73,12 @@ begin
   end if;
 end $$;
 
--- Lanes whose endpoint does not answer: one row while the circuit is open. Claims take one job at a time from such a lane, as a
--- probe, and not before `probe_at`.
+-- Lanes whose endpoint fails: one row while the circuit is open. Claims take one job at a time from such a lane, as a probe, and not
+-- before `probe_at`.
 create table circuit (
   workspace_id uuid not null,
   lane_id      bigint not null,
-  -- The lane's revision when the circuit opened. An answer to an attempt under an older one does not close it.
+  -- The lane's revision when the circuit opened. Responses to attempts under an older revision do not close it.
   revision     integer not null,
   opened_at    timestamptz not null default moment(),
   -- Probes that failed since it opened.
@@ -90,7 +90,7 @@ create table circuit (
   foreign key (workspace_id, lane_id) references lane on delete cascade
 );
 
--- A queue: what callers configure of a lane of that kind, apart from what every lane has.
+-- A queue: its settings, apart from those that every lane has.
 create table queue (
   workspace_id     uuid not null,
   id               bigint not null,
@@ -98,7 +98,7 @@ create table queue (
   callback_url     text,
   callback_headers text not null default '{}',
   callback_secret  text,
-  -- What happens to a job of an approval queue that nobody decides. Null: it waits.
+  -- Seconds after which a pending job is decided by on_timeout. Null: it stays pending.
   approval_timeout integer check (approval_timeout >= 1),
   on_timeout       text not null default 'reject' check (on_timeout in ('reject', 'approve')),
   created_at       timestamptz not null default moment(),
@@ -109,7 +109,7 @@ create table queue (
   check (approval_timeout is null or type = 'approval')
 );
 
--- Queues with what their lane has. A statement names which it wants: those that are not deleted, or one of an id.
+-- Queues with the settings of their lane, deleted ones too: statements filter by deleted_at or by id.
 create view queue_record as
   select l.workspace_id, l.id, l.name, q.type, q.callback_url, q.callback_headers, l.attempt_timeout_seconds as callback_timeout,
     q.callback_secret, l.attempts, l.backoff_delay_ms, l.concurrency, l.concurrency_per_key, l.reassign_after_key, l.rate_max,
@@ -117,12 +117,12 @@ create view queue_record as
   from lane l join queue q on q.workspace_id = l.workspace_id and q.id = l.id
   where l.kind = 'queue';
 
--- Under which claims are held. A node has one lease for all its claims; a worker has leases of its own. A lease that ran out never
+-- Leases, under which claims are held. A node has one lease for all its claims; a worker has leases of its own. An expired lease never
 -- becomes valid again.
 create table lease (
   id           bigint generated always as identity primary key,
   holder       text not null check (holder in ('node', 'worker')),
-  -- A worker's workspace, and the name that it gave itself. A node works for all workspaces.
+  -- A worker's workspace, and the name that it chose. A node works for all workspaces.
   workspace_id uuid,
   worker       text,
   started_at   timestamptz not null default now(),
@@ -132,7 +132,7 @@ create table lease (
 create index lease_node on lease (expires_at) where holder = 'node';
 create index lease_worker on lease (workspace_id) where workspace_id is not null;
 
--- A running node. Every process is a new row.
+-- Running nodes. Each process has its own row.
 create table node (
   lease_id       bigint primary key references lease on delete cascade,
   -- The master keys that the node has. A rotation waits until every live node has the new one.

@@ -1,7 +1,7 @@
 create type job_state as enum
   ('waiting', 'delayed', 'pending_approval', 'active', 'completed', 'failed', 'cancelled', 'rejected');
 
--- What a job is: how it is delivered and what its outcome changes. `queue`: a caller enqueued it.
+-- The kind of a job decides how it is delivered and what its outcome changes. `queue`: a caller enqueued it.
 create type job_kind as enum ('queue');
 
 -- Jobs that are not finished, and the dead-letter queue.
@@ -12,36 +12,36 @@ create table job (
   kind             job_kind not null default 'queue',
   state            job_state not null,
   priority         smallint not null,
-  -- Lost nodes in a row.
+  -- How many nodes in a row were lost while they held it.
   node_losses      smallint not null default 0,
   attempt          integer not null default 0,
-  -- Attempts started that do not count against those allowed: before a retry by hand, or lost with their node.
+  -- Attempts that do not count against the allowed ones: those before a manual retry, or lost with their node.
   spared           integer not null default 0,
   attempts         integer not null,
   backoff_delay_ms integer not null,
-  -- One of the slots of its concurrency key, 1 and up. Each slot belongs to one job at most (I6). A waiting job with a key and no
-  -- slot is blocked, and no claim sees it. Slots are not counted: a job that ends or is given back leaves none behind.
+  -- One of the slots of its concurrency key, from 1. A slot belongs to at most one job (I6). A waiting job with a key but no slot is
+  -- blocked: no claim sees it. There is no counter that could drift: a job that ends or is given back frees its slot.
   key_slot         integer check (key_slot >= 1),
   lease_id         bigint,
   run_at           timestamptz not null,
   created_at       timestamptz not null,
   started_at       timestamptz,
   finished_at      timestamptz,
-  -- When an undecided job decides itself.
+  -- When its approval times out.
   decide_at        timestamptz,
   tag              text,
   concurrency_key  text,
   idempotency_key  text,
-  -- The schedule that made the job, by its name, which the job outlives; and its tick.
+  -- The name of the schedule that created the job, which may be deleted before the job; and its tick.
   schedule         text,
   scheduled_for    timestamptz,
   payload          text not null,
-  -- How it was decided, JSON.
+  -- The decision on it, JSON.
   approval         text,
   last_error       text,
   -- The code within last_error, for the dead-letter queue's filter.
   error_code       text,
-  -- JSON objects with commas between them, one for each attempt that ended.
+  -- One JSON object for each attempt that ended, separated by commas.
   attempts_log     text not null default '',
   primary key (workspace_id, lane_id, id),
   check (state in ('waiting', 'delayed', 'pending_approval', 'active', 'failed')),
@@ -56,11 +56,11 @@ create table job (
   autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1
 );
 
--- A key with its lane, in one value with which no other index begins. Otherwise a planner that knows nothing of the table yet may
--- walk all jobs of the lane to find those of a key.
+-- A concurrency key with its lane, as one value. No other index starts with it, so a planner without statistics cannot choose an index
+-- that reads all jobs of the lane to find those of a key.
 create function lane_key(lane_id bigint, key text) returns text language sql immutable parallel safe as $$ select lane_id::text || '/' || key $$;
 
--- Only what can be claimed, in claim order.
+-- The jobs that can be claimed, in claim order.
 create index job_claimable on job (workspace_id, lane_id, priority desc, run_at, id)
   where state = 'waiting' and (concurrency_key is null or key_slot is not null);
 -- The blocked jobs of a lane, by age.
@@ -71,21 +71,21 @@ create unique index job_key_slot on job ((lane_key(lane_id, concurrency_key) col
 create index job_key on job ((lane_key(lane_id, concurrency_key) collate "C"), priority desc, run_at, id)
   where state = 'waiting' and concurrency_key is not null;
 create index job_due on job (run_at) where state = 'delayed';
--- The jobs of a lease, and of them those of a lane. A separate index for lanes cost 6 µs per claimed job.
+-- The jobs of a lease, also by lane. A separate index by lane cost 6 µs per claimed job.
 create index job_active on job (lease_id, lane_id) where state = 'active';
 create index job_failed on job (workspace_id, id desc) where state = 'failed';
--- Neither waiting nor active: a few of these are found among a million waiting jobs.
+-- Jobs that neither wait nor are active: it finds a few of them among a million waiting jobs.
 create index job_parked on job (workspace_id, lane_id, id desc) where state in ('delayed', 'pending_approval', 'failed');
 create index job_pending on job (workspace_id, id desc) where state = 'pending_approval';
 -- The first column is the same in all rows, so that no plan uses this index for one workspace.
 create index job_undecided on job (state, decide_at) where state = 'pending_approval' and decide_at is not null;
--- The same by workspace: workspaces take turns when many jobs are due.
+-- The same by workspace: workspaces take turns when many approvals time out.
 create index job_undecided_share on job (workspace_id, decide_at) where state = 'pending_approval' and decide_at is not null;
 create index job_tag on job (workspace_id, lane_id, tag, id) where tag is not null;
 -- Whether a schedule has an unfinished job.
 create index job_schedule on job (workspace_id, schedule) where schedule is not null and state <> 'failed';
 
--- Finished jobs, partitioned by the month in which they expire: retention drops partitions and deletes no rows.
+-- Finished jobs, partitioned by the month in which they expire: retention drops whole partitions instead of deleting rows.
 create table job_history (
   workspace_id     uuid not null,
   lane_id          bigint not null,
@@ -115,12 +115,12 @@ create table job_history (
   primary key (workspace_id, lane_id, id, expires_at)
 ) partition by range (expires_at);
 create index job_history_tag on job_history (workspace_id, lane_id, tag, id) where tag is not null;
--- Jobs that expire after the prepared months.
+-- Jobs that expire after the last partition that exists.
 create table job_history_later partition of job_history default;
--- Jobs that never expire are kept apart: otherwise every new month would scan them.
+-- Jobs that never expire. In the default partition, every new month would scan them.
 create table job_history_forever partition of job_history for values from ('infinity') to (maxvalue);
 
--- What finished, and when: each statement that finishes jobs appends one row per lane. A loop adds old rows up.
+-- Counts of finished jobs: each statement that finishes jobs appends one row per lane. A loop folds old rows.
 create table tally (
   workspace_id uuid not null,
   lane_id      bigint not null,
@@ -133,22 +133,22 @@ create table tally (
 create index tally_lane on tally (workspace_id, lane_id, at);
 create index tally_at on tally (at);
 
--- The names that callers gave their jobs, so that a job sent again is the same job. A key lasts as long as its job's record: once the
--- record is gone, the key is free. A key does not refer to its lane's row, which every enqueue would then have to lock.
+-- Idempotency keys, so that a job that is sent again is stored once. A key lasts as long as its job: when the job is deleted, the key is
+-- free. There is no foreign key to the lane, whose row every enqueue would then have to lock.
 create table idempotency_key (
   workspace_id uuid not null,
   lane_id      bigint not null,
   key          text not null,
   job_id       uuid not null,
-  -- Tells a repeat from a different job under the same key.
+  -- Distinguishes a duplicate from a different job with the same key.
   fingerprint  bytea not null check (length(fingerprint) = 32),
-  -- When to see whether the record is still there.
+  -- When to check whether the job still exists.
   check_at     timestamptz not null,
   primary key (workspace_id, lane_id, key)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index idempotency_key_check on idempotency_key (check_at);
 
--- Every job that a caller may see, live or finished.
+-- All jobs that callers may see, live and finished.
 create view job_record as
   select workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at,
     tag, concurrency_key, payload, null::text as result, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval
@@ -158,7 +158,7 @@ create view job_record as
     tag, concurrency_key, payload, result, last_error, attempts_log, schedule, scheduled_for, idempotency_key, approval
   from job_history where expires_at > moment();
 
--- A log of attempts with one entry more, for an attempt under that lease that ends now. Null leaves the log as it is.
+-- Appends an entry to a log of attempts, for an attempt under a lease that ends now.
 create function log_attempt(log text, attempt integer, started_at timestamptz, of_lease bigint, outcome text, error text)
 returns text language sql stable as $$
   select concat_ws(',', nullif(log, ''), json_build_object('attempt', attempt, 'started_at',
@@ -167,14 +167,14 @@ returns text language sql stable as $$
     'status', null, 'error', error::json, 'worker', (select worker from lease where id = of_lease))::text)
 $$;
 
--- A decision made now, as jobs store it.
+-- A decision made now, as the JSON text that jobs store.
 create function show_decision(decision text, by text, comment text) returns text language sql stable as $$
   select json_build_object('decision', decision, 'by', by, 'comment', comment,
     'decided_at', to_char(moment(), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
 $$;
 
--- What admits the jobs of a lane. Claims and explain both read it. A claim takes, in claim order, as many claimable jobs as there
--- are free slots and starts; null means any number. `starts_at` is when more starts will be free.
+-- The limits of a lane and what is free of them. Claims and explain both read it. A claim takes, in claim order, as many claimable jobs
+-- as there are free slots and starts; null means no limit. `starts_at` is when more starts will be free.
 create view lane_gate as
   select l.workspace_id, l.id as lane_id, l.revision, l.attempt_timeout_seconds, w.plan, l.paused, l.served,
     l.concurrency is not null or l.rate_max is not null as limited,
@@ -183,7 +183,7 @@ create view lane_gate as
     started.first_at + l.rate_seconds * interval '1 second' as starts_at, moment() as read_at
   from lane l join workspace w on w.id = l.workspace_id
   left join lateral (
-    -- Counted only where there is a limit: by the leases of nodes, and by those of the workspace's workers.
+    -- Counted only if there is a limit, through the leases of nodes and of the workspace's workers.
     select count(*) as jobs from lease join job on job.lease_id = lease.id and job.lane_id = l.id and job.state = 'active'
     where l.concurrency is not null and job.workspace_id is not distinct from l.workspace_id
       and (lease.workspace_id is null or lease.workspace_id = l.workspace_id)
@@ -194,11 +194,11 @@ create view lane_gate as
     where l.rate_max is not null and s.workspace_id = l.workspace_id and s.lane_id = l.id
       and e.at > moment() - l.rate_seconds * interval '1 second' and e.at <= moment() + l.rate_seconds * interval '1 second'
   ) started on l.rate_max is not null
-  -- Not `is null`, which would offer lane_name: a plan made for few lanes would read all those of a workspace by it.
+  -- Not `is null`, which would allow index lane_name: a plan made for few lanes would read all lanes of a workspace by it.
   where coalesce(l.deleted_at, 'infinity') = 'infinity';
 
--- The gates of some lanes, read once no other claim can take from them. Lanes that another claim has locked are left out; this never
--- waits. `takes` is handed through.
+-- Locks lanes, then reads their gates, so that no other claim can take from them. Lanes that another claim has locked are left out; it
+-- never waits. `takes` is returned unchanged.
 create function lock_lane_gates(workspaces uuid[], lanes bigint[], takes integer[]) returns table (take integer, gate lane_gate)
 language plpgsql as $$
 declare
@@ -216,7 +216,7 @@ begin
 end $$;
 
 -- Locks concurrency keys until the transaction ends. All callers lock in the same order. Keys share 4,096 locks, 8 per lane, so that
--- the server's lock table has room whatever moves at once.
+-- the server's lock table never runs full.
 create function lock_keys(lanes bigint[], keys text[]) returns void language plpgsql strict as $$
 begin
   perform pg_advisory_xact_lock(lane, bucket)
@@ -226,26 +226,26 @@ begin
   ) locks;
 end $$;
 
--- Locks all concurrency keys of a lane, as lock_keys would.
+-- Locks all concurrency keys of a lane with the locks of lock_keys.
 create function lock_keys_of(lane_id bigint) returns void language plpgsql strict as $$
 begin
   perform pg_advisory_xact_lock((lane_id & 511)::integer, bucket) from (select generate_series(0, 7) as bucket order by 1 offset 0) locks;
 end $$;
 
--- Gives the slots of keys to the jobs whose turn it is: to as many waiting ones, in claim order, as the active ones leave free. Every
--- move of jobs with a key ends with this, in its transaction; a claim need not, since it moves no slot. Everything is read after the
--- lock, and so includes every earlier move.
+-- Assigns the slots of keys to waiting jobs, in claim order, as far as active jobs leave slots free. Every move of jobs with a key ends
+-- with this, in its transaction. A claim does not need it, since it moves no slot. Everything is read after the lock, and so includes
+-- every earlier move.
 --
--- It reads the tables themselves, also for a tenant, whose views would be joined in another order; it names its workspaces. Each step
--- ends before the next begins (`offset 0`), so that a planner that knows little of the tables cannot begin with all jobs. Slots are
--- compared through coalesce to keep the planner from the indexes of all blocked or claimable jobs. Uses indexes job_key and
--- job_key_slot, and the primary key.
+-- It always reads the tables, because the planner would join a tenant's views in another order. It names the workspaces itself. Each
+-- step ends before the next begins (`offset 0`), so that a planner without statistics cannot begin with all jobs. Slots are compared
+-- through coalesce to keep the planner from the indexes of all blocked or claimable jobs. Uses indexes job_key and job_key_slot, and the
+-- primary key.
 create function assign_key_slots(workspaces uuid[], lanes bigint[], keys text[]) returns void language plpgsql strict
 set search_path = tidemill as $$
 begin
   perform lock_keys(lanes, keys);
 
-  -- A waiting job loses its slot when one of higher priority has overtaken it, or a lower limit left it no place; not while it is being claimed.
+  -- A waiting job loses its slot when a job of higher priority overtakes it, or when the limit is lowered; not while it is being claimed.
   update job j set key_slot = null
   from (
     select r.workspace_id, r.lane_id, r.id

@@ -10,7 +10,7 @@ export interface ApprovalsOptions extends ApprovalRoutes {
   readonly random: Random;
 }
 
-/** Approvals: their endpoints, and the time-outs after which jobs decide themselves. */
+/** Approvals: their endpoints, and the loop that decides jobs whose approval timed out. */
 export function createApprovals({ config, engine, clock, random, ...routes }: ApprovalsOptions): Module {
   const { audit, emit, waker } = routes;
   const pass = () => decideOverdueAcrossWorkspaces({ db: engine, audit, clock, emit, waker });

@@ -1,25 +1,25 @@
 import type { JobRow } from "#jobs";
 import { type Db, type JobId, rows, sql, type WorkspaceId } from "#kernel";
 
-/** A page of the jobs that wait to be decided: newest first, from below `before`. Null filters hold for all. */
+/** A page of the jobs that are pending approval: newest first, with ids below `before`. A null filter matches all jobs. */
 export interface PendingPage {
   readonly workspaceId: WorkspaceId;
   readonly queues: readonly string[] | null;
   readonly tags: readonly string[] | null;
   readonly before: JobId | null;
-  readonly most: number;
+  readonly limit: number;
 }
 
-/** Above every id. */
+/** Greater than every id. */
 const NEWEST = "ffffffff-ffff-ffff-ffff-ffffffffffff" as JobId;
 
 /**
- * Lists jobs that wait to be decided, of all queues, with their queue's name. Leans on job_pending, whose order it keeps: joined, a
- * plan could read all that is parked in each queue.
+ * Lists jobs of all queues that are pending approval, with the name of their queue. Uses index job_pending. The lane is read by a
+ * lateral subquery: for a join, the planner could read all delayed, pending and failed jobs of each queue.
  */
 export const listPending = (
   db: Db,
-  { workspaceId, queues, tags, before, most }: PendingPage,
+  { workspaceId, queues, tags, before, limit }: PendingPage,
 ): Promise<(JobRow & { readonly queue: string })[]> =>
   rows(
     db,
@@ -37,5 +37,5 @@ export const listPending = (
           and (${queues}::text[] is null or name = any(${queues}))
         offset 0
       ) l
-      order by j.id desc limit ${most}`,
+      order by j.id desc limit ${limit}`,
   );

@@ -18,7 +18,7 @@ export interface ApprovalRoutes {
 const { tags, security } = routeDefaults("Approvals");
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** What waits to be decided, and decisions. Source: contract §5. */
+/** Lists and decides jobs that are pending approval. Source: contract §5. */
 export function mountApprovals(api: Api, { tenants, audit, emit, waker }: ApprovalRoutes): void {
   api.get(
     "/v1/approvals",
@@ -43,7 +43,7 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
         queues: queue?.split(",") ?? null,
         tags: tag?.split(",") ?? null,
         before: page.after,
-        most: page.limit + 1,
+        limit: page.limit + 1,
       });
       const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
       const records = rows.map((job) => showJob(job, job.queue)).join(",");

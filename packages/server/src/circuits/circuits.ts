@@ -4,29 +4,29 @@ import type { LaneId } from "#lanes";
 const MAX_FAILURES = 20;
 const FIRST_PROBE_MS = 1_000;
 const MAX_PROBE_MS = 30_000;
-/** However long it has been open: an outage of a day shall not keep a job waiting for another. */
+/** Limits the part of a wait that grows with the outage: after an outage of a day, a job must not wait for another day. */
 const MAX_HELD_MS = 600_000;
 const JITTER = 0.2;
 const MAX_LANES = 10_000;
 
-/** What an attempt's end does to the circuit of its lane. */
+/** The effect of an attempt on the circuit of its lane. */
 export type CircuitEffect =
   | { readonly kind: "none" | "closes" | "releasesProbe" }
-  /** The endpoint did not answer: the attempt does not count if the circuit is open by now, because another node opened it. */
+  /** The endpoint failed. The attempt is spared if another node has opened the circuit meanwhile. */
   | { readonly kind: "fails" }
   | { readonly kind: "opens"; readonly probeInMs: number }
-  /** It is open, or is being opened: the attempt does not count, and its job waits for that long. */
+  /** The circuit is open or opening: the attempt is spared, and its job waits for `heldForMs`. */
   | { readonly kind: "holds"; readonly heldForMs: number }
   | { readonly kind: "probeFails"; readonly heldForMs: number; readonly probeInMs: number };
 
-/** The one attempt that an open circuit lets through: how many such have failed before, and for how long it has been open. */
+/** The one attempt that an open circuit lets through: how many probes failed before it, and how long the circuit has been open. */
 export interface Probe {
   readonly failed: number;
   readonly openMs: number;
 }
 
-/** What a circuit goes by of a claim. */
-interface Attempted {
+/** The part of a claim that its circuit depends on. */
+interface CircuitClaim {
   readonly laneId: LaneId;
   /** Revision of the lane that the claim was made under. */
   readonly revision: number;
@@ -34,71 +34,74 @@ interface Attempted {
   readonly probe: Probe | null;
 }
 
-interface Seen {
-  /** Of the queue's configuration: a changed one begins anew. */
+interface LaneCircuit {
+  /** Revision of the lane: after a change, the count of failures starts again. */
   readonly revision: number;
   phase: "closed" | "opening" | "open";
   failures: number;
 }
 
-/** The wait before the next probe when `failed` have failed: 1 s, doubled for each, at most 30 s, and up to a fifth of jitter. */
+/** The wait before the next probe after `failed` failed ones: 1 s, doubled for each, at most 30 s, plus up to a fifth of jitter. */
 export const probeWaitMs = (failed: number, fraction: number): number =>
   Math.round(Math.min(FIRST_PROBE_MS * 2 ** Math.min(failed, 30), MAX_PROBE_MS) * (1 + JITTER * fraction));
 
 /**
- * What this node knows of circuits: the failures in a row of each lane that has any, in the order in which attempts land, and
- * which it knows to be open. Whether one is open, the database decides; a node that knows less, or something old, errs by a
- * probe or by a few failures.
+ * What this node knows of circuits: how many attempts of each lane failed in a row, in the order in which they ended, and which
+ * circuits are open. The database decides whether a circuit is open. A node with old knowledge is wrong by a probe or a few failures.
  */
 export class Circuits {
-  readonly #lanes = new Map<LaneId, Seen>();
+  readonly #lanes = new Map<LaneId, LaneCircuit>();
 
-  /** An attempt starts. One that is no probe tells that a circuit has closed that was open. */
-  started(claim: Attempted): void {
-    if (claim.probe) this.#see(claim, "open");
+  /** An attempt starts. One that is not a probe shows that the circuit of its lane has closed. */
+  attemptStarted(claim: CircuitClaim): void {
+    if (claim.probe) this.#remember(claim, "open");
     else if (this.#lanes.size > 0 && this.#lanes.get(claim.laneId)?.phase === "open") this.#lanes.delete(claim.laneId);
   }
 
-  /** @param alive whether the endpoint showed that it works; null when nothing was sent */
-  ended(claim: Attempted, alive: boolean | null, fraction: number): CircuitEffect {
+  /**
+   * An attempt ended.
+   *
+   * @param alive whether the endpoint showed that it works; null when nothing was sent
+   */
+  attemptEnded(claim: CircuitClaim, alive: boolean | null, fraction: number): CircuitEffect {
     if (alive === null) return { kind: claim.probe ? "releasesProbe" : "none" };
     return alive ? this.#succeeded(claim) : this.#failed(claim, fraction);
   }
 
-  /** The database has it that the circuit is open. */
-  opened({ laneId }: Attempted): void {
-    const seen = this.#lanes.get(laneId);
-    if (seen?.phase === "opening") seen.phase = "open";
+  /** The database has stored that the circuit is open. */
+  circuitOpened({ laneId }: CircuitClaim): void {
+    const circuit = this.#lanes.get(laneId);
+    if (circuit?.phase === "opening") circuit.phase = "open";
   }
 
-  #succeeded({ laneId, revision, probe }: Attempted): CircuitEffect {
-    const seen = this.#lanes.get(laneId);
-    if ((!seen && !probe) || (seen && revision < seen.revision)) return { kind: "none" };
+  #succeeded({ laneId, revision, probe }: CircuitClaim): CircuitEffect {
+    const circuit = this.#lanes.get(laneId);
+    if ((!circuit && !probe) || (circuit && revision < circuit.revision)) return { kind: "none" };
     this.#lanes.delete(laneId);
-    return { kind: probe || seen?.phase !== "closed" ? "closes" : "none" };
+    return { kind: probe || circuit?.phase !== "closed" ? "closes" : "none" };
   }
 
-  #failed(claim: Attempted, fraction: number): CircuitEffect {
+  #failed(claim: CircuitClaim, fraction: number): CircuitEffect {
     if (claim.probe) {
       const probeInMs = probeWaitMs(claim.probe.failed + 1, fraction);
-      // Longer than the next probe takes to come, and for longer each time, so that bad jobs do not keep the good ones from being tried.
+      // Longer than the wait for the next probe, and longer each time, so that other jobs get their turn as the probe.
       return { kind: "probeFails", probeInMs, heldForMs: probeInMs + Math.min(claim.probe.openMs, MAX_HELD_MS) };
     }
     const known = this.#lanes.get(claim.laneId);
     if (known && claim.revision < known.revision) return { kind: "fails" };
-    const seen = known?.revision === claim.revision ? known : this.#see(claim, "closed");
-    if (seen.phase !== "closed") return { kind: "holds", heldForMs: 0 };
-    seen.failures += 1;
-    if (seen.failures < MAX_FAILURES) return { kind: "fails" };
-    seen.phase = "opening";
+    const circuit = known?.revision === claim.revision ? known : this.#remember(claim, "closed");
+    if (circuit.phase !== "closed") return { kind: "holds", heldForMs: 0 };
+    circuit.failures += 1;
+    if (circuit.failures < MAX_FAILURES) return { kind: "fails" };
+    circuit.phase = "opening";
     return { kind: "opens", probeInMs: probeWaitMs(0, fraction) };
   }
 
-  #see({ laneId, revision }: Attempted, phase: Seen["phase"]): Seen {
-    const seen: Seen = { revision, phase, failures: 0 };
+  #remember({ laneId, revision }: CircuitClaim, phase: LaneCircuit["phase"]): LaneCircuit {
+    const circuit: LaneCircuit = { revision, phase, failures: 0 };
     const [oldest] = this.#lanes.keys();
     if (this.#lanes.size >= MAX_LANES && oldest !== undefined) this.#lanes.delete(oldest);
-    this.#lanes.set(laneId, seen);
-    return seen;
+    this.#lanes.set(laneId, circuit);
+    return circuit;
   }
 }

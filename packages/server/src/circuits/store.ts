@@ -12,8 +12,8 @@ export const findCircuit = (db: Db, { workspaceId, laneId }: LaneKey): Promise<C
   row(db, sql`select opened_at, probe_at, last_error from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
 
 /**
- * Closes the circuit that was open under `revision` of the lane, or an older one. Answers null when it is closed already, or has opened
- * under a later revision. Uses the primary key.
+ * Closes the circuit if it opened under `revision` of the lane, or an older one. Returns null when it is already closed, or opened under
+ * a later revision. Uses the primary key.
  */
 export const closeCircuit = (
   db: Db,
@@ -26,39 +26,39 @@ export const closeCircuit = (
       returning probes, (extract(epoch from moment() - opened_at) * 1000)::float8 as open_ms`,
   );
 
-/** Closes the circuit of a lane whose settings changed, whatever is known of its endpoint. Uses the primary key. */
+/** Closes the circuit of a lane whose settings changed. Uses the primary key. */
 export const resetCircuit = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
   row(db, sql`delete from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
 
 /**
- * Part of a claim, from CTE `picked` (the jobs that start): no further probe until this one has had its time. After 5 s more its node
- * is gone.
+ * Part of a claim, for the probes in CTE `picked` (the jobs that start): there is no further probe until this one has timed out, and
+ * 5 s more, after which its node must be lost.
  */
 export const RECORD_PROBES = fragment`
   update circuit c set probe_at = moment() + (picked.attempt_timeout_seconds + 5) * interval '1 second'
   from picked
   where picked.probe is not null and c.workspace_id = any(array[picked.workspace_id]) and c.lane_id = picked.lane_id`;
 
-/** A circuit that opens, unless the lane has changed since `revision`. */
+/** A circuit to open, unless the lane has changed since `revision`. */
 export interface Opening extends LaneKey {
   readonly revision: number;
   readonly probeInMs: number;
   readonly error: string | null;
 }
 
-/** Part of a settle: opens the circuits of CTE `opening`, and answers their lanes. */
+/** Part of a settle: opens the circuits of CTE `opening`, and returns their lanes. */
 export const OPEN_CIRCUITS = fragment`
   insert into circuit (workspace_id, lane_id, revision, probe_at, last_error)
   select l.workspace_id, l.id, l.revision, moment() + o.probe_in_ms * interval '1 millisecond', o.error
   from opening o
   join lane l on l.workspace_id = o.workspace_id and l.id = o.lane_id and l.revision = o.revision and l.deleted_at is null
   order by l.workspace_id, l.id
-  -- Waits for a change of the lane under way, and then sees its result.
+  -- Waits for a change of the lane that is under way, and sees its result.
   for share of l
   on conflict do nothing
   returning workspace_id as "workspaceId", lane_id as "laneId"`;
 
-/** A probe that closed nothing, and when the next one may go. */
+/** A probe that did not close its circuit, and when the next one may start. */
 export interface SpentProbe extends LaneKey {
   readonly failed: boolean;
   readonly probeInMs: number;

@@ -1,62 +1,61 @@
 import type { AuditEventType } from "@tidemill/contract";
-import type { AuditLog } from "#audit";
+import type { Actor, AuditLog } from "#audit";
 import { type DeadLetterQuery, purgeFailed, retryFailed } from "#jobs";
 import type { Db, Transactional } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { momentOf } from "./store.ts";
+import { readMoment } from "./store.ts";
 
-/** Who asks for it, and how the audit log names what was asked. */
-export interface Asked {
+/** Who requested it, and how the audit log records the request. The query names the workspace. */
+export interface AuditedRequest extends Pick<Actor, "actorId"> {
   readonly audit: AuditLog;
-  readonly actorId: string;
   readonly resourceType: "dlq" | "queue";
   readonly resourceId: string;
   readonly input: object;
 }
 
-/** Rows of one statement, and of one event of the audit log: a million jobs must not hold locks, or a connection, for a minute. */
+/** Jobs in one transaction and in one audit event: a million jobs must not hold locks, or a connection, for a minute. */
 const CHUNK = 5_000;
 
 /**
- * Failed jobs wait again with fresh attempts. Jobs that fail again meanwhile are not taken twice. Each transaction that moved any
- * is audited in itself. Source: contract §3.
+ * Moves failed jobs back to `waiting` with fresh attempts. Jobs that fail again meanwhile are not retried twice. Each transaction that
+ * moves jobs writes its own audit event. Source: contract §3.
  *
- * @returns how many, and the lanes in which they wait
+ * @returns the number of jobs, and the lanes in which they wait
  */
 export async function retryDeadLetters(
   database: Transactional,
-  asked: Asked,
+  request: AuditedRequest,
   query: DeadLetterQuery,
 ): Promise<{ retried: number; lanes: LaneKey[] }> {
-  const until = await momentOf(database);
+  const until = await readMoment(database);
   const lanes = new Map<LaneId, LaneKey>();
   const retried = await inChunks(database, async (tx) => {
     const moved = await retryFailed(tx, query, until, CHUNK);
     for (const { lane_id } of moved) lanes.set(lane_id, { workspaceId: query.workspaceId, laneId: lane_id });
     const count = moved.reduce((sum, { jobs }) => sum + jobs, 0);
-    if (count > 0) await tell(tx, asked, query, "dlq.retried", { retried: count });
+    if (count > 0) await auditRequest(tx, request, query, "dlq.retried", { retried: count });
     return count;
   });
   return { retried, lanes: [...lanes.values()] };
 }
 
-/** Removes failed jobs, audited like a retry. Answers how many. */
-export async function purgeDeadLetters(database: Transactional, asked: Asked, query: DeadLetterQuery): Promise<number> {
-  const until = await momentOf(database);
+/** Removes failed jobs, audited like a retry. Returns their number. */
+export async function purgeDeadLetters(database: Transactional, request: AuditedRequest, query: DeadLetterQuery): Promise<number> {
+  const until = await readMoment(database);
   return inChunks(database, async (tx) => {
     const count = await purgeFailed(tx, query, until, CHUNK);
-    if (count > 0) await tell(tx, asked, query, "dlq.purged", { purged: count });
+    if (count > 0) await auditRequest(tx, request, query, "dlq.purged", { purged: count });
     return count;
   });
 }
 
-const tell = (
+const auditRequest = (
   tx: Db,
-  { audit, ...asked }: Asked,
+  { audit, ...request }: AuditedRequest,
   { workspaceId }: DeadLetterQuery,
   eventType: AuditEventType,
   output: object,
-): Promise<void> => audit.record(tx, { ...asked, workspaceId, eventType, output });
+): Promise<void> => audit.record(tx, { ...request, workspaceId, eventType, output });
 
 async function inChunks(database: Transactional, work: (tx: Db) => Promise<number>): Promise<number> {
   for (let total = 0; ; ) {

@@ -6,7 +6,7 @@ import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
 import type { Tenants, WorkspaceId } from "#kernel";
 import { findLane, type LaneId, queueNotFound, type Waker } from "#lanes";
 import { showWorkspaceId } from "#workspaces";
-import { type Asked, purgeDeadLetters, retryDeadLetters } from "./retry.ts";
+import { type AuditedRequest, purgeDeadLetters, retryDeadLetters } from "./retry.ts";
 import { listFailed } from "./store.ts";
 
 export interface DeadLetterRoutes {
@@ -41,8 +41,8 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
       const workspaceId = workspaceOf(request);
       const { name } = request.params;
       const queue = await findOrThrow(workspaceId, name);
-      const asked = { audit, actorId: actorOf(request), resourceType: "queue", resourceId: name, input: request.body } as const;
-      return retryAndWake(asked, { workspaceId, laneId: queue.id, filter: request.body });
+      const audited = { audit, actorId: actorOf(request), resourceType: "queue", resourceId: name, input: request.body } as const;
+      return retryAndWake(audited, { workspaceId, laneId: queue.id, filter: request.body });
     },
   );
 
@@ -121,8 +121,8 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
     },
   );
 
-  /** What is asked of the workspace's dead-letter queue. */
-  const ofAll = (request: FastifyRequest, filter: DeadLetterFilter): Asked => ({
+  /** A request that acts on the dead-letter queue of the whole workspace. */
+  const ofAll = (request: FastifyRequest, filter: DeadLetterFilter): AuditedRequest => ({
     audit,
     actorId: actorOf(request),
     resourceType: "dlq",
@@ -130,8 +130,8 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
     input: filter,
   });
 
-  async function retryAndWake(asked: Asked, query: DeadLetterQuery): Promise<{ retried: number }> {
-    const { retried, lanes } = await retryDeadLetters(tenants.of(query.workspaceId), asked, query);
+  async function retryAndWake(audited: AuditedRequest, query: DeadLetterQuery): Promise<{ retried: number }> {
+    const { retried, lanes } = await retryDeadLetters(tenants.of(query.workspaceId), audited, query);
     waker.wake(lanes);
     return { retried };
   }

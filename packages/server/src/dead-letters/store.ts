@@ -1,14 +1,14 @@
 import type { JobRow } from "#jobs";
 import { type Db, type JobId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
-/** The database's moment. */
-export const momentOf = async (db: Db): Promise<Timestamp> => {
+/** The database's current time. */
+export const readMoment = async (db: Db): Promise<Timestamp> => {
   const found = await row<{ at: string }>(db, sql`select moment()::text as at`);
-  if (!found) throw new Error("A moment answered no row.");
+  if (!found) throw new Error("The time query returned no row.");
   return found.at;
 };
 
-/** Failed jobs of the workspace with their queue's name, newest first, from below `before`. Uses index job_failed. */
+/** Failed jobs of the workspace with the name of their queue: newest first, with ids below `before`. Uses index job_failed. */
 export const listFailed = (
   db: Db,
   workspaceId: WorkspaceId,

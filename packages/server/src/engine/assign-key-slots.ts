@@ -2,14 +2,14 @@ import { lockKeysOf, reassignSomeAcrossWorkspaces } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneId, LaneKey, Waker } from "#lanes";
 
-/** Jobs of one lane that get slots in one transaction. A settle of a job with the same key waits for it. */
+/** Jobs of one lane that get slots in one transaction. A settle of a job with the same key waits for the transaction. */
 const MAX_JOBS = 1_000;
 const MAX_LANES = 20;
 
 /**
- * Changes a lane's `concurrency_per_key` by `change`, in its transaction. All keys of the lane are locked meanwhile, so jobs moved by the
- * old limit are seen, and all others find the new one. Slots of the first keys are assigned at once; where there are no more, the new limit
- * counts from the commit on.
+ * Runs `change`, which changes a lane's `concurrency_per_key`, with all keys of the lane locked. So it sees every move made under the old
+ * limit, and later moves see the new one. The slots of the first keys are reassigned at once. If those are all, the new limit holds from
+ * the commit on.
  */
 export async function changeKeyLimit<Changed>(tx: Db, laneId: LaneId, change: () => Promise<Changed>): Promise<Changed> {
   await lockKeysOf(tx, laneId);
@@ -19,7 +19,7 @@ export async function changeKeyLimit<Changed>(tx: Db, laneId: LaneId, change: ()
 }
 
 /**
- * Assigns the slots of keys again in lanes whose `concurrency_per_key` changed, some keys of each at a time. Answers 0, for another pass
+ * Reassigns the slots of keys in lanes whose `concurrency_per_key` changed, some keys of each lane at a time. Returns 0, for another pass
  * at once, while there are more.
  */
 export async function reassignKeySlotsAcrossWorkspaces(db: Db, waker: Waker): Promise<number | undefined> {

@@ -7,7 +7,7 @@ const COALESCE_MS = 15;
 /** PostgreSQL refuses longer messages at 8,000 bytes. */
 const MAX_BYTES = 7_500;
 
-/** What nodes send one another. */
+/** A message between nodes. */
 export type Message =
   | { readonly kind: "lane"; readonly lane: LaneKey }
   | { readonly kind: "cancel"; readonly leaseId: number; readonly id: JobId }
@@ -19,12 +19,12 @@ export type Message =
   | { readonly kind: "node" }
   /** The master key of the vault is being rotated. */
   | { readonly kind: "vault" }
-  /** More than one message holds: look everywhere. */
+  /** There is more to report than fits into one notification: look everywhere. */
   | { readonly kind: "all" };
 
 /**
- * Notifies other nodes of what they should look at, in one NOTIFY for all messages of 15 ms, outside of every transaction. A message may
- * be lost: polling finds what it was about.
+ * Sends messages to other nodes: one NOTIFY for all messages of 15 ms, outside of transactions. A message may be lost; polling finds
+ * what it was about.
  */
 export class Broadcaster {
   readonly #db: Db;
@@ -74,14 +74,14 @@ function write(message: Message): string {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const WHOLE = /^\d{1,15}$/;
 
-/** What to do about each kind of message. */
+/** One handler for each kind of message. */
 export type MessageHandlers = { readonly [Kind in Message["kind"]]: (message: Extract<Message, { kind: Kind }>) => void };
 
 export function handleMessages(payload: string, handlers: MessageHandlers): void {
   for (const message of readMessages(payload)) (handlers[message.kind] as (message: Message) => void)(message);
 }
 
-/** The messages of a notification; what is not understood (a newer node's) is left out. */
+/** The messages in a notification. Unknown ones are ignored: they come from newer nodes. */
 function readMessages(payload: string): Message[] {
   return payload.split("\n").flatMap((line): Message[] => {
     const [kind, first = "", second = ""] = line.split(" ");

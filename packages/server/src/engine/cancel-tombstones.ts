@@ -2,18 +2,18 @@ import type { Claim } from "#jobs";
 import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
-/** No statement that claims runs longer than this. Milliseconds. */
+/** A claim never runs longer than this. Milliseconds. */
 const KEPT_MS = 60_000;
 
 /**
- * What was cancelled while a claim that may bring it was under way. When a claim is answered, it asks what was cancelled after it was
- * sent: those of its jobs must not start (I4).
+ * Remembers what was cancelled recently. A claim that returns may bring jobs that were cancelled after it was sent: those must not
+ * start (I4).
  */
 export class CancelTombstones {
   readonly #at = new Map<JobId | LaneId | WorkspaceId, { number: number; ms: number }>();
   #count = 0;
 
-  /** A claim that is sent now. */
+  /** A point in time for `holds`: taken when a claim is sent. */
   get now(): number {
     return this.#count;
   }

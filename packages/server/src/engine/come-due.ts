@@ -4,7 +4,7 @@ import type { Waker } from "#lanes";
 
 const MAX_ROWS = 1_000;
 
-/** Moves delayed jobs that have come due into the claimable set. Answers the wait until the next one is due, if any is delayed. */
+/** Moves delayed jobs to `waiting` when they are due. Returns the wait until the next one is due, undefined when none is delayed. */
 export async function comeDueAcrossWorkspaces(db: Db, waker: Waker): Promise<number | undefined> {
   const { moved, lanes, nextInMs } = await moveDueAcrossWorkspaces(db, MAX_ROWS);
   if (lanes.length > 0) waker.wake(lanes);

@@ -3,10 +3,10 @@ import type { EmitEvent } from "#kernel";
 import type { Attempt, Deliverer, JobKinds } from "./kinds.ts";
 import type { AttemptResult } from "./retry.ts";
 
-/** A job of a kind that this node does not know is left to newer nodes for so long. */
+/** A job of a kind that this node does not know waits this long for a newer node. Milliseconds. */
 const UNKNOWN_KIND_MS = 30_000;
 
-/** Starts an attempt that always has a result: one job that cannot be delivered must not cost the others of its claim their start. */
+/** Starts an attempt. It always has a result, so that a job that cannot be delivered does not keep others of its claim from starting. */
 export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt {
   const kind = kinds.of(claim);
   if (!kind) {

@@ -28,8 +28,8 @@ const TICK_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 250;
 
 /**
- * Claims jobs for this node and sees each through one attempt: claim, deliver, judge, settle. An attempt that is aborted gives
- * its job back; if the job is gone or under another lease by then, that moves nothing.
+ * Claims jobs for this node and takes each through one attempt: claim, deliver, judge, settle. An aborted attempt gives its job back,
+ * which changes nothing if the job is gone or under another lease by then.
  */
 export class Dispatcher implements Outlet {
   readonly #options: DispatcherOptions;
@@ -39,7 +39,7 @@ export class Dispatcher implements Outlet {
   readonly #cancelled = new CancelTombstones();
   readonly #laneTimers = new LaneTimers((lane) => this.wake([lane], "node"));
   #claiming = false;
-  /** Jobs that are being written straight through now, with what had been cancelled when their write was sent. */
+  /** Jobs whose write may send them straight through, with the value of `CancelTombstones.now` when it was sent. */
   readonly #expected = new Map<JobId, number>();
   readonly #reconciler = new ClaimReconciler();
   #again = false;
@@ -67,7 +67,7 @@ export class Dispatcher implements Outlet {
   }
 
   room(): number {
-    // Of a node that is more than half full the rest is shared out by claims. Up to there nobody is overtaken: in the job's lane nothing waits.
+    // The second half of the capacity is shared out by claims. Up to there no job is overtaken, since none waits in the job's lane.
     return this.leaseId === null ? 0 : Math.floor(this.#options.capacity / 2) - this.#lanes.inFlight;
   }
 
@@ -116,7 +116,7 @@ export class Dispatcher implements Outlet {
     if (within !== "node") this.#options.onWaiting(woken);
   }
 
-  /** Another job of a lane with limits or keys may start: here, or elsewhere if there is no room. */
+  /** Another job of a lane with limits or keys may start: here, or on another node if this one has no room. */
   #wakeFreed(lane: LaneKey): void {
     this.wake([lane], this.leaseId !== null && this.#lanes.hasRoom(lane) ? "node" : undefined);
   }
@@ -125,19 +125,19 @@ export class Dispatcher implements Outlet {
     this.#options.onDueAt(ms);
   }
 
-  /** Ends the attempt of a job that was cancelled, if it is under way here. */
+  /** Aborts the attempt of a cancelled job, if it is under way here. */
   abort(id: JobId): void {
     this.#cancelled.add(id, this.#options.clock.elapsedMs());
     this.#attempts.get(id)?.attempt.abort();
   }
 
-  /** Ends the attempts of a lane that is no more. */
+  /** Aborts the attempts of a deleted lane. */
   abortLane(laneId: LaneId): void {
     this.#cancelled.add(laneId, this.#options.clock.elapsedMs());
     for (const { claim, attempt } of this.#attempts.values()) if (claim.laneId === laneId) attempt.abort();
   }
 
-  /** Ends the attempts of a workspace that is no more. */
+  /** Aborts the attempts of a deleted workspace. */
   abortWorkspace(workspaceId: WorkspaceId): void {
     this.#cancelled.add(workspaceId, this.#options.clock.elapsedMs());
     for (const { claim, attempt } of this.#attempts.values()) if (claim.workspaceId === workspaceId) attempt.abort();
@@ -147,7 +147,7 @@ export class Dispatcher implements Outlet {
     for (const { attempt } of this.#attempts.values()) attempt.abort();
   }
 
-  /** Claims nothing more. */
+  /** Stops claiming, for good. */
   stopClaiming(): void {
     this.#draining = true;
     clearTimeout(this.#retryTimer);
@@ -192,7 +192,7 @@ export class Dispatcher implements Outlet {
     }
   }
 
-  /** One claim over all lanes that have room and work. Answers whether another may bring more. */
+  /** One claim from all lanes that have room and work. Returns whether another claim may bring more. */
   async #claimOnce(): Promise<boolean> {
     const { leaseId } = this;
     if (leaseId === null) return false;
@@ -207,7 +207,7 @@ export class Dispatcher implements Outlet {
     return got > 0 || shares.length === MAX_LANES_A_CLAIM;
   }
 
-  /** Claims from lanes that all have limits, or that all have none. Answers how many jobs that brought, and lanes to be claimed from anew. */
+  /** Claims from lanes that all have limits, or all have none. Returns the number of jobs claimed plus lanes to claim from again. */
   async #claimFrom(leaseId: number, shares: readonly Share[], limited: boolean): Promise<number> {
     const sent = this.#cancelled.now;
     const lanes = shares.map(({ lane: { workspaceId, laneId }, take }) => ({ workspaceId, laneId, take }));
@@ -232,13 +232,13 @@ export class Dispatcher implements Outlet {
       if (opensInMs !== null && !this.#draining) this.#laneTimers.expect(lane, opensInMs);
       const { jobs, payloadLength } = brought.get(lane.laneId) ?? { jobs: 0, payloadLength: 0 };
       this.#lanes.claimed(share, jobs, payloadLength);
-      // There may be more, of which nodes that found nothing before do not know.
+      // There may be more, and other nodes that found nothing before do not know it.
       if (jobs === share.take && held.has(lane.laneId) && !this.#lanes.hasRoom(lane)) this.#options.onWaiting([lane]);
     }
     return claims.length + passedOver;
   }
 
-  /** No claim is under way meanwhile; what is known is asked after the answer, so that nothing known is given back. */
+  /** No claim is under way meanwhile. Known jobs are read after the response, so that none of them is given back. */
   async #giveBackUnknown(leaseId: number): Promise<void> {
     const { db, settler } = this.#options;
     const held = await findHeldAcrossWorkspaces(db, leaseId);
@@ -246,7 +246,7 @@ export class Dispatcher implements Outlet {
     for (const claim of unknown) this.#finisher.giveBack(claim);
   }
 
-  /** Much can happen while a claim is under way: a cancel (I4), a lost lease (I3). Then the job goes back unstarted. */
+  /** During a claim its job can be cancelled (I4) and its lease lost (I3). Then the job is given back without an attempt. */
   #startIfStillHeld(sent: number, claim: Claim): void {
     const held = this.#options.lease.heldBy === claim.leaseId;
     if (held && !this.#cancelled.holds(claim, sent)) this.#start(claim);
@@ -269,7 +269,7 @@ export class Dispatcher implements Outlet {
     const nowMs = clock.elapsedMs();
     const tookMs = nowMs - startedMs;
     this.#attempts.delete(claim.id);
-    // Its lane may have been given limits since it was claimed.
+    // The lane may have got limits since the claim.
     const frees = claim.limited || claim.concurrencyKey !== null || this.#lanes.get(claim).limited;
     this.#lanes.ended(claim, nowMs, claim.payload.length);
     const outcome = this.#finisher.finish(claim, result, tookMs, frees);
@@ -289,6 +289,6 @@ export class Dispatcher implements Outlet {
 
   #reportIdle(): void {
     if (this.#attempts.size > 0 || this.#claiming) return;
-    for (const tell of this.#onIdle.splice(0)) tell();
+    for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }

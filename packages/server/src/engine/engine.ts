@@ -26,7 +26,7 @@ import { giveBackAll, rescueAcrossWorkspaces } from "./rescue.ts";
 import { Settler } from "./settle.ts";
 
 const HOUR_MS = 3_600_000;
-/** How long a stopping node waits for a database that is away before it leaves its claims to the others. */
+/** How long a stopping node waits for a database that is away. After that, other nodes take its claims back. */
 const GIVE_UP_SECONDS = 5;
 
 export interface EngineOptions {
@@ -36,11 +36,11 @@ export interface EngineOptions {
   readonly emit: EmitEvent;
   readonly databases: { readonly engine: Database; readonly lease: Database; readonly connection: Connection };
   readonly kinds: readonly JobKind[];
-  /** The master keys that this node has, and what it does when it lacks the one that the vault is locked with. */
+  /** The master keys that this node has; and what to do when it lacks the one that the vault uses. */
   readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
-  /** What other modules do about messages of other nodes. */
+  /** What other modules do with messages from other nodes. */
   readonly handlers: Pick<MessageHandlers, "workspace" | "closed" | "vault">;
-  /** Looks for all work now: something may have been missed. */
+  /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;
 }
 
@@ -49,23 +49,23 @@ export interface Engine extends Required<Pick<Module, "due">> {
   readonly waker: Waker;
   readonly aborter: Aborter;
   readonly outlet: Outlet;
-  /** The node's lease. Its stop gives back what is still claimed under it. */
+  /** The node's lease. Stopping it gives back all claims under it. */
   readonly lease: Pick<NodeLease, "id" | "refresh"> & Service;
   /** Looks for work, takes back claims, and listens to other nodes. */
   readonly loops: readonly Service[];
   /** The attempts under way. Its stop waits for them, ends the rest, and settles them. */
   readonly attempts: Service;
-  /** Jobs that one more write may start here at once. */
+  /** How many jobs the next write may send straight through to this node. */
   room(): number;
   /** Sends a message to the other nodes, if there are any. */
   notify(message: Message): void;
-  /** Assigns the slots of keys again, after a change of a limit per key. */
+  /** Reassigns the slots of keys, after a limit per key changed. */
   reassignKeySlots(): void;
-  /** Claims no more jobs. From now on attempts under way have the time that a stop allows. */
+  /** Stops claiming. From now on, attempts under way have the drain time to end. */
   drain(): void;
 }
 
-/** Claims jobs for this node, delivers and settles them, takes back what others lost, and keeps the node's lease. */
+/** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
   const { config, clock, random, emit, databases, masterKeys, handlers, look } = options;
   const db = databases.engine;
@@ -145,7 +145,7 @@ export function createEngine(options: EngineOptions): Engine {
         async () => {
           if (lease.id !== null) await giveBackAll(rescue, lease.id);
           await lease.release();
-          // Last, for all that was given back until now waits for other nodes.
+          // Last, so that other nodes learn of every job that was given back.
           await broadcaster.flush();
         },
         (error) => emit("give_back_failed", { error }),
@@ -159,7 +159,7 @@ export function createEngine(options: EngineOptions): Engine {
     dispatcher.stopClaiming();
     drainUntilMs = clock.elapsedMs() + config.drainSeconds * 1000;
   };
-  /** Attempts under way end by themselves or are aborted, and are settled. */
+  /** Stopping waits for the attempts under way, aborts the rest, and settles all of them. */
   const attempts: Service = {
     start: () => {},
     stop: async () => {

@@ -14,11 +14,11 @@ export interface FinisherOptions {
   readonly onDueAt: (ms: number) => void;
 }
 
-/** What becomes of an attempt that has ended: its job and the circuit of its lane are judged, settled, and followed up. */
+/** Finishes attempts: judges the job and the circuit of its lane, settles both, and follows up. */
 export class AttemptFinisher {
   readonly #options: FinisherOptions;
   readonly #circuits = new Circuits();
-  /** Jobs of the lane may be free to go; or one may, for another has ended. */
+  /** Jobs of these lanes may start; and one job of this lane may start, since another has ended. */
   readonly #onFree: (lanes: LaneKey[]) => void;
   readonly #onFreed: (lane: LaneKey) => void;
 
@@ -29,19 +29,24 @@ export class AttemptFinisher {
   }
 
   started(claim: Claim): void {
-    this.#circuits.started(claim);
+    this.#circuits.attemptStarted(claim);
   }
 
-  /** Returns what was made of the result. `frees` says that the attempt's end may let another job of its lane start. */
+  /**
+   * Judges and settles an attempt that ended.
+   *
+   * @param frees whether its end may let another job of its lane start
+   * @returns the kind of the verdict
+   */
   finish(claim: Claim, result: AttemptResult, tookMs: number, frees: boolean): Verdict["kind"] {
     const fraction = this.#options.random.fraction();
-    const circuit = this.#circuits.ended(claim, showsLife(result), fraction);
+    const circuit = this.#circuits.attemptEnded(claim, showsLife(result), fraction);
     const verdict = judge(result, claim, fraction, "heldForMs" in circuit ? circuit.heldForMs : null);
     this.#settle(claim, verdict, tookMs, circuit, frees);
     return verdict.kind;
   }
 
-  /** An attempt that never began. */
+  /** Gives back a job whose attempt never began. */
   giveBack(claim: Claim): void {
     this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" }, false);
   }
@@ -53,13 +58,13 @@ export class AttemptFinisher {
       if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
       else if (verdict.kind === "giveBack") this.#onFree([claim]);
       if (frees) this.#onFreed(claim);
-      if (circuit.kind === "opens") this.#circuits.opened(claim);
-      // Not sooner: settles are written in their order, those with a key and those without, and one of those before may have to open it first.
+      if (circuit.kind === "opens") this.#circuits.circuitOpened(claim);
+      // Only now: settles are written in order, and an earlier one may have to open the circuit first.
       if (circuit.kind === "closes") void this.#close(claim);
     });
   }
 
-  /** If it fails, the next probe closes it. */
+  /** If this fails, the next probe closes the circuit. */
   #close(claim: Claim): Promise<void> {
     const { db, emit } = this.#options;
     return tolerate(

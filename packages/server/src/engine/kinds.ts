@@ -2,43 +2,43 @@ import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
 import type { AttemptResult, Verdict } from "./retry.ts";
 
-/** An attempt under way. One that is aborted has the result `withdrawn`. */
+/** An attempt under way. An aborted attempt has the result `withdrawn`. */
 export interface Attempt {
   readonly result: Promise<AttemptResult>;
   abort(): void;
 }
 
-/** Starts attempts. The dispatcher knows when; a deliverer knows how. */
+/** Delivers jobs of one kind. The dispatcher decides when. */
 export interface Deliverer {
   start(claim: Claim): Attempt;
-  /** Ends attempts that take too long. Called every tenth of a second while there are any. */
+  /** Ends attempts that take too long. Called every 100 ms while there are any. */
   sweep(): void;
 }
 
-/** What became of a claim that was still true when its settle was written. */
+/** The outcome of a claim that was still valid when its settle was written. */
 export interface Outcome {
   readonly claim: Claim;
   readonly verdict: Verdict;
 }
 
-/** What differs by kind of job. Everything else about a job is the engine's, and the same for all kinds. */
+/** What differs by kind of job. Everything else is the same for all kinds. */
 export interface JobKind {
   readonly name: string;
   /** Delivers the jobs of lanes that nodes serve. */
   readonly deliverer: Deliverer;
   /**
-   * Whether its jobs are records for callers: kept in history, counted, and in the dead-letter queue once they fail for good. Jobs of
-   * other kinds leave nothing behind but what `settled` writes.
+   * Whether callers see its jobs: in history, in counts, and in the dead-letter queue when they fail for good. Jobs of other kinds
+   * leave nothing behind but what `settled` writes.
    */
   readonly recorded: boolean;
-  /** What outcomes change besides their jobs, written in the transaction that settles these. It must not wait for anything but the database. */
+  /** Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database. */
   readonly settled?: (tx: Db, outcomes: readonly Outcome[]) => Promise<void>;
 }
 
-/** The kinds of job that this node knows: the one place where they are registered. */
+/** The registry of the kinds of job that this node knows. */
 export class JobKinds {
   readonly #kinds: ReadonlyMap<string, JobKind>;
-  /** Kinds whose jobs are settled one by one even when nodes are lost with them. */
+  /** Kinds whose jobs are always settled one by one, also after node losses. */
   readonly settledKinds: readonly string[];
 
   constructor(kinds: readonly JobKind[]) {

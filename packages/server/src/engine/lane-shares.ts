@@ -1,14 +1,14 @@
 import type { LaneId, LaneKey } from "#lanes";
 
-/** What a node knows of a lane that has, or had just now, something to do. */
+/** What a node knows of a lane that has, or just had, something to do. */
 export interface BusyLane extends LaneKey {
   inFlight: number;
-  /** Grows with every wake-up, so that one that comes during a claim is not lost with the claim's "nothing left". */
+  /** Grows with every wake-up, so that a wake-up during a claim is not lost when the claim finds the lane empty. */
   wakes: number;
-  /** Most attempts of this lane under way at once, on this node, while its endpoint answers quickly. */
+  /** Limit of attempts of this lane under way at once, on this node, while its endpoint responds quickly. */
   window: number;
   lastAnswerMs: number;
-  /** Answers since the window grew. */
+  /** Responses since the window grew. */
   answered: number;
   /** Mean length of the payloads that the last claim brought. */
   payloadLength: number;
@@ -16,7 +16,7 @@ export interface BusyLane extends LaneKey {
   limited: boolean;
 }
 
-/** A lane with what is to be claimed from it; `wakes` as they were when that was decided. */
+/** How many jobs to claim from a lane, and the value of `wakes` when that was decided. */
 export interface Share {
   readonly lane: BusyLane;
   readonly take: number;
@@ -24,33 +24,33 @@ export interface Share {
 }
 
 const FIRST_WINDOW = 64;
-/** To which the window of a lane grows that is answered, doubled for each window of answers: a dead endpoint never gets so many. */
+/** The window doubles with each window of responses, up to this. A dead endpoint never gets that many attempts. */
 const QUICK_WINDOW = 512;
-/** A full lane from which no answer came for this long gets a wider window: its endpoint is slow, not busy. */
+/** A full lane without a response for this long gets a wider window: its endpoint is slow, not busy. */
 const STALL_MS = 100;
-/** By how much: a thousand connections at once would hold up the others. */
+/** How much wider: a thousand new connections at once would hold up other lanes. */
 const STALL_STEP = 64;
-/** A lane whose last answer is no older than this is busy. */
+/** A lane whose last response is no older than this is busy. */
 const BUSY_MS = 20;
 export const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
-/** Of payloads, in characters: a claim of a thousand large jobs would fill the memory. */
+/** Characters of payload in a claim: a thousand large jobs would fill the memory. */
 const MAX_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
-/** Of all payloads under way, in characters. Past it nothing is claimed until some have landed. */
+/** Characters of all payloads under way. Above this nothing is claimed until some attempts have ended. */
 export const MAX_PAYLOAD_UNDER_WAY = 256 * 1024 * 1024;
 
 /**
- * Shares a node's attempts out over lanes. Two rules keep one lane's flood or hanging endpoint from costing others anything:
- * each claim gives all lanes with work an equal share, and a lane may have under way no more than what is still free
- * (the dynamic threshold of shared buffers, Choudhury and Hahne 1998). So one hanging lane gets half of the node, two get a
- * third each, and there is always room for the next.
+ * Shares a node's capacity among lanes. Two rules keep one lane's flood or hanging endpoint from costing others anything. Each claim
+ * gives all lanes with work an equal share. And a lane may have no more attempts under way than the node has free (the dynamic
+ * threshold of shared buffers, Choudhury and Hahne 1998). So one hanging lane gets half of the node, two get a third each, and there is
+ * always room for the next.
  */
 export class LaneShares {
   readonly #capacity: number;
   readonly #lanes = new Map<LaneId, BusyLane>();
-  /** Lanes in which unclaimed jobs may wait, in line for the next claim. */
+  /** Lanes in which unclaimed jobs may wait, in the order of their turns. */
   readonly #ready = new Set<BusyLane>();
-  /** Those of them that had nothing to do until now: they come first, once, or a job in a quiet queue would wait for all the busy ones. */
+  /** Those of them that had nothing to do before. They come first, once: else a job in a quiet queue would wait for all busy ones. */
   readonly #fresh = new Set<BusyLane>();
   #inFlight = 0;
   #payload = 0;
@@ -113,7 +113,7 @@ export class LaneShares {
     return room > 0 && (room * 3 >= lane.inFlight || nowMs - lane.lastAnswerMs > BUSY_MS);
   }
 
-  /** A wider window for each lane that is full of attempts nobody answers. */
+  /** Widens the window of each lane that is full of attempts without a response. */
   widen(nowMs: number): void {
     for (const lane of this.#ready) {
       const stalled = lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
@@ -121,7 +121,7 @@ export class LaneShares {
     }
   }
 
-  /** What to claim next: equal shares for lanes in turn, in which jobs may wait and for which there is room. */
+  /** What to claim next: equal shares for lanes that have room and in which jobs may wait, in turns. */
   shares(nowMs: number): Share[] {
     if (this.#payload >= MAX_PAYLOAD_UNDER_WAY) return [];
     const open = this.#next(nowMs);
@@ -129,7 +129,7 @@ export class LaneShares {
     const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / open.length));
     let free = this.#capacity - this.#inFlight;
     return open.flatMap((lane) => {
-      // Those that there is nothing left for keep their place: the next claim begins with them.
+      // Lanes for which nothing is left keep their place: the next claim begins with them.
       if (free <= 0) return [];
       this.#ready.delete(lane);
       this.#ready.add(lane);
@@ -142,12 +142,12 @@ export class LaneShares {
     });
   }
 
-  /** The lanes that a claim is for: fresh ones first, but for half of it if others are in line, and those in their turn. */
+  /** The lanes to claim from: fresh ones first, for at most half of the claim if others wait, then the others in turn. */
   #next(nowMs: number): BusyLane[] {
     const open: BusyLane[] = [];
-    const add = (lanes: Iterable<BusyLane>, most: number) => {
+    const add = (lanes: Iterable<BusyLane>, limit: number) => {
       for (const lane of lanes) {
-        if (open.length >= most) break;
+        if (open.length >= limit) break;
         if (this.#worthClaiming(lane, nowMs) && !open.includes(lane)) open.push(lane);
       }
     };
@@ -156,26 +156,26 @@ export class LaneShares {
     return open;
   }
 
-  /** A lane with nothing under way may start one job however many others there are, as long as anything is free. */
+  /** A lane with nothing under way may start one job as long as the node has any room. */
   #roomOf(lane: BusyLane, level: number): number {
     const least = lane.inFlight === 0 && this.#inFlight < this.#capacity ? 1 : 0;
     return Math.max(least, Math.min(lane.window, level) - lane.inFlight);
   }
 
-  /** How far lanes that are filled together may each be filled, so that as much as each has stays free. */
+  /** How many attempts each of these lanes may have, so that as many as one lane has stay free. */
   #level(open: readonly BusyLane[]): number {
     const theirs = open.reduce((sum, { inFlight }) => sum + inFlight, 0);
     return Math.floor((this.#capacity - this.#inFlight + theirs) / (open.length + 1));
   }
 
-  /** Takes note of what a claim brought: a lane that gave less than asked is empty, unless it was woken meanwhile. */
+  /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
   claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
     if (got > 0) lane.payloadLength = payloadLength / got;
     if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
     this.#forgetIfIdle(lane);
   }
 
-  /** A claim passed the lane over, for it has limits or has them no more: it is claimed from anew, the other way. */
+  /** A claim passed the lane over, because it has got limits or lost them. The next claim treats it the other way. */
   passedOver(lane: BusyLane): void {
     lane.limited = !lane.limited;
     lane.wakes += 1;

@@ -1,9 +1,9 @@
 import type { LaneId, LaneKey } from "#lanes";
 
-/** Past this a poll is as good: it looks every second. */
+/** A longer wait is cut to this: a wake-up that comes too early does no harm. Milliseconds. */
 const MAX_MS = 60_000;
 
-/** Wakes lanes when their rate lets more jobs start. */
+/** Wakes lanes when their rate limit lets more jobs start. */
 export class LaneTimers {
   readonly #wake: (lane: LaneKey) => void;
   readonly #timers = new Map<LaneId, NodeJS.Timeout>();

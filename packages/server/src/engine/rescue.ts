@@ -6,7 +6,7 @@ import type { JobKinds } from "./kinds.ts";
 import { judge, type Verdict } from "./retry.ts";
 import type { Settler } from "./settle.ts";
 
-/** After so many lost nodes in a row the job is taken to be the cause. Source: design §6. */
+/** After this many node losses in a row, the job is assumed to be the cause. Source: design §6. */
 const MAX_LOSSES = 3;
 const MAX_ROWS = 5_000;
 const MAX_EXPIRED = 500;
@@ -18,7 +18,7 @@ const LEASE_EXPIRED = {
   message: "The worker's lease ran out before it settled the job.",
 } as const;
 
-/** What it takes to take claims back. */
+/** What a rescue needs. */
 export interface Rescue {
   readonly db: Db;
   readonly clock: Clock;
@@ -30,8 +30,8 @@ export interface Rescue {
 }
 
 /**
- * Takes back what is held under leases that have run out. The jobs of a lost node wait again, without using an attempt. The jobs of a
- * worker have failed an attempt, as if the worker had said so.
+ * Takes back the claims of expired leases. The jobs of a lost node go back to `waiting` without using an attempt. For the jobs of a worker
+ * the attempt has failed, as if the worker had reported that.
  */
 export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<void> {
   const { db, emit, kinds, waker } = rescue;
@@ -67,11 +67,11 @@ async function settleExpired({ clock, random, settler, waker }: Rescue, { claim,
   const verdict: Verdict = holder === "worker" ? judge(LEASE_EXPIRED, claim, random.fraction()) : { kind: "fail", error: NODE_LOST };
   await settler.add(claim, verdict, { tookMs: Math.max(0, clock.nowMs() - momentMs(claim.startedAt)), worker });
   if (verdict.kind === "retry") waker.wakeAt(clock.nowMs() + verdict.waitMs);
-  // Its slot of the lane, or of its key, is free now.
+  // Its slot in the lane, or of its key, is free now.
   waker.wake([claim]);
 }
 
-/** Gives back what a stopping node still holds, without using an attempt, and says in which lanes it waits again. */
+/** Gives back the claims of a stopping node, without using an attempt, and wakes their lanes. */
 export async function giveBackAll({ db, emit, waker }: Pick<Rescue, "db" | "emit" | "waker">, leaseId: number): Promise<void> {
   for (;;) {
     const given = await takeBackAcrossWorkspaces(db, {

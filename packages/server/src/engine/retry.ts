@@ -3,7 +3,7 @@ import type { Claim } from "#jobs";
 
 type UnsendableCode = Extract<AttemptError, "SECRET_NOT_FOUND" | "SECRET_NOT_ALLOWED" | "SECRET_UNREADABLE" | "TEMPLATE_INVALID">;
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export type AttemptResult =
   | { readonly kind: "accepted"; readonly status: number; readonly result: string | null }
   | {
@@ -12,7 +12,7 @@ export type AttemptResult =
       readonly code: Extract<AttemptError, "HTTP_STATUS" | "REDIRECT">;
       readonly message: string;
       readonly retryAfterSeconds: number | null;
-      /** No further attempt is wanted. */
+      /** The handler wants no further attempt. */
       readonly forGood: boolean;
     }
   | {
@@ -20,19 +20,19 @@ export type AttemptResult =
       readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | UnsendableCode>;
       readonly message: string;
     }
-  /** The request could not be built: nothing was sent, and nothing is known of the handler. */
+  /** The request could not be built. Nothing was sent, so nothing is known about the handler. */
   | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string }
-  /** What it needs could not be read: nothing was sent, and neither job nor handler is at fault. The job is tried again after that wait. */
+  /** What the request needs could not be read. The job is tried again after the wait; neither it nor the handler is at fault. */
   | { readonly kind: "postponed"; readonly waitMs: number }
-  /** No result counts: the attempt was aborted, or the queue lost its callback_url after the claim. */
+  /** There is no result: the attempt was aborted, or the queue lost its callback_url after the claim. */
   | { readonly kind: "withdrawn" };
 
-/** What becomes of the job. */
+/** What happens to the job. */
 export type Verdict =
   | { readonly kind: "complete"; readonly status: number; readonly result: string | null }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError }
   | { readonly kind: "fail"; readonly error: LastError }
-  /** The attempt does not count: the circuit is open. With no wait the job just waits for its turn. */
+  /** The attempt is spared, because the circuit is open. With a wait of 0 the job goes back to `waiting`. */
   | { readonly kind: "hold"; readonly waitMs: number; readonly error: LastError }
   | { readonly kind: "giveBack"; readonly waitMs: number };
 
@@ -40,10 +40,12 @@ const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 const JITTER = 0.2;
 
 /**
- * A failed attempt is retried here: what its result means for its job. Source: contract §3 (backoff), §4 (Callback).
+ * Decides what the result of an attempt means for its job. This is where failed attempts are retried. Source: contract §3 (backoff),
+ * §4 (Callback).
  *
- * @param fraction chance for the jitter, from 0 to 1
- * @param heldForMs when the circuit is open: how long the job is held; 0 just puts it back, more is never less than its backoff
+ * @param fraction a random number from 0 to 1, for the jitter
+ * @param heldForMs how long an open circuit holds the job, but never less than its backoff; 0 puts the job back to `waiting`; null when
+ *   the circuit is closed
  */
 export function judge(
   result: AttemptResult,
@@ -66,14 +68,14 @@ export function judge(
 
 /** The wait after the `counted`th attempt: `delayMs * 2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */
 export function backoffMs(delayMs: number, counted: number, fraction: number): number {
-  // Past 2^30 any wait is over the most, and at 2^1024 none of 0 ms would be a number.
+  // With 2^30 every wait but 0 ms exceeds the limit. 0 ms times 2^1024, which is infinite, would be NaN.
   const plainMs = Math.min(delayMs * 2 ** Math.min(counted - 1, 30), MAX_WAIT_MS);
   return Math.min(Math.round(plainMs * (1 + JITTER * fraction)), MAX_WAIT_MS);
 }
 
 /**
- * Whether a result shows that its endpoint works. It does not when there was no answer, or a 5xx, which proxies give for dead servers; a
- * handler that can refuse a job, even for good, works. Null when nothing was sent.
+ * Whether a result shows that its endpoint works. It does not if there was no response, or one with a 5xx status, which proxies send for
+ * dead servers. A handler that refuses a job, even for good, works. Null when nothing was sent.
  */
 export function showsLife(result: AttemptResult): boolean | null {
   switch (result.kind) {

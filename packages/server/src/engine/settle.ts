@@ -6,7 +6,7 @@ import {
   completeAcrossWorkspaces,
   discardAcrossWorkspaces,
   logEntry,
-  MOST_WEIGHT,
+  MAX_WEIGHT,
   type NotCompleted,
   refuseAcrossWorkspaces,
   weightOf,
@@ -16,7 +16,7 @@ import type { LaneKey } from "#lanes";
 import type { JobKinds } from "./kinds.ts";
 import type { Verdict } from "./retry.ts";
 
-/** What else is known of an attempt that ended. */
+/** More about an attempt that ended. */
 export interface AttemptFacts {
   readonly tookMs: number;
   readonly circuit?: CircuitEffect;
@@ -29,7 +29,7 @@ interface Settlement {
   readonly verdict: Verdict;
   readonly circuit: CircuitEffect;
   readonly entry: string;
-  /** It was refused before, on its own. */
+  /** The database refused it before, when it was written alone. */
   readonly again?: boolean;
 }
 
@@ -40,9 +40,9 @@ const MAX_PAUSE_MS = 2_000;
 const NO_EFFECT: CircuitEffect = { kind: "none" };
 
 /**
- * Writes what became of claims, and so of circuits, many in one statement. It waits for a database that is away: no result is forgotten.
- * Claims of jobs with a concurrency key, which another transaction may have locked, keep no others waiting. Nor do those of kinds whose
- * outcomes change something else, which are written in a transaction together with that.
+ * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is away it waits, so that no
+ * result is lost. Two groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
+ * transaction may have locked; and jobs of kinds whose outcomes change something else, which takes a transaction.
  */
 export class Settler {
   readonly #db: Transactional;
@@ -60,7 +60,7 @@ export class Settler {
     this.#emit = emit;
     const batcher = (write: (settlements: readonly Settlement[]) => Promise<Written>) =>
       new Batcher<Settlement, undefined>({
-        most: MOST_WEIGHT,
+        most: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
         write: (settlements) => this.#write(settlements, write),
@@ -70,7 +70,7 @@ export class Settler {
     this.#withEffects = batcher((settlements) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements)));
   }
 
-  /** Resolves once it is written, or has become pointless because the claim is no longer true. */
+  /** Resolves when it is written, or when the claim has turned out to be no longer valid. */
   add(claim: Claim, verdict: Verdict, { tookMs, circuit = NO_EFFECT, worker = null }: AttemptFacts): Promise<undefined> {
     this.#pending.add(claim.id);
     const entry = logEntry(entryOf(claim, verdict, tookMs, worker));
@@ -85,7 +85,7 @@ export class Settler {
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
   }
 
-  /** Whether what became of a job is still to be written. */
+  /** Whether the outcome of a job has not been written yet. */
   isSettling(id: string): boolean {
     return this.#pending.has(id);
   }
@@ -94,7 +94,7 @@ export class Settler {
     await Promise.all([this.#plain.settled(), this.#keyed.settled(), this.#withEffects.settled()]);
   }
 
-  /** Stops waiting for a database that is away: what is not written is left until the claims are taken back. */
+  /** Stops waiting for a database that is away. Claims that are not settled by then are taken back later. */
   giveUp(): void {
     this.#givenUp = true;
   }
@@ -117,8 +117,8 @@ export class Settler {
   }
 
   /**
-   * What the database refuses, or is too slow for, is written in halves, so that a bad one keeps none of its neighbours from
-   * being settled. The bad one itself goes to the dead-letter queue: left alone it would stay claimed as long as its lease holds.
+   * Writes a batch in halves that the database refused or was too slow for, so that one bad settlement does not block the others. The
+   * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
    */
   async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<undefined[]> {
     const [first] = settlements;
@@ -127,7 +127,7 @@ export class Settler {
       await this.#write(settlements.slice(0, half), write);
       await this.#write(settlements.slice(half), write);
     } else if (first && !first.again) {
-      // Once more: a row can be refused because its partition is being made.
+      // Once more: a row can be refused because its partition is being created.
       await wait(FIRST_PAUSE_MS);
       await this.#write([{ ...first, again: true }], write);
     } else if (first && first.verdict !== UNSTORABLE) {
@@ -166,7 +166,7 @@ export class Settler {
   }
 }
 
-/** What a write of settlements moved: claims that were still true, and circuits that have opened. */
+/** The result of a write: how many claims were still valid, and which circuits opened. */
 interface Written {
   readonly moved: number;
   readonly opened: readonly LaneKey[];
@@ -195,7 +195,7 @@ function refusalOf(settlement: Settlement): NotCompleted {
   const { verdict, circuit, entry } = settlement;
   const common = { ...keyOf(settlement), logEntry: entry };
   const error = "error" in verdict ? verdict.error : null;
-  // A job alone in its lane may be the next probe, too: no other would find out that the endpoint is back.
+  // A job alone in its lane must also be the next probe: no other job can find out that the endpoint is back.
   const aloneWaitMs = circuit.kind === "probeFails" ? circuit.probeInMs : null;
   const refusal = { ...common, aloneWaitMs, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
   if (verdict.kind === "hold" || verdict.kind === "giveBack") {
@@ -213,7 +213,7 @@ function openingOf({ claim, verdict, circuit }: Settlement): Opening[] {
   return [{ workspaceId, laneId, revision, probeInMs: circuit.probeInMs, error: JSON.stringify(verdict.error) }];
 }
 
-/** A probe that showed nothing of its endpoint makes way for another at once. */
+/** A probe that showed nothing about its endpoint lets another one start at once. */
 function spentProbeOf({ claim, verdict, circuit }: Settlement): SpentProbe[] {
   const { workspaceId, laneId } = claim;
   const failed = circuit.kind === "probeFails";

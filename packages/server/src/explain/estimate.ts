@@ -1,34 +1,35 @@
 import type { GateName } from "@tidemill/contract";
 import { momentMs } from "#kernel";
 import { waits } from "./holds.ts";
-import type { Found } from "./store.ts";
+import type { JobSnapshot } from "./store.ts";
 
 const MINUTE_MS = 60_000;
 
 /**
- * When the job will start if all goes on as it does now: when the last of the gates that hold it lets it through, each by itself.
+ * Estimates when the job will start if everything goes on as now. Each gate that holds the job is estimated by itself; the latest one
+ * counts.
  *
  * - `due`: at its `run_at`.
- * - `approval`: when it decides itself, if its queue approves then.
- * - `circuit`: at the next probe, which may close it.
- * - `key_concurrency`, `queue_concurrency`: once as many jobs have finished as have to before it, at the pace of the last minute. A key's
- *   pace is the queue's, shared equally by the jobs in flight, for as many as the key may have.
- * - `rate_limit`: when those before it and itself have their starts, which are free again in the order in which they were used.
- * - Nothing holds it: now if it is the first in line, else once those before it have gone at the pace of the last minute.
+ * - `approval`: when its approval times out, if the queue then approves.
+ * - `circuit`: at the next probe, which may close the circuit.
+ * - `key_concurrency`, `queue_concurrency`: when enough jobs have finished, at the pace of the last minute. The pace of a key is its share
+ *   of the queue's pace: all jobs in flight share that equally, and the key counts with its limit.
+ * - `rate_limit`: when the jobs before it have started and one more start is free. Starts become free in the order in which they were used.
+ * - No gate holds it: now if it is first in line, else when the jobs before it have finished at the pace of the last minute.
  *
- * @returns milliseconds since 1970, never before now. Null where nobody can know: a pause, a plan, an absent handler or an open
- *   approval ends when somebody ends it, no pace is known where nothing has finished, and what has started or finished starts no more
+ * @returns milliseconds since 1970, never before now. Null when it cannot be known: when a pause, a plan, a missing handler or a pending
+ *   approval holds the job; when no job finished in the last minute; or when the job has already started or finished
  */
-export function estimateStart(found: Found, heldBy: readonly GateName[]): number | null {
-  if (!waits(found)) return null;
-  const nowMs = momentMs(found.now);
-  const estimates = heldBy.length > 0 ? heldBy.map((gate) => ESTIMATES[gate](found, nowMs)) : [freeToGo(found, nowMs)];
+export function estimateStart(job: JobSnapshot, heldBy: readonly GateName[]): number | null {
+  if (!waits(job)) return null;
+  const nowMs = momentMs(job.now);
+  const estimates = heldBy.length > 0 ? heldBy.map((gate) => ESTIMATES[gate](job, nowMs)) : [whenFirstInLine(job, nowMs)];
   return estimates.includes(null) ? null : Math.max(nowMs, ...(estimates as number[]));
 }
 
 const unknown = () => null;
 
-const ESTIMATES: Record<GateName, (found: Found, nowMs: number) => number | null> = {
+const ESTIMATES: Record<GateName, (job: JobSnapshot, nowMs: number) => number | null> = {
   state: unknown,
   due: ({ run_at }) => momentMs(run_at),
   approval: ({ decide_at, approval_timeout, on_timeout }) =>
@@ -37,8 +38,8 @@ const ESTIMATES: Record<GateName, (found: Found, nowMs: number) => number | null
   plan: unknown,
   handler: unknown,
   circuit: ({ probe_at }) => (probe_at === null ? null : momentMs(probe_at)),
-  key_concurrency: (found, nowMs) => {
-    const { key_ahead, key_active, concurrency_per_key, lane_active, finished_last_minute } = found;
+  key_concurrency: (job, nowMs) => {
+    const { key_ahead, key_active, concurrency_per_key, lane_active, finished_last_minute } = job;
     const share = lane_active === 0 ? 0 : Math.min(1, concurrency_per_key / lane_active);
     return afterFinished(key_ahead + key_active + 1 - concurrency_per_key, finished_last_minute * share, nowMs);
   },
@@ -48,28 +49,28 @@ const ESTIMATES: Record<GateName, (found: Found, nowMs: number) => number | null
   quota: unknown,
 };
 
-const freeToGo = ({ ahead, finished_last_minute }: Found, nowMs: number): number | null =>
+const whenFirstInLine = ({ ahead, finished_last_minute }: JobSnapshot, nowMs: number): number | null =>
   afterFinished(ahead, finished_last_minute, nowMs);
 
-/** When so many more jobs will have finished, at so many in a minute. */
+/** When `jobs` more jobs will have finished. */
 function afterFinished(jobs: number, perMinute: number, nowMs: number): number | null {
   if (jobs <= 0) return nowMs;
   return perMinute > 0 ? Math.ceil(nowMs + (jobs / perMinute) * MINUTE_MS) : null;
 }
 
 /**
- * When the start that is the job's is free. Those that are free now are taken now by those before it, so that the starts of one span
- * come free in the same order, as many and as far apart, in each span after it. What a lowered limit has too many of comes free for nobody.
+ * When a start is free for the job. The jobs before it take the starts that are free now. So starts become free in the same order, in the
+ * same number and with the same gaps, in each later span. If the limit was lowered, the starts above it do not become free for any job.
  */
-function whenStartIsFree({ expiries, started, starts_free, rate_max, rate_seconds, ahead }: Found, nowMs: number): number | null {
+function whenStartIsFree({ expiries, started, starts_free, rate_max, rate_seconds, ahead }: JobSnapshot, nowMs: number): number | null {
   if (started === null || starts_free === null || rate_max === null || rate_seconds === null) return null;
   const spanMs = rate_seconds * 1000;
   const turn = ahead - starts_free;
   const spans = Math.floor(turn / rate_max);
-  let before = started + starts_free - rate_max + (turn % rate_max);
+  let remaining = started + starts_free - rate_max + (turn % rate_max);
   for (const [ms, starts] of expiries) {
-    if (before < starts) return Math.ceil(ms + spans * spanMs);
-    before -= starts;
+    if (remaining < starts) return Math.ceil(ms + spans * spanMs);
+    remaining -= starts;
   }
   return nowMs + (spans + 1) * spanMs;
 }

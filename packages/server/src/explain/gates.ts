@@ -1,34 +1,34 @@
 import { type Decision, type ExplainedGate, GATES, type GateName, type LastError, planHas } from "@tidemill/contract";
 import type { readQuota } from "#usage";
 import { holds, mayProbe, waits } from "./holds.ts";
-import { capitalize, isOfLine, lineBefore, openCircuit, reasonOf } from "./reasons.ts";
-import type { Found } from "./store.ts";
-import { standingOf } from "./summary.ts";
+import { capitalize, dependsOnLine, describeLineAhead, openCircuit, reasonOf } from "./reasons.ts";
+import type { JobSnapshot } from "./store.ts";
+import { describeState } from "./summary.ts";
 
 export type Quota = Awaited<ReturnType<typeof readQuota>>;
 
 type Description<Name extends GateName> = Omit<Extract<ExplainedGate, { gate: Name }>, "gate" | "holds">;
-/** What a gate says while it does not hold the job; while it does, it says the reason. */
-type Descriptions = { [Name in GateName]: (found: Found, quota: Quota) => Description<Name> };
+/** The message and figures of a gate. The message applies while the gate does not hold the job; else the reason replaces it. */
+type Descriptions = { [Name in GateName]: (job: JobSnapshot, quota: Quota) => Description<Name> };
 
-/** All gates in their order, each with whether it holds the job and what it goes by. */
-export const gatesOf = (found: Found, quota: Quota): ExplainedGate[] =>
+/** All gates in their order: whether each holds the job, and the figures that decide it. */
+export const gatesOf = (job: JobSnapshot, quota: Quota): ExplainedGate[] =>
   GATES.map((gate) => {
-    const held = holds(gate, found);
-    const { message, figures } = DESCRIPTIONS[gate](found, quota);
-    return { gate, holds: held, message: held ? heldMessage(gate, found) : message, figures } as ExplainedGate;
+    const held = holds(gate, job);
+    const { message, figures } = DESCRIPTIONS[gate](job, quota);
+    return { gate, holds: held, message: held ? heldMessage(gate, job) : message, figures } as ExplainedGate;
   });
 
-function heldMessage(gate: GateName, found: Found): string {
-  if (gate === "state" || gate === "quota") return standingOf(found);
-  const reason = `${capitalize(reasonOf(gate, found))}.`;
-  return found.ahead > 0 && isOfLine(gate, found) ? `${reason} ${capitalize(lineBefore(found))}.` : reason;
+function heldMessage(gate: GateName, job: JobSnapshot): string {
+  if (gate === "state" || gate === "quota") return describeState(job);
+  const reason = `${capitalize(reasonOf(gate, job))}.`;
+  return job.ahead > 0 && dependsOnLine(gate, job) ? `${reason} ${capitalize(describeLineAhead(job))}.` : reason;
 }
 
 const DESCRIPTIONS: Descriptions = {
-  state: (found) => {
-    const { state, attempt, attempts, started_at, finished_at } = found;
-    return { message: standingOf(found), figures: { state, attempt, attempts, started_at, finished_at } };
+  state: (job) => {
+    const { state, attempt, attempts, started_at, finished_at } = job;
+    return { message: describeState(job), figures: { state, attempt, attempts, started_at, finished_at } };
   },
 
   due: ({ run_at, run_at_is_ahead }) => ({
@@ -64,34 +64,34 @@ const DESCRIPTIONS: Descriptions = {
     figures: { has_callback_url: has_handler },
   }),
 
-  circuit: (found) => {
-    const { opened_at, probe_at: next_probe_at } = found;
-    const last_error = found.last_error === null ? null : (JSON.parse(found.last_error) as LastError);
-    const may_probe = mayProbe(found);
+  circuit: (job) => {
+    const { opened_at, probe_at: next_probe_at } = job;
+    const last_error = job.last_error === null ? null : (JSON.parse(job.last_error) as LastError);
+    const may_probe = mayProbe(job);
     return {
       message:
         next_probe_at === null
           ? "The circuit is closed."
-          : capitalize(may_probe ? `${openCircuit(found)} and this job is the next probe.` : `${openCircuit(found)}.`),
+          : capitalize(may_probe ? `${openCircuit(job)} and this job is the next probe.` : `${openCircuit(job)}.`),
       figures: { state: next_probe_at === null ? "closed" : "open", opened_at, next_probe_at, may_probe, last_error },
     };
   },
 
-  key_concurrency: (found) => {
-    const { concurrency_key: key, concurrency_per_key: limit, key_active, key_ahead, key_ahead_is_more } = found;
+  key_concurrency: (job) => {
+    const { concurrency_key: key, concurrency_per_key: limit, key_active, key_ahead, key_ahead_is_more } = job;
     const active = key === null ? null : key_active;
-    const ahead = key === null || !waits(found) ? null : key_ahead;
+    const ahead = key === null || !waits(job) ? null : key_ahead;
     return {
       message: key === null ? "It has no concurrencyKey." : `Its concurrencyKey has ${active} of ${limit} allowed jobs active.`,
       figures: { key, limit, active, ahead, ahead_is_more: key_ahead_is_more },
     };
   },
 
-  queue_concurrency: (found) => {
-    const { concurrency: limit, in_flight, slots_free: free } = found;
+  queue_concurrency: (job) => {
+    const { concurrency: limit, in_flight, slots_free: free } = job;
     return {
       message: limit === null ? "The queue has no concurrency limit." : `The queue has ${in_flight} of ${limit} allowed jobs in flight.`,
-      figures: { limit, in_flight, free, ahead: waits(found) ? found.ahead : null },
+      figures: { limit, in_flight, free, ahead: waits(job) ? job.ahead : null },
     };
   },
 

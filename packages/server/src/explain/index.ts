@@ -4,5 +4,5 @@ import { mountExplain } from "./routes.ts";
 
 export { explainJob } from "./explain.ts";
 
-/** Why a job is not running. */
+/** Explains why a job is not running. */
 export const createExplain = ({ tenants }: { readonly tenants: Tenants }): Module => ({ routes: (api) => mountExplain(api, tenants) });

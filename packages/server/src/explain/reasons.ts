@@ -1,18 +1,18 @@
 import type { GateName, LastError } from "@tidemill/contract";
 import type { Timestamp } from "#kernel";
 import { mayProbe } from "./holds.ts";
-import type { Found } from "./store.ts";
+import type { JobSnapshot } from "./store.ts";
 import { fromNow } from "./times.ts";
 
 type HoldingGate = Exclude<GateName, "state" | "quota">;
 
 /**
- * Why a gate holds a job, as a part of a sentence. It has no comma, so that several can be joined by commas.
+ * Why a gate holds a job, as part of a sentence. It contains no comma, so that several can be joined by commas.
  * Source: contract §4, explain.
  */
-export const reasonOf = (gate: HoldingGate, found: Found): string => REASONS[gate](found);
+export const reasonOf = (gate: HoldingGate, job: JobSnapshot): string => REASONS[gate](job);
 
-const REASONS: Record<HoldingGate, (found: Found) => string> = {
+const REASONS: Record<HoldingGate, (job: JobSnapshot) => string> = {
   due: ({ run_at, run_at_is_ahead, attempt, attempts, now }) => {
     const subject = attempt === 0 ? "it" : `attempt ${attempt + 1} of ${attempts}`;
     return run_at_is_ahead ? `${subject} is due ${fromNow(run_at, now)}` : `${subject} is due now and about to join the line`;
@@ -33,11 +33,11 @@ const REASONS: Record<HoldingGate, (found: Found) => string> = {
 
   handler: () => "the queue has no callback_url or worker",
 
-  circuit: (found) => {
-    const { probe_at, probe_is_due, now } = found;
+  circuit: (job) => {
+    const { probe_at, probe_is_due, now } = job;
     const probe =
       probe_is_due || probe_at === null ? "a job before it is the next probe" : `the next probe goes out ${fromNow(probe_at, now)}`;
-    return `${openCircuit(found)} and ${probe}`;
+    return `${openCircuit(job)} and ${probe}`;
   },
 
   key_concurrency: ({ key_active, key_ahead, key_ahead_is_more, concurrency_per_key }) => {
@@ -54,29 +54,29 @@ const REASONS: Record<HoldingGate, (found: Found) => string> = {
   },
 };
 
-export const openCircuit = ({ last_error }: Found): string => {
+export const openCircuit = ({ last_error }: JobSnapshot): string => {
   const code = last_error === null ? null : (JSON.parse(last_error) as LastError).code;
   return `the circuit is open${code === null ? "" : ` (${code})`}`;
 };
 
-/** The moment that the reason of a gate names, if it names one. */
-export function momentIn(gate: GateName, { run_at, decide_at, probe_at, starts_free, starts_at }: Found): Timestamp | null {
+/** The time that the reason of a gate names, if it names one. */
+export function momentOfReason(gate: GateName, { run_at, decide_at, probe_at, starts_free, starts_at }: JobSnapshot): Timestamp | null {
   if (gate === "due") return run_at;
   if (gate === "approval") return decide_at;
   if (gate === "circuit") return probe_at;
   return gate === "rate_limit" && starts_free === 0 ? starts_at : null;
 }
 
-/** Gates that hold a job because of its place in the line. */
-export const isOfLine = (gate: GateName, found: Found): boolean =>
-  gate === "queue_concurrency" || gate === "rate_limit" || (gate === "circuit" && !mayProbe(found));
+/** Whether the gate holds the job because of its place in line. */
+export const dependsOnLine = (gate: GateName, job: JobSnapshot): boolean =>
+  gate === "queue_concurrency" || gate === "rate_limit" || (gate === "circuit" && !mayProbe(job));
 
 /** "1 job", "4 jobs", "more than 10000 jobs". */
 export const countJobs = (jobs: number, isMore: boolean): string =>
   `${isMore ? "more than " : ""}${jobs} ${jobs === 1 && !isMore ? "job" : "jobs"}`;
 
 /** "4 jobs go before it". */
-export const lineBefore = ({ ahead, ahead_is_more }: Found): string =>
+export const describeLineAhead = ({ ahead, ahead_is_more }: JobSnapshot): string =>
   `${countJobs(ahead, ahead_is_more)} ${ahead === 1 && !ahead_is_more ? "goes" : "go"} before it`;
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

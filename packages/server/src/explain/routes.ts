@@ -4,7 +4,7 @@ import { jobKey } from "#jobs";
 import type { Tenants } from "#kernel";
 import { explainJob } from "./explain.ts";
 
-/** Why a job is not running. Source: contract §4, explain. */
+/** Mounts the route that explains why a job is not running. Source: contract §4, explain. */
 export function mountExplain(api: Api, tenants: Tenants): void {
   api.get(
     "/v1/queues/:name/jobs/:id/explain",

@@ -3,11 +3,11 @@ import type { JobKey } from "#jobs";
 import { type Db, row, sql, type Timestamp } from "#kernel";
 import type { Queue } from "#queues";
 
-/** Jobs ahead are counted so far, unless a limit of the queue needs more of them counted. */
-const MOST_COUNTED = 10_000;
+/** Jobs ahead are counted up to this, unless a limit of the queue needs a higher count. */
+const MAX_COUNTED = 10_000;
 
-/** A job with all that decides whether it starts, as one snapshot has it. */
-export interface Found {
+/** A job with everything that decides whether it starts, read in one snapshot. */
+export interface JobSnapshot {
   readonly now: Timestamp;
   readonly state: JobState;
   readonly attempt: number;
@@ -18,7 +18,7 @@ export interface Found {
   readonly finished_at: Timestamp | null;
   readonly concurrency_key: string | null;
   readonly key_slot: number | null;
-  /** How it was decided, JSON. */
+  /** The decision on it, JSON. */
   readonly approval: string | null;
   readonly decide_at: Timestamp | null;
   readonly type: Queue["type"];
@@ -37,17 +37,17 @@ export interface Found {
   readonly started: number | null;
   readonly starts_free: number | null;
   readonly starts_at: Timestamp | null;
-  /** When starts that count against the rate no longer do, in milliseconds since 1970, and how many; soonest first. */
+  /** When starts stop counting against the rate limit, in milliseconds since 1970, and how many at each time; soonest first. */
   readonly expiries: readonly (readonly [ms: number, starts: number])[];
   /** The circuit, while it is open. */
   readonly opened_at: Timestamp | null;
   readonly probe_at: Timestamp | null;
   readonly probe_is_due: boolean;
   readonly last_error: string | null;
-  /** Claimable jobs of the lane before this one; none is counted for a job that does not wait. */
+  /** Claimable jobs of the lane before this one; 0 for a job that does not wait. */
   readonly ahead: number;
   readonly ahead_is_more: boolean;
-  /** Of its key: active jobs, and those that wait before it. */
+  /** Jobs with its concurrency key: active ones, and those that wait before it. */
   readonly key_active: number;
   readonly key_ahead: number;
   readonly key_ahead_is_more: boolean;
@@ -57,11 +57,11 @@ export interface Found {
 }
 
 /**
- * A job with what admits the jobs of its lane, as a claim of this moment would find it. What goes before it is counted by the index
- * that claims go by, in their order, and never further than `MOST_COUNTED` and the limits need; the order is what keeps a planner that
- * knows nothing of the table to that index. Leans on job_claimable, job_key, job_active, tally_lane and the primary keys.
+ * Reads a job with the gates of its lane, as a claim would find them now. Jobs before it are counted in claim order, by the index that
+ * claims use, up to `MAX_COUNTED` or what the limits need. The `order by` makes a planner without statistics choose that index. Uses
+ * indexes job_claimable, job_key, job_active, tally_lane and the primary keys.
  */
-export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<Found | null> =>
+export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<JobSnapshot | null> =>
   row(
     db,
     sql`
@@ -69,7 +69,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         select r.id, r.state, r.priority, r.attempt, r.attempts + r.spared as attempts, r.run_at, r.run_at > moment() as run_at_is_ahead,
           r.started_at, r.finished_at, r.concurrency_key, lane_key(r.lane_id, r.concurrency_key) as lane_key, r.approval, live.key_slot, live.decide_at,
           r.state in ('waiting', 'delayed', 'pending_approval') as waits,
-          -- An approval would put it in line behind those that are due.
+          -- An approval would put it in line behind the jobs that are due now.
           case when r.state = 'pending_approval' then greatest(r.run_at, moment()) else r.run_at end as in_line_at
         from job_record r
         left join job live on live.workspace_id = ${workspaceId} and live.lane_id = ${laneId} and live.id = r.id
@@ -77,8 +77,8 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
       )
       select moment() as now, asked.*, q.approval_timeout, q.on_timeout, q.type, q.concurrency_per_key, g.*,
         c.opened_at, c.probe_at, coalesce(c.probe_at <= moment(), false) as probe_is_due, c.last_error,
-        least(line.counted, line.most) as ahead, line.counted > line.most as ahead_is_more,
-        in_flight.lane_active, in_flight.key_active, least(of_key.counted, ${MOST_COUNTED}::int) as key_ahead, of_key.counted > ${MOST_COUNTED}::int as key_ahead_is_more,
+        least(line.counted, line.max_counted) as ahead, line.counted > line.max_counted as ahead_is_more,
+        in_flight.lane_active, in_flight.key_active, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
         (select coalesce(sum(t.completed + t.failed), 0) from tally t
           where t.workspace_id = ${workspaceId} and t.lane_id = ${laneId} and t.at > moment() - interval '1 minute') as finished_last_minute,
         coalesce((
@@ -94,18 +94,18 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
       ) g
       left join circuit c on c.workspace_id = ${workspaceId} and c.lane_id = ${laneId}
       cross join lateral (
-        select count(*) as counted, greatest(${MOST_COUNTED}::int, g.slots_free, g.starts_free) as most
+        select count(*) as counted, greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) as max_counted
         from (
           (select from job
             where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
               and asked.waits and priority > asked.priority
-            order by priority desc, run_at, id limit greatest(${MOST_COUNTED}::int, g.slots_free, g.starts_free) + 1)
+            order by priority desc, run_at, id limit greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) + 1)
           union all
           (select from job
             where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
               and asked.waits and priority = asked.priority and (run_at, id) < (asked.in_line_at, asked.id)
-            order by priority desc, run_at, id limit greatest(${MOST_COUNTED}::int, g.slots_free, g.starts_free) + 1)
-          limit greatest(${MOST_COUNTED}::int, g.slots_free, g.starts_free) + 1
+            order by priority desc, run_at, id limit greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) + 1)
+          limit greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) + 1
         ) before
       ) line
       cross join lateral (
@@ -114,14 +114,14 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
           (select from job
             where lane_key(lane_id, concurrency_key) collate "C" = asked.lane_key and workspace_id is not distinct from ${workspaceId}
               and state = 'waiting' and concurrency_key is not null and asked.waits and priority > asked.priority
-            order by priority desc, run_at, id limit ${MOST_COUNTED}::int + 1)
+            order by priority desc, run_at, id limit ${MAX_COUNTED}::int + 1)
           union all
           (select from job
             where lane_key(lane_id, concurrency_key) collate "C" = asked.lane_key and workspace_id is not distinct from ${workspaceId}
               and state = 'waiting' and concurrency_key is not null and asked.waits
               and priority = asked.priority and (run_at, id) < (asked.in_line_at, asked.id)
-            order by priority desc, run_at, id limit ${MOST_COUNTED}::int + 1)
-          limit ${MOST_COUNTED}::int + 1
+            order by priority desc, run_at, id limit ${MAX_COUNTED}::int + 1)
+          limit ${MAX_COUNTED}::int + 1
         ) before
       ) of_key
       cross join lateral (

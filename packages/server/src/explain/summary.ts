@@ -1,31 +1,31 @@
 import type { Decision, GateName } from "@tidemill/contract";
 import { momentMs, toMoment } from "#kernel";
 import { mayProbe, waits } from "./holds.ts";
-import { capitalize, countJobs, isOfLine, lineBefore, momentIn, reasonOf } from "./reasons.ts";
-import type { Found } from "./store.ts";
+import { capitalize, countJobs, dependsOnLine, describeLineAhead, momentOfReason, reasonOf } from "./reasons.ts";
+import type { JobSnapshot } from "./store.ts";
 import { ago, fromNow } from "./times.ts";
 
 /**
- * Why a job is not running, in a sentence or two, by the database's time.
+ * Says in a sentence or two why a job is not running. Times are the database's.
  *
  * @param heldBy the gates that hold it
- * @param startMs when it is estimated to start, in milliseconds since 1970; null where nobody can know
+ * @param startMs when it is estimated to start, in milliseconds since 1970; null when that cannot be known
  */
-export function summarize(found: Found, heldBy: readonly GateName[], startMs: number | null): string {
-  if (!waits(found)) return standingOf(found);
-  const reasons = heldBy.flatMap((gate) => (gate === "state" || gate === "quota" ? [] : [reasonOf(gate, found)]));
-  const why = reasons.length > 0 ? `Not running: ${listOf(reasons)}.` : placeOf(found);
-  const start = startMs === null || startMs <= momentMs(found.now) ? null : toMoment(startMs);
-  const isSaid = heldBy.some((gate) => momentIn(gate, found) === start);
+export function summarize(job: JobSnapshot, heldBy: readonly GateName[], startMs: number | null): string {
+  if (!waits(job)) return describeState(job);
+  const reasons = heldBy.flatMap((gate) => (gate === "state" || gate === "quota" ? [] : [reasonOf(gate, job)]));
+  const why = reasons.length > 0 ? `Not running: ${joinList(reasons)}.` : describePlace(job);
+  const start = startMs === null || startMs <= momentMs(job.now) ? null : toMoment(startMs);
+  const isNamed = heldBy.some((gate) => momentOfReason(gate, job) === start);
   const more = [
-    ...(found.ahead > 0 && heldBy.some((gate) => isOfLine(gate, found)) ? [lineBefore(found)] : []),
-    ...(start === null || isSaid ? [] : [`it should start ${fromNow(start, found.now)}`]),
+    ...(job.ahead > 0 && heldBy.some((gate) => dependsOnLine(gate, job)) ? [describeLineAhead(job)] : []),
+    ...(start === null || isNamed ? [] : [`it should start ${fromNow(start, job.now)}`]),
   ];
-  return more.length === 0 ? why : `${why} ${capitalize(listOf(more))}.`;
+  return more.length === 0 ? why : `${why} ${capitalize(joinList(more))}.`;
 }
 
-/** What a job that has started or finished is told. */
-export function standingOf({ state, attempt, attempts, started_at, finished_at, approval, now }: Found): string {
+/** Describes a job that has started or finished. */
+export function describeState({ state, attempt, attempts, started_at, finished_at, approval, now }: JobSnapshot): string {
   const at = finished_at === null ? "" : ` ${ago(finished_at, now)}`;
   switch (state) {
     case "active":
@@ -45,14 +45,14 @@ export function standingOf({ state, attempt, attempts, started_at, finished_at, 
   }
 }
 
-function placeOf(found: Found): string {
-  if (mayProbe(found)) return "Next in line: it goes out as the probe of an open circuit.";
-  if (found.ahead === 0) return "Next in line: it starts as soon as a node has room.";
-  return `Waiting in line behind ${countJobs(found.ahead, found.ahead_is_more)}.`;
+function describePlace(job: JobSnapshot): string {
+  if (mayProbe(job)) return "Next in line: it goes out as the probe of an open circuit.";
+  if (job.ahead === 0) return "Next in line: it starts as soon as a node has room.";
+  return `Waiting in line behind ${countJobs(job.ahead, job.ahead_is_more)}.`;
 }
 
 /** "a", "a, and b", "a, b, and c". */
-function listOf(parts: readonly string[]): string {
+function joinList(parts: readonly string[]): string {
   const [last = "", ...before] = parts.toReversed();
   return before.length === 0 ? last : `${before.toReversed().join(", ")}, and ${last}`;
 }

@@ -1,6 +1,6 @@
 import { momentMs, type Timestamp } from "#kernel";
 
-/** Beyond this a relative time alone says too little. */
+/** From this distance on, the absolute time is shown too. */
 const ABSOLUTE_FROM_MS = 60_000;
 
 const UNITS = [
@@ -10,14 +10,14 @@ const UNITS = [
   ["s", 1],
 ] as const;
 
-/** When something will be, as seen from `now`: "in 29 s", "in 5 min (2026-11-21T12:05:00.000Z)", or "now" if it is past. */
+/** A future time relative to `now`: "in 29 s", "in 5 min (2026-11-21T12:05:00.000Z)", or "now" if it is past. */
 export function fromNow(at: Timestamp, now: Timestamp): string {
   const ms = momentMs(at) - momentMs(now);
   if (ms <= 0) return "now";
   return `in ${showSeconds(Math.ceil(ms / 1000))}${absolute(at, ms)}`;
 }
 
-/** When something was, as seen from `now`: "just now", "29 s ago", "5 min ago (2026-11-21T11:55:00.000Z)". */
+/** A past time relative to `now`: "just now", "29 s ago", "5 min ago (2026-11-21T11:55:00.000Z)". */
 export function ago(at: Timestamp, now: Timestamp): string {
   const ms = momentMs(now) - momentMs(at);
   if (ms < 1000) return "just now";
@@ -26,7 +26,7 @@ export function ago(at: Timestamp, now: Timestamp): string {
 
 const absolute = (at: Timestamp, ms: number): string => (ms < ABSOLUTE_FROM_MS ? "" : ` (${at})`);
 
-/** The two greatest units: "1 min 30 s", "2 h", "3 days 4 h". */
+/** A duration in its two largest units: "1 min 30 s", "2 h", "3 days 4 h". */
 function showSeconds(seconds: number): string {
   const first = UNITS.findIndex(([, length]) => seconds >= length);
   let rest = seconds;

@@ -1,83 +1,84 @@
 import { type Db, type JobId, ProblemError, type Transactional } from "#kernel";
 import type { LaneId } from "#lanes";
 import { openQuotas, takeExecutions } from "#usage";
-import { claimsOf, deduplicate, type Firsts } from "./deduplicate.ts";
+import { collectKeyClaims, deduplicate, type ResolvedJobs } from "./deduplicate.ts";
 import { laneName } from "./distinct-lanes.ts";
 import type { JobRow } from "./job.ts";
 import { recordOf } from "./record.ts";
 import {
   claimKeysAcrossWorkspaces,
-  findKnownAcrossWorkspaces,
+  type ExistingJob,
+  findExistingAcrossWorkspaces,
   freeKeysAcrossWorkspaces,
   type KeyClaim,
-  type KnownJob,
   type LaneIdempotencyKey,
   releaseKeysAcrossWorkspaces,
 } from "./store/idempotency-keys.ts";
 import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 
-/** A job that was not stored: `first` came with its idempotency key before it. */
-interface Repeat {
-  readonly first: JobRow;
+/** A job that was not stored, because the original has the same idempotency key. */
+interface Duplicate {
+  readonly original: JobRow;
 }
 
-/** What became of a request: of each of its jobs; or what it is refused with, or failed by; or null when its queue is not there. */
-export type Outcome = readonly (InsertedJob | Repeat)[] | Error | null;
+/** The outcome of a request: one entry per job, the error that refused it, or null when the queue does not exist. */
+export type EnqueueOutcome = readonly (InsertedJob | Duplicate)[] | Error | null;
 
-/** Keys are in the way whose jobs are gone: the transaction has to begin anew without them. */
-class KeysInTheWay extends Error {
-  override readonly name = "KeysInTheWay";
+/** Idempotency keys whose jobs no longer exist. They are freed, and the transaction starts again. */
+class StaleKeys extends Error {
+  override readonly name = "StaleKeys";
   readonly keys: readonly LaneIdempotencyKey[];
 
   constructor(keys: readonly LaneIdempotencyKey[]) {
-    super("Keys are in the way whose jobs are gone.");
+    super("Idempotency keys belong to jobs that no longer exist.");
     this.keys = keys;
   }
 }
 
 /**
- * Writes requests in one transaction: a job whose idempotency key is known is answered with the job that came with it first, what
- * the quota does not allow is refused before anything of it is stored (I9), the others are stored. A refused request leaves no
- * key behind. All nodes lock in one order, so that none waits in a circle: idempotency keys, quotas (if `limited`), concurrency keys.
+ * Writes requests in one transaction. A job with a known idempotency key is not stored: the outcome has the original job. A request
+ * over the quota is refused before any of it is stored (I9), and leaves no idempotency key behind. All nodes take locks in one order,
+ * which prevents deadlocks: idempotency keys, quotas (if `limited`), concurrency keys.
  */
 export async function acceptAcrossWorkspaces(
   database: Transactional,
   leaseId: number | null,
   requests: readonly InsertRequest[],
   limited: boolean,
-): Promise<Outcome[]> {
+): Promise<EnqueueOutcome[]> {
   for (;;) {
     try {
       return await database.transaction((tx) => accept(tx, leaseId, requests, limited));
     } catch (error) {
-      if (!(error instanceof KeysInTheWay)) throw error;
+      if (!(error instanceof StaleKeys)) throw error;
       await freeKeysAcrossWorkspaces(database, error.keys);
     }
   }
 }
 
-async function accept(tx: Db, leaseId: number | null, requests: readonly InsertRequest[], limited: boolean): Promise<Outcome[]> {
-  const claims = claimsOf(requests);
+async function accept(tx: Db, leaseId: number | null, requests: readonly InsertRequest[], limited: boolean): Promise<EnqueueOutcome[]> {
+  const claims = collectKeyClaims(requests);
   const { lanes, won } = await claimKeysAcrossWorkspaces(tx, requests, [...claims.values()]);
-  // A request for a queue that is not there takes nothing, and so costs no other its place.
+  // A request for a queue that does not exist takes nothing of the quota.
   const present = requests.filter((request) => lanes.has(laneName(request)));
   const lost = [...claims].filter(([, claim]) => !won.has(claim.jobId) && lanes.has(laneName(claim)));
-  const known = lost.length > 0 ? await findKnown(tx, lanes, lost) : new Map<string, KnownJob>();
+  const existing = lost.length > 0 ? await findExisting(tx, lanes, lost) : new Map<string, ExistingJob>();
 
   const workspaceIds = present.map(({ workspaceId }) => workspaceId);
   const quotas = limited ? await openQuotas(tx, workspaceIds) : null;
   const take = ({ workspaceId }: InsertRequest, executions: number) => quotas?.take({ workspaceId, executions }) ?? null;
-  const { decided, owners } = deduplicate(present, known, take);
+  const { decided, owners } = deduplicate(present, existing, take);
   await quotas?.store();
 
+  // Keys that were claimed for a job of a refused request. They go to the next job with the key, if there is one.
   const misplaced = [...claims].filter(([name, { jobId }]) => won.has(jobId) && owners.get(name)?.id !== jobId);
   if (misplaced.length > 0) {
     await releaseKeysAcrossWorkspaces(tx, inLanes(lanes, misplaced));
-    const handedOn = misplaced.flatMap(([name, claim]) => {
+    const reassigned = misplaced.flatMap(([name, claim]) => {
       const owner = owners.get(name);
       return owner?.idempotency ? [{ ...claim, ...owner.idempotency, jobId: owner.id }] : [];
     });
-    if (handedOn.length > 0) await claimKeysAcrossWorkspaces(tx, present, handedOn);
+    if (reassigned.length > 0) await claimKeysAcrossWorkspaces(tx, present, reassigned);
   }
   const outcomes = await store(tx, leaseId, present, decided);
   return requests.map((request) => outcomes.get(request) ?? null);
@@ -88,25 +89,25 @@ type Lanes = ReadonlyMap<string, LaneId>;
 const inLanes = (lanes: Lanes, claims: readonly [name: string, claim: KeyClaim][]): LaneIdempotencyKey[] =>
   claims.map(([, claim]) => ({ workspaceId: claim.workspaceId, laneId: lanes.get(laneName(claim)) as LaneId, key: claim.key }));
 
-/** @throws KeysInTheWay */
-async function findKnown(tx: Db, lanes: Lanes, lost: readonly [name: string, claim: KeyClaim][]): Promise<Map<string, KnownJob>> {
+/** @throws StaleKeys */
+async function findExisting(tx: Db, lanes: Lanes, lost: readonly [name: string, claim: KeyClaim][]): Promise<Map<string, ExistingJob>> {
   const keys = inLanes(lanes, lost);
-  const found = await findKnownAcrossWorkspaces(tx, keys);
+  const found = await findExistingAcrossWorkspaces(tx, keys);
   const gone = keys.filter((_, index) => found[index] === null);
-  if (gone.length > 0) throw new KeysInTheWay(gone);
-  return new Map(lost.map(([name], index) => [name, found[index] as KnownJob]));
+  if (gone.length > 0) throw new StaleKeys(gone);
+  return new Map(lost.map(([name], index) => [name, found[index] as ExistingJob]));
 }
 
-/** Stores what is new, and tells each request what its jobs are. */
+/** Stores the new jobs. Returns the outcome of each request. */
 async function store(
   tx: Db,
   leaseId: number | null,
   requests: readonly InsertRequest[],
-  decided: readonly (Firsts | ProblemError)[],
-): Promise<Map<InsertRequest, Outcome>> {
+  decided: readonly (ResolvedJobs | ProblemError)[],
+): Promise<Map<InsertRequest, EnqueueOutcome>> {
   const fresh = requests.flatMap((request, at) => {
-    const firsts = decided[at];
-    const jobs = firsts instanceof ProblemError ? [] : request.jobs.filter((job, index) => job === firsts?.[index]);
+    const resolved = decided[at];
+    const jobs = resolved instanceof ProblemError ? [] : request.jobs.filter((job, index) => job === resolved?.[index]);
     return jobs.length > 0 ? [{ ...request, jobs }] : [];
   });
   const inserted = fresh.length > 0 ? await insertJobsAcrossWorkspaces(tx, leaseId, fresh) : [];
@@ -114,7 +115,7 @@ async function store(
   for (const [at, { jobs }] of fresh.entries())
     for (const [index, row] of (inserted[at] ?? []).entries()) stored.set(jobs[index]?.id as JobId, row);
 
-  // Their queue was deleted between the two statements.
+  // The queue was deleted between the two statements.
   const gone = fresh.filter((_, at) => inserted[at] === null);
   if (gone.length > 0)
     await takeExecutions(
@@ -124,17 +125,21 @@ async function store(
   return new Map(requests.map((request, at) => [request, outcomeOf(request, decided[at] ?? [], stored)]));
 }
 
-function outcomeOf({ jobs }: InsertRequest, firsts: Firsts | ProblemError, stored: ReadonlyMap<JobId, InsertedJob>): Outcome {
-  if (firsts instanceof ProblemError) return firsts;
-  const outcome: (InsertedJob | Repeat)[] = [];
-  for (const [index, first] of firsts.entries()) {
+function outcomeOf(
+  { jobs }: InsertRequest,
+  resolved: ResolvedJobs | ProblemError,
+  stored: ReadonlyMap<JobId, InsertedJob>,
+): EnqueueOutcome {
+  if (resolved instanceof ProblemError) return resolved;
+  const outcome: (InsertedJob | Duplicate)[] = [];
+  for (const [index, original] of resolved.entries()) {
     const job = jobs[index] as JobToInsert;
-    // Its fingerprint says that its payload is this one's. Read anew for each, payloads could be a thousand times what was sent.
-    if ("record" in first) outcome.push({ first: { ...first.record, payload: job.payload } });
+    // Equal fingerprints mean equal payloads. Read from the database, the payloads of duplicates could be a thousand times what was sent.
+    if ("record" in original) outcome.push({ original: { ...original.record, payload: job.payload } });
     else {
-      const row = stored.get(first.id);
+      const row = stored.get(original.id);
       if (!row) return null;
-      outcome.push(first === job ? row : { first: { ...recordOf(first, row), payload: job.payload } });
+      outcome.push(original === job ? row : { original: { ...recordOf(original, row), payload: job.payload } });
     }
   }
   return outcome;

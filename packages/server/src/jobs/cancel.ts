@@ -1,23 +1,23 @@
 import type { Transactional } from "#kernel";
+import { auditPurged, type JobActor } from "./audit.ts";
 import { type JobKey, type JobRow, jobNotFound } from "./job.ts";
 import { cancelJob, findJob, lockKeyOfWaiting, removeJob } from "./store/jobs.ts";
-import { type Hand, tellPurged } from "./tell.ts";
 
 export type Cancelled = { kind: "cancelled"; job: JobRow; claimedBy: number | null } | { kind: "removed" };
 
 /**
- * Cancels a job that has not finished, or removes one that has. A job that is settled at the same moment is settled first or
- * cancelled first, never both. A failed one that is removed leaves the dead-letter queue, which is audited. Source: contract §4.
+ * Cancels a job that has not finished, or removes a finished one. When a settle and a cancel race, one of them wins. Removing a failed
+ * job takes it out of the dead-letter queue, which is audited. Source: contract §4.
  *
  * @throws NOT_FOUND
  */
-export async function cancelOrRemove(database: Transactional, hand: Hand, key: JobKey): Promise<Cancelled> {
-  // Between two statements a retry by hand brings the job back to life, or one with a key begins to wait: then it is cancelled after all.
+export async function cancelOrRemove(database: Transactional, actor: JobActor, key: JobKey): Promise<Cancelled> {
+  // Between two statements a retry can revive the job, or a job with a concurrency key can become waiting. Then the cancel is tried again.
   for (;;) {
     const cancelled = await cancel(database, key);
     if (cancelled) return { kind: "cancelled", job: cancelled, claimedBy: cancelled.claimed_by };
-    if (await remove(database, hand, key)) return { kind: "removed" };
-    if (!(await findJob(database, key))) throw jobNotFound(key.id, hand.queue);
+    if (await remove(database, actor, key)) return { kind: "removed" };
+    if (!(await findJob(database, key))) throw jobNotFound(key.id, actor.queue);
   }
 }
 
@@ -27,9 +27,9 @@ const cancel = (database: Transactional, key: JobKey): ReturnType<typeof cancelJ
     return cancelJob(tx, key, keyIsLocked);
   });
 
-const remove = (database: Transactional, hand: Hand, key: JobKey): Promise<boolean> =>
+const remove = (database: Transactional, actor: JobActor, key: JobKey): Promise<boolean> =>
   database.transaction(async (tx) => {
     const removed = await removeJob(tx, key);
-    if (removed?.failed) await tellPurged(tx, hand, key);
+    if (removed?.failed) await auditPurged(tx, actor, key);
     return removed !== null;
   });

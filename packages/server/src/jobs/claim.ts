@@ -3,7 +3,7 @@ import type { JobId, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { JobKey } from "./job.ts";
 
-/** A job that is held under a lease for one attempt. A settle names it, and moves nothing once the claim is no longer true. */
+/** A job that is held under a lease for one attempt. A settle names the claim, and changes nothing when the claim is no longer valid. */
 export interface Claim extends JobKey {
   readonly workspaceId: WorkspaceId;
   readonly laneId: LaneId;
@@ -11,7 +11,7 @@ export interface Claim extends JobKey {
   readonly kind: string;
   readonly leaseId: number;
   readonly attempt: number;
-  /** Attempts allowed besides the spared ones. */
+  /** Attempts allowed, not counting the spared ones. */
   readonly attempts: number;
   readonly spared: number;
   readonly backoffDelayMs: number;
@@ -20,12 +20,12 @@ export interface Claim extends JobKey {
   readonly concurrencyKey: string | null;
   readonly createdAt: Timestamp;
   readonly startedAt: Timestamp;
-  /** Name of the schedule that made the job, and the tick that it was made for. */
+  /** Name of the schedule that created the job, and the tick that it was created for. */
   readonly schedule: string | null;
   readonly scheduledFor: Timestamp | null;
   /** Revision of the lane that the claim was made under. */
   readonly revision: number;
-  /** What a claim from a lane whose circuit is open tries out; null for all others. */
+  /** Set when the circuit of the lane is open: the attempt is its probe. */
   readonly probe: Probe | null;
   /** Whether its lane had limits. */
   readonly limited: boolean;

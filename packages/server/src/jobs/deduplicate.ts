@@ -1,12 +1,12 @@
 import { type ProblemError, problem } from "#kernel";
-import { type KeyClaim, type KnownJob, keyName } from "./store/idempotency-keys.ts";
+import { type ExistingJob, type KeyClaim, keyName } from "./store/idempotency-keys.ts";
 import type { InsertRequest, JobToInsert } from "./store/insert.ts";
 
-/** Which job each job of a request is: itself, when it is new; else the one that came with its key before it. */
-export type Firsts = readonly (JobToInsert | KnownJob)[];
+/** For each job of a request, the job that the caller gets: the job itself when it is new, else the original with the same key. */
+export type ResolvedJobs = readonly (JobToInsert | ExistingJob)[];
 
-/** For each key among requests, by its name, the first job that came with it. */
-export function claimsOf(requests: readonly InsertRequest[]): Map<string, KeyClaim> {
+/** The first job with each idempotency key among the requests, by the name of the key. */
+export function collectKeyClaims(requests: readonly InsertRequest[]): Map<string, KeyClaim> {
   const claims = new Map<string, KeyClaim>();
   for (const { workspaceId, queue, jobs } of requests) {
     for (const { id, idempotency } of jobs) {
@@ -20,39 +20,39 @@ export function claimsOf(requests: readonly InsertRequest[]): Map<string, KeyCla
 }
 
 /**
- * Decides on requests in their order, each whole: its jobs whose key is known, or came before, are duplicates; the others are new,
- * and `take` must have as many executions for them. A request that is refused leaves its keys to those after it.
+ * Accepts or refuses whole requests, in their order. A job is a duplicate when its key belongs to an existing job or came earlier in
+ * these requests. `take` must grant an execution for each new job. The keys of a refused request are free for later requests.
  *
- * @returns for each request the jobs that its own are, or what it is refused with; and which new job each key is now of
+ * @returns for each request its resolved jobs or the error that refuses it; and the new job that owns each key
  */
 export function deduplicate(
   requests: readonly InsertRequest[],
-  known: ReadonlyMap<string, KnownJob>,
+  existing: ReadonlyMap<string, ExistingJob>,
   take: (request: InsertRequest, executions: number) => ProblemError | null,
-): { decided: (Firsts | ProblemError)[]; owners: ReadonlyMap<string, JobToInsert> } {
+): { decided: (ResolvedJobs | ProblemError)[]; owners: ReadonlyMap<string, JobToInsert> } {
   const owners = new Map<string, JobToInsert>();
-  const decide = (request: InsertRequest): Firsts | ProblemError => {
+  const decide = (request: InsertRequest): ResolvedJobs | ProblemError => {
     const own = new Map<string, JobToInsert>();
-    const firsts: (JobToInsert | KnownJob)[] = [];
+    const resolved: (JobToInsert | ExistingJob)[] = [];
     for (const [index, job] of request.jobs.entries()) {
       if (!job.idempotency) {
-        firsts.push(job);
+        resolved.push(job);
         continue;
       }
       const { key, fingerprint } = job.idempotency;
       const name = keyName({ ...request, key });
-      const first = known.get(name) ?? owners.get(name) ?? own.get(name);
-      if (first && fingerprintIn(first) !== fingerprint) return problem("IDEMPOTENCY_MISMATCH", { idempotencyKey: key, index });
-      if (!first) own.set(name, job);
-      firsts.push(first ?? job);
+      const original = existing.get(name) ?? owners.get(name) ?? own.get(name);
+      if (original && fingerprintIn(original) !== fingerprint) return problem("IDEMPOTENCY_MISMATCH", { idempotencyKey: key, index });
+      if (!original) own.set(name, job);
+      resolved.push(original ?? job);
     }
-    const refusal = take(request, firsts.filter((first, index) => first === request.jobs[index]).length);
+    const refusal = take(request, resolved.filter((job, index) => job === request.jobs[index]).length);
     if (refusal) return refusal;
     for (const [name, job] of own) owners.set(name, job);
-    return firsts;
+    return resolved;
   };
   return { decided: requests.map(decide), owners };
 }
 
-const fingerprintIn = (first: JobToInsert | KnownJob): string | undefined =>
-  "record" in first ? first.fingerprint : first.idempotency?.fingerprint;
+const fingerprintIn = (job: JobToInsert | ExistingJob): string | undefined =>
+  "record" in job ? job.fingerprint : job.idempotency?.fingerprint;

@@ -1,6 +1,6 @@
 import type { WorkspaceId } from "#kernel";
 
-/** A queue as callers name it. */
+/** The workspace and name of a queue. */
 export interface LaneName {
   readonly workspaceId: WorkspaceId;
   readonly queue: string;
@@ -8,12 +8,14 @@ export interface LaneName {
 
 export const laneName = ({ workspaceId, queue }: LaneName): string => `${workspaceId}${queue}`;
 
-/** Each queue that is named once, and by their names the places at which they stand there. */
-export function distinctLanes<Named extends LaneName>(named: readonly Named[]): { firsts: Named[]; places: ReadonlyMap<string, number> } {
-  const places = new Map<string, number>();
-  const firsts = named.filter((one) => {
+/** The distinct queues, and the position of each among them by its `laneName`. */
+export function distinctLanes<Named extends LaneName>(
+  named: readonly Named[],
+): { distinct: Named[]; positions: ReadonlyMap<string, number> } {
+  const positions = new Map<string, number>();
+  const distinct = named.filter((one) => {
     const name = laneName(one);
-    return !places.has(name) && places.set(name, places.size);
+    return !positions.has(name) && positions.set(name, positions.size);
   });
-  return { firsts, places };
+  return { distinct, positions };
 }

@@ -13,23 +13,23 @@ import { type Api, compileArrayOr, principalOf, type RawJson, replies, routeDefa
 import { type Clock, invalid, parseMoment, problem, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
-import type { Customer, EnqueuedJob, Enqueuer } from "./enqueue.ts";
+import type { EnqueuedJob, Enqueuer, Tenant } from "./enqueue.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { showJob } from "./job.ts";
 import type { NewJob } from "./new-job.ts";
 
 const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
-/** As Node names it. */
+/** The header name as Node spells it. */
 const KEY_HEADER = "idempotency-key";
 
-/** Enqueue, single and in bulk. */
+/** Mounts the routes that enqueue one job or a batch. */
 export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer: Pick<Enqueuer, "enqueue">): void {
-  /** The queue is looked for again only when it was not there. */
-  const enqueue = async (customer: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> => {
-    const enqueued = await enqueuer.enqueue(customer, queue, jobs);
+  /** Looks the queue up only to report that it does not exist: the insert finds it by name. */
+  const enqueue = async (tenant: Tenant, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> => {
+    const enqueued = await enqueuer.enqueue(tenant, queue, jobs);
     if (enqueued) return enqueued;
-    throw await queueNotFound(tenants.of(customer.workspaceId), customer.workspaceId, queue);
+    throw await queueNotFound(tenants.of(tenant.workspaceId), tenant.workspaceId, queue);
   };
 
   api.post(
@@ -55,7 +55,7 @@ export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer:
       const { name } = request.params;
       const sent = withKey(request.body, keyHeaderOf(request));
       const [job] = await enqueue(principalOf(request), name, [newJob(sent, "", clock)]);
-      if (!job) throw new Error("Enqueue answered no job.");
+      if (!job) throw new Error("The enqueuer returned no job.");
       return reply
         .code(job.duplicate ? 200 : 201)
         .type(JSON_TYPE)
@@ -92,7 +92,7 @@ export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer:
     async (request, reply) => {
       const { name } = request.params;
       if (keyHeaderOf(request) !== undefined)
-        throw invalid(KEY_HEADER, "is for one job: give each of a batch an idempotencyKey of its own");
+        throw invalid(KEY_HEADER, "is for a single job; give each job of the batch its own idempotencyKey");
       const bare = Array.isArray(request.body);
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const jobs = await enqueue(
@@ -110,17 +110,17 @@ export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer:
 
 const keyHeaderOf = ({ headers }: { headers: Record<string, unknown> }): string | undefined => headers[KEY_HEADER] as string | undefined;
 
-/** A body with the key that the header says. */
+/** The body with the idempotency key of the header. */
 function withKey(body: EnqueueJob, header: string | undefined): EnqueueJob {
   if (header === undefined) return body;
   if (body.idempotencyKey !== undefined && body.idempotencyKey !== header)
-    throw invalid(KEY_HEADER, "is another than the body's idempotencyKey");
+    throw invalid(KEY_HEADER, "must be the same as the body's idempotencyKey");
   return { ...body, idempotencyKey: header };
 }
 
 const showEnqueued = (job: EnqueuedJob, queue: string): string => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");
 
-/** A checked body as the engine takes it. `at` is the job's place in a batch, for errors. */
+/** Turns a validated body into a new job. `at` is the path of the job in a batch, for errors. */
 function newJob(body: EnqueueJob, at: string, clock: Clock): NewJob {
   const payload = (body.payload as RawJson).text;
   if (Buffer.byteLength(payload) > LIMITS.payloadBytes) {

@@ -12,25 +12,25 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import type { LaneId, LaneKey, Waker } from "#lanes";
-import { acceptAcrossWorkspaces, type Outcome } from "./accept.ts";
+import { acceptAcrossWorkspaces, type EnqueueOutcome } from "./accept.ts";
 import { laneName } from "./distinct-lanes.ts";
 import type { JobRow } from "./job.ts";
 import type { NewJob } from "./new-job.ts";
 import { recordOf } from "./record.ts";
 import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
-import { MOST_WEIGHT, weightOf } from "./weight.ts";
+import { MAX_WEIGHT, weightOf } from "./weight.ts";
 
-/** A job as an enqueue answers it: the one that was stored, or the one that came with its idempotency key before it. */
+/** The result of an enqueue: the job that was stored, or the original with the same idempotency key. */
 export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
-/** What enqueue needs of the engine that moves the jobs on. */
+/** What enqueue needs from the engine, which claims and delivers the jobs. */
 export interface Outlet extends Waker {
-  /** The node's lease, while it may take jobs at all; and how many it has room to take as they are written. */
+  /** The node's lease, or null while it may take no jobs; and how many jobs it has room to take straight through. */
   readonly leaseId: number | null;
   room(): number;
-  /** Runs a write by which these jobs may go straight through, so that the node knows of them while it does not have them yet. */
+  /** Runs a write that may send these jobs straight through. The node expects them until the write ends. */
   expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result>;
-  /** Jobs that were written as claimed by this node: it starts them now. */
+  /** Starts jobs that were written as claimed by this node. */
   take(jobs: StartedJob[]): void;
 }
 
@@ -42,27 +42,26 @@ export interface StartedJob {
   readonly input: JobToInsert;
 }
 
-/** Whose jobs they are. */
-export interface Customer {
+/** The workspace that enqueues, and its quota. */
+export interface Tenant {
   readonly workspaceId: WorkspaceId;
-  /** Null has no limit. */
+  /** Null: no limit. */
   readonly executionsPerMonth: number | null;
 }
 
-type Insert = (leaseId: number | null, requests: InsertRequest[]) => Promise<Outcome[]>;
+type Insert = (leaseId: number | null, requests: InsertRequest[]) => Promise<EnqueueOutcome[]>;
 
-/** Who writes jobs of which kind: of workspaces without a quota, of those with idempotency keys, and of workspaces with a quota. */
-type Writers = Readonly<Record<"plain" | "keyed" | "limited", Batcher<InsertRequest, Outcome>>>;
+/** One batcher for plain jobs, one for jobs with idempotency keys, and one for jobs of workspaces with a quota. */
+type Writers = Readonly<Record<"plain" | "keyed" | "limited", Batcher<InsertRequest, EnqueueOutcome>>>;
 
 const WRITERS = 1;
 
 const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }) => sum + weightOf(payload), 0);
 
 /**
- * Takes jobs in: what arrives while a write is under way is written together with the next one (I1). Jobs of workspaces with a
- * quota are written apart from the others, for they wait for their quota's row, which the others do not have; so are jobs with
- * an idempotency key, for they take a transaction where the others take one statement. And of each kind those with a concurrency
- * key, which somebody may have locked, are written apart from the free ones.
+ * Stores jobs in batches: requests that arrive during a write are written together, in the next one (I1). Three groups are written
+ * apart, so that they do not hold up the others. Jobs of workspaces with a quota wait for the row of that quota. Jobs with an
+ * idempotency key take a transaction, where others take one statement. Jobs with a concurrency key wait for its lock.
  */
 export class Enqueuer {
   readonly #db: Transactional;
@@ -79,8 +78,8 @@ export class Enqueuer {
     this.#outlet = options.outlet;
     this.#emit = options.emit;
     this.#maxWaiting = options.maxWaiting;
-    const batcher = (insert: Insert): Batcher<InsertRequest, Outcome> =>
-      new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
+    const batcher = (insert: Insert): Batcher<InsertRequest, EnqueueOutcome> =>
+      new Batcher({ most: MAX_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
     const writers = (): Writers => ({
       plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(this.#db, leaseId, requests)),
       keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, false)),
@@ -91,14 +90,13 @@ export class Enqueuer {
   }
 
   /**
-   * Stores jobs of one queue, all or none, and answers them in their order once they are durable. In place of one whose
-   * idempotency key is known comes the job that came with it first. Null when the workspace has no such queue.
+   * Stores jobs of one queue, all or none, and returns them in their order once they are durable. A duplicate is returned as the
+   * original with the same idempotency key. Returns null when the workspace has no such queue.
    *
-   * @throws IDEMPOTENCY_MISMATCH when a key is known for another job;
-   *   QUOTA_EXCEEDED when the month has not that many executions left; UNAVAILABLE when too many jobs wait to be written, or the
-   *   database is away
+   * @throws IDEMPOTENCY_MISMATCH when a key belongs to a different job; QUOTA_EXCEEDED when the month has fewer executions left;
+   *   UNAVAILABLE when too many jobs wait to be written, or the database is away
    */
-  async enqueue({ workspaceId, executionsPerMonth }: Customer, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[] | null> {
+  async enqueue({ workspaceId, executionsPerMonth }: Tenant, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[] | null> {
     if (this.#waiting() + jobs.length > this.#maxWaiting) {
       throw unavailable("Too many jobs are waiting to be stored.");
     }
@@ -107,7 +105,7 @@ export class Enqueuer {
     if (outcome instanceof Error) throw outcome;
     if (!outcome) return null;
     return outcome.map((one, index) =>
-      "first" in one ? { ...one.first, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
+      "original" in one ? { ...one.original, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
     );
   }
 
@@ -117,17 +115,17 @@ export class Enqueuer {
     return sum;
   }
 
-  #batcherOf(jobs: readonly NewJob[], executionsPerMonth: number | null): Batcher<InsertRequest, Outcome> {
+  #batcherOf(jobs: readonly NewJob[], executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {
     const { plain, keyed, limited } = jobs.some(({ concurrencyKey }) => concurrencyKey !== null) ? this.#ordered : this.#free;
     if (executionsPerMonth !== null) return limited;
     return jobs.some(({ idempotency }) => idempotency) ? keyed : plain;
   }
 
-  async #writeGroup(requests: InsertRequest[], insert: Insert): Promise<Outcome[]> {
+  async #writeGroup(requests: InsertRequest[], insert: Insert): Promise<EnqueueOutcome[]> {
     try {
       return await this.#write(this.#letThrough(requests), insert);
     } catch (error) {
-      // One request's job that the database refuses must not fail its neighbours.
+      // A request that the database refuses must not fail the others of its batch.
       if (requests.length === 1 || isAway(error)) throw error;
       this.#emit("enqueue_batch_split", { requests: requests.length, error });
       const outcomes = await Promise.allSettled(requests.map((request) => this.#write([request], insert)));
@@ -135,7 +133,7 @@ export class Enqueuer {
     }
   }
 
-  /** Single jobs may go straight through, while this node has room, and none overtakes another of its queue in the same write. */
+  /** Lets single jobs go straight through while this node has room. None may overtake a job of its queue in the same write. */
   #letThrough(requests: InsertRequest[]): InsertRequest[] {
     let room = this.#outlet.room();
     const behind = new Set<string>();
@@ -151,12 +149,12 @@ export class Enqueuer {
     });
   }
 
-  async #write(requests: InsertRequest[], insert: Insert): Promise<Outcome[]> {
+  async #write(requests: InsertRequest[], insert: Insert): Promise<EnqueueOutcome[]> {
     const { leaseId } = this.#outlet;
     const straight = requests.flatMap(({ jobs }) => jobs.filter((job) => job.straight).map(({ id }) => id));
     const outcomes = await this.#outlet.expecting(straight, async () => {
       const written = await insert(leaseId, requests);
-      // The jobs are stored: whatever fails from here on must not have them written again.
+      // The jobs are stored. A failure from here on must not cause another write.
       await tolerate(
         async () => this.#passOn(requests, written, leaseId),
         (error) => this.#emit("enqueue_handoff_failed", { error }),
@@ -168,7 +166,7 @@ export class Enqueuer {
     return outcomes;
   }
 
-  #passOn(requests: InsertRequest[], outcomes: Outcome[], leaseId: number | null): void {
+  #passOn(requests: InsertRequest[], outcomes: EnqueueOutcome[], leaseId: number | null): void {
     const started: StartedJob[] = [];
     const lanes = new Map<LaneId, LaneKey>();
     let count = 0;
@@ -176,7 +174,7 @@ export class Enqueuer {
       const outcome = outcomes[at];
       if (!outcome || outcome instanceof Error) continue;
       for (const [index, job] of outcome.entries()) {
-        if ("first" in job) continue;
+        if ("original" in job) continue;
         count += 1;
         if (job.state === "active" && leaseId !== null)
           started.push({ workspaceId, leaseId, inserted: job, input: jobs[index] as JobToInsert });

@@ -3,8 +3,8 @@ import { canonicalJson } from "#kernel";
 import type { NewJob } from "./new-job.ts";
 
 /**
- * SHA-256 of a job as it was sent, in hexadecimal: all that a caller says of it but its idempotency key. White space between the
- * payload's tokens and the order of its objects' members do not count; anything else does, a number's digits among it.
+ * SHA-256 of a job as it was sent, in hexadecimal, without its idempotency key. White space between the payload's tokens and the order
+ * of object members make no difference. Everything else does, also how a number is written.
  */
 export function fingerprintOf(job: Omit<NewJob, "idempotency">): string {
   const { delaySeconds, runAtMs, tag, priority, concurrencyKey, attempts, backoffDelayMs } = job;

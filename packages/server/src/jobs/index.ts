@@ -1,3 +1,4 @@
+export type { JobActor } from "./audit.ts";
 export * from "./claim.ts";
 export * from "./enqueue.ts";
 export * from "./job.ts";
@@ -20,5 +21,4 @@ export { findJob } from "./store/jobs.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";
 export * from "./sweep-lane.ts";
-export type { Hand } from "./tell.ts";
 export * from "./weight.ts";

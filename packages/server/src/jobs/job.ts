@@ -3,8 +3,8 @@ import { type JobId, notFound, type ProblemError, type Timestamp, typeId, uuidOf
 import type { LaneId } from "#lanes";
 
 /**
- * Every way in which a job's state may change. Guards and the diagram in docs/architecture.md derive from it (I12);
- * `null` is a job that is not there yet, or no more.
+ * Every way in which a job's state may change. Guards and the diagram in docs/architecture.md derive from it (I12). `null` stands for
+ * a job that does not exist yet, or no longer exists.
  */
 export const JOB_MOVES = {
   enqueue: { from: [null], to: "waiting" },
@@ -22,19 +22,19 @@ export const JOB_MOVES = {
   giveBack: { from: ["active"], to: "waiting" },
   cancel: { from: ["waiting", "delayed", "pending_approval", "active"], to: "cancelled" },
   retry: { from: ["failed", "cancelled", "rejected"], to: "waiting" },
-  /** Of a job of an approval queue that nobody decided: a cancel and a retry approve nothing. */
+  /** For a job of an approval queue that was never decided: a cancel and a retry do not approve it. */
   holdAgain: { from: ["cancelled"], to: "pending_approval" },
   remove: { from: ["completed", "failed", "cancelled", "rejected"], to: null },
 } as const satisfies Record<string, { from: readonly (JobState | null)[]; to: JobState | null }>;
 
-/** What names a job: every statement on one leads with its workspace (I11). */
+/** Identifies a job. Every statement on a job starts with its workspace (I11). */
 export interface JobKey {
   readonly workspaceId: WorkspaceId;
   readonly laneId: LaneId;
   readonly id: JobId;
 }
 
-/** A job as the view `job_record` gives it. `attempts` is what is allowed besides the `spared` ones. */
+/** A row of the view `job_record`. `attempts` is the number allowed, not counting the `spared` ones. */
 export interface JobRow {
   readonly id: JobId;
   readonly state: JobState;
@@ -52,11 +52,11 @@ export interface JobRow {
   readonly payload: string;
   readonly result: string | null;
   readonly last_error: string | null;
-  /** Name of the schedule that made it, and the tick that it was made for. */
+  /** Name of the schedule that created it, and the tick that it was created for. */
   readonly schedule: string | null;
   readonly scheduled_for: Timestamp | null;
   readonly idempotency_key: string | null;
-  /** How it was decided, JSON. */
+  /** The decision on it, JSON. */
   readonly approval: string | null;
 }
 
@@ -66,12 +66,12 @@ export const jobNotFound = (id: JobId, queue: string): ProblemError => notFound(
 
 export const readJobId = (text: string): JobId | null => uuidOf("job", text) as JobId | null;
 
-/** An attempt's entry of `attempts_log` as it is stored: JSON text, joined to the others by commas. */
+/** An entry of `attempts_log` as it is stored: JSON text. Commas join the entries. */
 export const logEntry = (entry: AttemptEntry): string => JSON.stringify(entry);
 
 /**
- * The record as JSON text. Payload and result stand in it as they came: parsed and written again they would lose the
- * digits of big numbers and the order of keys.
+ * The job as JSON text. Payload and result are copied as they were received: parsing them would lose the digits of big numbers and
+ * the order of keys.
  */
 export function showJob(job: JobRow, queue: string, more = ""): string {
   const { tag, concurrency_key, started_at, finished_at, schedule, scheduled_for, idempotency_key } = job;

@@ -17,7 +17,7 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
 
 const HOUR_MS = 3_600_000;
 
-/** Jobs: enqueue, list, get, cancel, and what keeps their tables small. */
+/** Jobs: their routes, and the loops that keep their tables small. */
 export function createJobs({ config, api, engine, ids, random, emit, outlet, ...routes }: JobsOptions): Module {
   const enqueuer = new Enqueuer({ db: api, ids, outlet, emit, maxWaiting: config.enqueueBacklog });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);

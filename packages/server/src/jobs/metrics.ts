@@ -12,9 +12,9 @@ interface Counts extends Record<JobState, number> {
 }
 
 /**
- * A lane's metrics. Live states are counted from an index each, finished ones are added up from the tally; the oldest waiting job is found by
- * one look per priority, and one among those that wait for their key; latency is read off the newest 1,000 finished jobs. Uses indexes
- * job_claimable, job_blocked, job_active, job_parked and the primary keys.
+ * A lane's metrics. Live jobs are counted in indexes, finished jobs are summed from the tally. The oldest waiting job is found by one
+ * index lookup per priority, and one among the jobs that wait for their key. Latency is that of the newest 1,000 finished jobs. Uses
+ * indexes job_claimable, job_blocked, job_active, job_parked and the primary keys.
  */
 export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(
@@ -65,7 +65,7 @@ export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey):
         latency.ms[1] as p50, latency.ms[2] as p99
       from live, finished, blocked, latency`,
   );
-  if (!counts) throw new Error("A count answered no row.");
+  if (!counts) throw new Error("The metrics query returned no row.");
   const { oldest_waiting_seconds, completed_last_minute, failed_last_minute, p50, p99, ...states } = counts;
   const rounded = (ms: number | null) => (ms === null ? null : Math.max(0, Math.round(ms * 10) / 10));
   return {

@@ -1,16 +1,16 @@
-/** What a caller named a job by, and what it sent under that name. */
+/** The idempotency key of a job, and the fingerprint of what was sent with it. */
 interface Idempotency {
   readonly key: string;
   /** SHA-256 in hexadecimal. */
   readonly fingerprint: string;
 }
 
-/** One job as a caller sends it, checked. `null` stands for the queue's default. */
+/** A job as a caller sends it, validated. `null` stands for the queue's default. */
 export interface NewJob {
   /** JSON text. */
   readonly payload: string;
   readonly delaySeconds: number;
-  /** Milliseconds since 1970; instead of `delaySeconds`. */
+  /** Milliseconds since 1970. Replaces `delaySeconds`. */
   readonly runAtMs: number | null;
   readonly tag: string | null;
   readonly priority: number;

@@ -23,7 +23,7 @@ export interface JobRoutes {
 const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** The job endpoints of the specification. */
+/** Mounts the job endpoints of the specification. */
 export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, aborter }: JobRoutes): void {
   mountEnqueue(api, clock, tenants, enqueuer);
 
@@ -55,7 +55,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
         states: (request.query.state?.split(",") ?? null) as JobState[] | null,
         tags: request.query.tag?.split(",") ?? null,
         before: page.after,
-        most: page.limit + 1,
+        limit: page.limit + 1,
       });
       const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
       const records = rows.map((job) => showJob(job, name)).join(",");
@@ -107,11 +107,11 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
     async (request, reply) => {
       const db = tenants.of(workspaceOf(request));
       const key = await jobKey(db, workspaceOf(request), request.params);
-      const hand = { audit, actorId: actorOf(request), queue: request.params.name };
-      const outcome = await cancelOrRemove(db, hand, key);
+      const actor = { audit, actorId: actorOf(request), queue: request.params.name };
+      const outcome = await cancelOrRemove(db, actor, key);
       if (outcome.kind === "removed") return reply.code(204).send();
       if (outcome.claimedBy !== null) aborter.abortJob(key.id, outcome.claimedBy);
-      // The next job of its key may be free to go.
+      // The next job with its concurrency key may start.
       if (outcome.job.concurrency_key !== null) waker.wake([key]);
       return reply.type(JSON_TYPE).send(showJob(outcome.job, request.params.name));
     },
@@ -144,9 +144,9 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, ab
 }
 
 /**
- * What names the job of a path.
+ * The key of the job in a path. Whether the job exists is not checked.
  *
- * @throws NOT_FOUND when the workspace has no such queue, or the id is none
+ * @throws NOT_FOUND when the workspace has no such queue, or the id is not a job id
  */
 export async function jobKey(db: Db, workspaceId: WorkspaceId, path: { name: string; id: string }): Promise<JobKey> {
   const queue = await findLane(db, workspaceId, "queue", path.name);

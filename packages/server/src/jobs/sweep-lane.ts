@@ -2,10 +2,10 @@ import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { deleteFinishedJobs, deleteIdempotencyKeys, deleteLiveJobs, deleteTally } from "./store/sweep.ts";
 
-/** Rows of one statement. */
+/** Rows in one statement. */
 const CHUNK = 5_000;
 
-/** Deletes all that a deleted lane has of jobs: live and finished ones, idempotency keys and counts. */
+/** Deletes the live and finished jobs, the idempotency keys and the counts of a deleted lane. */
 export async function sweepLaneJobs(db: Db, lane: LaneKey): Promise<void> {
   while ((await deleteLiveJobs(db, lane, CHUNK)) === CHUNK);
   while ((await deleteFinishedJobs(db, lane, CHUNK)) === CHUNK);

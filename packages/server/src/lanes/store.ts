@@ -1,7 +1,7 @@
 import { type Db, fragment, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey, LaneKind, LaneSettings } from "./lane.ts";
 
-/** Creates a lane; null when the workspace has one of that kind and name. Uses index lane_name. */
+/** Creates a lane. Returns null when the workspace already has one of that kind and name. Uses index lane_name. */
 export const insertLane = (
   db: Db,
   workspaceId: WorkspaceId,
@@ -22,7 +22,7 @@ export const insertLane = (
       returning id`,
   );
 
-/** Changes what is set, and raises the revision. Another limit per key has the slots of all keys assigned again. Uses the primary key. */
+/** Changes the given settings and raises the revision. A new limit per key starts the reassignment of all slots. Uses the primary key. */
 export const updateLane = (db: Db, { workspaceId, laneId }: LaneKey, settings: LaneSettings): Promise<unknown> =>
   rows(
     db,
@@ -42,14 +42,14 @@ export const updateLane = (db: Db, { workspaceId, laneId }: LaneKey, settings: L
       where workspace_id = ${workspaceId} and id = ${laneId}`,
   );
 
-/** The lane of that kind and name. Uses index lane_name. */
+/** Finds a lane by kind and name. Uses index lane_name. */
 export const findLane = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, name: string): Promise<{ id: LaneId } | null> =>
   row(
     db,
     sql`select id from lane where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name = ${name} and deleted_at is null`,
   );
 
-/** Names of lanes of that kind around one, in their order: at most `limit` on each side. Uses index lane_name. */
+/** Lists names of lanes that are next to `name` in alphabetical order: up to `limit` on each side. Uses index lane_name. */
 export const listNamesAround = (
   db: Db,
   workspaceId: WorkspaceId,
@@ -69,7 +69,7 @@ export const listNamesAround = (
         order by name desc limit ${limit})`,
   );
 
-/** Deletes a lane for callers; its jobs and its row are swept later. Uses index lane_name. */
+/** Marks a lane as deleted. Callers no longer see it; its jobs and its row are swept later. Uses index lane_name. */
 export const markLaneDeleted = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, name: string): Promise<{ id: LaneId } | null> =>
   row(
     db,
@@ -78,11 +78,11 @@ export const markLaneDeleted = (db: Db, workspaceId: WorkspaceId, kind: LaneKind
       where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name = ${name} and deleted_at is null returning id`,
   );
 
-/** Deletes all lanes of a workspace for callers. Uses the primary key. */
+/** Marks all lanes of a workspace as deleted. Uses the primary key. */
 export const markLanesDeleted = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
   rows(db, sql`update lane set deleted_at = moment(), revision = revision + 1 where workspace_id = ${workspaceId} and deleted_at is null`);
 
-/** Deletes the lanes that were made while their workspace was being deleted. Uses index workspace_deleted. */
+/** Marks the lanes as deleted that were created while their workspace was being deleted. Uses index workspace_deleted. */
 export const markLateLanesDeletedAcrossWorkspaces = (db: Db): Promise<unknown> =>
   rows(
     db,
@@ -96,8 +96,8 @@ export const findDeletedLanesAcrossWorkspaces = (db: Db, limit: number): Promise
   rows(db, sql`select workspace_id as "workspaceId", id as "laneId" from lane where deleted_at is not null order by id limit ${limit}`);
 
 /**
- * Removes the row of a deleted lane, and what refers to it. It stays for a minute, so that an enqueue under way at the deletion leaves
- * nothing behind, and until its jobs are gone and its usage is folded, which keeps its name.
+ * Deletes the row of a deleted lane, and what refers to it. The row stays for at least a minute, so that an enqueue under way at the
+ * deletion leaves nothing behind. It also stays until its jobs are deleted and its usage is folded, which stores its name.
  */
 export const removeEmptyLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
   rows(
@@ -108,7 +108,7 @@ export const removeEmptyLane = (db: Db, { workspaceId, laneId }: LaneKey): Promi
         and not exists (select from usage_delta u where u.workspace_id = l.workspace_id and u.lane_id = l.id)`,
   );
 
-/** Part of a claim: records the starts of lanes with a rate limit, from CTE `gate` (rows of lane_gate) and CTE `picked` (the jobs that start). */
+/** Part of a claim: records starts in lanes with a rate limit, from CTEs `gate` (rows of lane_gate) and `picked` (jobs that start). */
 export const RECORD_STARTS = fragment`
   insert into lane_starts as s (workspace_id, lane_id, at, jobs)
   select l.workspace_id, l.lane_id, array[l.read_at], array[n.jobs]

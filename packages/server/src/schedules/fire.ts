@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "#audit";
-import { insertJobsAcrossWorkspaces, MOST_WEIGHT, weightOf } from "#jobs";
+import { insertJobsAcrossWorkspaces, MAX_WEIGHT, weightOf } from "#jobs";
 import { type Clock, type Db, type EmitEvent, momentMs, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { takeExecutions } from "#usage";
@@ -76,7 +76,7 @@ async function planAll(firing: Firing, due: readonly DueSchedule[], busy: Readon
   const planned: Planned[] = [];
   const startMs = firing.clock.elapsedMs();
   let turnMs = startMs;
-  let spare = MOST_WEIGHT;
+  let spare = MAX_WEIGHT;
   for (const schedule of due) {
     const nowMs = firing.clock.elapsedMs();
     const weight = weightOf(schedule.payload);

@@ -88,7 +88,7 @@ describe("a job that nobody decides in its queue's time", () => {
     const { workspaceId } = await laneOf(service, queue);
     await service.ok("DELETE", `/v1/queues/${queue}`);
     await service.clock.advance(60);
-    await decideSharesAcrossWorkspaces(engine, [workspaceId], { jobs: 10, weight: 10, weightBytes: 8_000 });
+    await decideSharesAcrossWorkspaces(engine, [workspaceId], { maxJobs: 10, maxWeight: 10, bytesPerWeight: 8_000 });
     const found = await database.query("select state, decide_at from job where id = $1", [uuidOfJob(job)]);
     expect(found).toEqual([{ state: "pending_approval", decide_at: null }]);
   });

@@ -58,12 +58,12 @@ describe("the wait before a probe", () => {
 
 describe("failures in a row, as a node counts them", () => {
   const kinds = (circuits: Circuits, answers: readonly AttemptResult[], claim = claimed(1)) =>
-    answers.map((answer) => circuits.ended(claim, showsLife(answer), 0).kind);
+    answers.map((answer) => circuits.attemptEnded(claim, showsLife(answer), 0).kind);
   const dead = (count: number) => Array.from({ length: count }, () => DEAD);
   const opened = (): Circuits => {
     const circuits = new Circuits();
     kinds(circuits, dead(20));
-    circuits.opened(claimed(1));
+    circuits.circuitOpened(claimed(1));
     return circuits;
   };
   const probe = { ...claimed(2), probe: { failed: 3, openMs: 20_000 } };
@@ -106,21 +106,21 @@ describe("failures in a row, as a node counts them", () => {
 
   test("failures in a row begin anew when an attempt starts that is no probe: somebody else has closed the circuit", () => {
     const circuits = opened();
-    circuits.started(claimed(3));
+    circuits.attemptStarted(claimed(3));
     expect(kinds(circuits, dead(2))).toEqual(["fails", "fails"]);
   });
 
   test("an attempt that starts while the circuit is being opened tells nothing", () => {
     const circuits = new Circuits();
     kinds(circuits, dead(20));
-    circuits.started(claimed(3));
+    circuits.attemptStarted(claimed(3));
     expect(kinds(circuits, dead(1))).toEqual(["holds"]);
   });
 
   test("a probe that fails holds its job for longer than the next one takes, and for as long again as the circuit has been open", () => {
     const circuits = new Circuits();
-    circuits.started(probe);
-    expect(circuits.ended(probe, showsLife(DEAD), 0)).toEqual({ kind: "probeFails", probeInMs: 16_000, heldForMs: 36_000 });
+    circuits.attemptStarted(probe);
+    expect(circuits.attemptEnded(probe, showsLife(DEAD), 0)).toEqual({ kind: "probeFails", probeInMs: 16_000, heldForMs: 36_000 });
     expect(kinds(circuits, [DEAD, ACCEPTED])).toEqual(["holds", "closes"]);
   });
 

@@ -17,7 +17,7 @@ import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { findExplained } from "../../src/explain/store.ts";
 import {
   claimKeysAcrossWorkspaces,
-  findKnownAcrossWorkspaces,
+  findExistingAcrossWorkspaces,
   freeKeysAcrossWorkspaces,
   releaseKeysAcrossWorkspaces,
 } from "../../src/jobs/store/idempotency-keys.ts";
@@ -38,14 +38,14 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   refuse: (db) =>
     refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
   "take back": (db) => takeBackAcrossWorkspaces(db, { leaseId: 1, outcome: "lost", error: null, maxLosses: 3, settledKinds: [], limit: 1 }),
-  "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { jobs: 1, weight: 1, weightBytes: 1 }),
+  "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { maxJobs: 1, maxWeight: 1, bytesPerWeight: 1 }),
   "look for what timed out": (db) => findOverdueAcrossWorkspaces(db),
   "look for what times out next": (db) => findNextDecisionAcrossWorkspaces(db),
   "come due": (db) => moveDueAcrossWorkspaces(db, 1),
   "retry dead letters": (db) => retryFailed(db, DEAD, UNTIL, 1),
   "purge dead letters": (db) => purgeFailed(db, DEAD, UNTIL, 1),
   "claim keys": (db) => claimKeysAcrossWorkspaces(db, [KEY], [KEY]),
-  "find the jobs of keys": (db) => findKnownAcrossWorkspaces(db, [KEY]),
+  "find the jobs of keys": (db) => findExistingAcrossWorkspaces(db, [KEY]),
   "release keys": (db) => releaseKeysAcrossWorkspaces(db, [KEY]),
   "free keys": (db) => freeKeysAcrossWorkspaces(db, [KEY]),
   "sweep keys": (db) => sweepIdempotencyKeysAcrossWorkspaces(db),

@@ -243,7 +243,7 @@ const condition = fc.record({
     }),
   ),
   circuit: fc.option(fc.constantFrom(0, 5), { freq: 1 }),
-  closed: fc.constantFrom(null, null, null, null, "paused = true", "served = 'pull'", "callback_secret = 'cbs_'"),
+  closed: fc.constantFrom(null, null, null, null, "paused = true", "served = 'pull'", "served = 'none'"),
 });
 
 test("the jobs that no gate holds are those that a claim takes, and the active ones, in any condition", async ({

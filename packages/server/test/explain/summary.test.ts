@@ -2,14 +2,14 @@ import { GATES, type GateName } from "@tidemill/contract";
 import { describe, expect, test } from "vitest";
 import { toMoment } from "#kernel";
 import { explain } from "../../src/explain/explain.ts";
-import type { Found } from "../../src/explain/store.ts";
+import type { JobSnapshot } from "../../src/explain/store.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const after = (seconds: number): string => toMoment(NOW_MS + seconds * 1000);
 const QUOTA = { used: 1, limit: null, remaining: null, resets_at: after(1_000_000) };
 
 /** A job that nothing holds, the first in line. */
-const FREE: Found = {
+const FREE: JobSnapshot = {
   now: after(0),
   state: "waiting",
   attempt: 0,
@@ -51,18 +51,18 @@ const FREE: Found = {
   lane_active: 0,
 };
 
-const dueIn = (seconds: number): Partial<Found> => ({ state: "delayed", run_at: after(seconds), run_at_is_ahead: seconds > 0 });
-const NO_HANDLER: Partial<Found> = { has_handler: false };
+const dueIn = (seconds: number): Partial<JobSnapshot> => ({ state: "delayed", run_at: after(seconds), run_at_is_ahead: seconds > 0 });
+const NO_HANDLER: Partial<JobSnapshot> = { has_handler: false };
 const TIMEOUT = JSON.stringify({ code: "TIMEOUT", message: "Too slow.", status: null });
-const openUntil = (seconds: number): Partial<Found> => ({
+const openUntil = (seconds: number): Partial<JobSnapshot> => ({
   opened_at: after(-60),
   probe_at: after(seconds),
   probe_is_due: seconds <= 0,
   last_error: TIMEOUT,
 });
-const KEY: Partial<Found> = { concurrency_key: "customer-7", key_active: 1 };
-const FULL: Partial<Found> = { concurrency: 2, in_flight: 2, slots_free: 0 };
-const SPENT: Partial<Found> = {
+const KEY: Partial<JobSnapshot> = { concurrency_key: "customer-7", key_active: 1 };
+const FULL: Partial<JobSnapshot> = { concurrency: 2, in_flight: 2, slots_free: 0 };
+const SPENT: Partial<JobSnapshot> = {
   rate_max: 100,
   rate_seconds: 60,
   started: 100,
@@ -70,12 +70,12 @@ const SPENT: Partial<Found> = {
   starts_at: after(7),
   expiries: [[NOW_MS + 7_000, 100]],
 };
-const PENDING: Partial<Found> = { state: "pending_approval", type: "approval" };
+const PENDING: Partial<JobSnapshot> = { state: "pending_approval", type: "approval" };
 
-const summaryOf = (...parts: Partial<Found>[]): string => explain(Object.assign({}, FREE, ...parts), QUOTA).summary;
+const summaryOf = (...parts: Partial<JobSnapshot>[]): string => explain(Object.assign({}, FREE, ...parts), QUOTA).summary;
 
 describe("the summary of a job that is held says why, and for how long", () => {
-  test.each<[string, ...Partial<Found>[]]>([
+  test.each<[string, ...Partial<JobSnapshot>[]]>([
     ["Not running: it is due in 29 s.", dueIn(29)],
     ["Not running: it is due in 1 s.", dueIn(0.001)],
     ["Not running: it is due in 1 min (2026-11-21T12:01:00.000Z).", dueIn(60)],
@@ -150,7 +150,7 @@ describe("the summary of a job that is held says why, and for how long", () => {
 });
 
 describe("the summary of a job that nothing holds says its place in the line", () => {
-  test.each<[string, ...Partial<Found>[]]>([
+  test.each<[string, ...Partial<JobSnapshot>[]]>([
     ["Next in line: it starts as soon as a node has room."],
     ["Next in line: it goes out as the probe of an open circuit.", openUntil(0)],
     ["Waiting in line behind 1 job.", { ahead: 1 }],
@@ -162,7 +162,7 @@ describe("the summary of a job that nothing holds says its place in the line", (
 });
 
 describe("the summary of a job that has started or finished says how it stands", () => {
-  const finished = (state: Found["state"], secondsAgo: number, attempt = 1): Partial<Found> => ({
+  const finished = (state: JobSnapshot["state"], secondsAgo: number, attempt = 1): Partial<JobSnapshot> => ({
     state,
     attempt,
     finished_at: after(-secondsAgo),
@@ -171,7 +171,7 @@ describe("the summary of a job that has started or finished says how it stands",
     approval: JSON.stringify({ decision: "rejected", by: who, comment: null, decided_at: after(-5) }),
   });
 
-  test.each<[string, ...Partial<Found>[]]>([
+  test.each<[string, ...Partial<JobSnapshot>[]]>([
     ["Running: attempt 1 of 3 started just now.", { state: "active", attempt: 1, started_at: after(0) }],
     ["Running: attempt 2 of 3 started 59 s ago.", { state: "active", attempt: 2, started_at: after(-59.9) }],
     ["Running: attempt 1 of 3 started 10 min ago (2026-11-21T11:50:00.000Z).", { state: "active", attempt: 1, started_at: after(-600) }],
@@ -192,7 +192,7 @@ describe("the summary of a job that has started or finished says how it stands",
 });
 
 /** What closes each gate, and the beginning of what is said of it. */
-const CLOSED: Partial<Record<GateName, [Partial<Found>, string]>> = {
+const CLOSED: Partial<Record<GateName, [Partial<JobSnapshot>, string]>> = {
   due: [{ state: "delayed", run_at: after(29), run_at_is_ahead: true }, "it is due in 29 s"],
   approval: [PENDING, "it waits for approval"],
   queue_paused: [{ paused: true }, "the queue is paused"],

@@ -70,11 +70,11 @@ export class FlowWorld {
   }
 
   cancel(id: JobId, db: Transactional = this.#engine): ReturnType<typeof cancelOrRemove> {
-    return cancelOrRemove(db, this.#hand, { ...this.lane, id });
+    return cancelOrRemove(db, this.#actor, { ...this.lane, id });
   }
 
   retry(id: JobId): Promise<unknown> {
-    return retryJob(this.#engine, this.#hand, { ...this.lane, id });
+    return retryJob(this.#engine, this.#actor, { ...this.lane, id });
   }
 
   /** The gates that hold the job, as its owner is told. */
@@ -148,7 +148,7 @@ export class FlowWorld {
     );
   }
 
-  get #hand() {
+  get #actor() {
     return { audit: this.#registrar.audit, actorId: "system", queue: "emails" };
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import type { InsertRequest, JobToInsert } from "#jobs";
 import { type Database, type Db, type JobId, ProblemError } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { acceptAcrossWorkspaces, type Outcome } from "../../src/jobs/accept.ts";
+import { acceptAcrossWorkspaces, type EnqueueOutcome } from "../../src/jobs/accept.ts";
 import { freeKeysAcrossWorkspaces } from "../../src/jobs/store/idempotency-keys.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
@@ -24,11 +24,11 @@ const accept = (engine: Database, limited: boolean, ...requests: InsertRequest[]
   acceptAcrossWorkspaces(engine, null, requests, limited);
 
 /** What became of each request, in a word for each of its jobs. */
-const words = (outcomes: Outcome[]): unknown[] =>
+const words = (outcomes: EnqueueOutcome[]): unknown[] =>
   outcomes.map((outcome) => {
     if (outcome instanceof ProblemError) return outcome.code;
     if (outcome instanceof Error) throw outcome;
-    return outcome?.map((one) => ("first" in one ? one.first.id : "new")) ?? "no queue";
+    return outcome?.map((one) => ("original" in one ? one.original.id : "new")) ?? "no queue";
   });
 
 const keysOf = async (database: TestDatabase, { laneId }: LaneKey): Promise<Record<string, string>> => {
@@ -116,7 +116,7 @@ const untilWaiting = (database: TestDatabase, count: number) =>
 test("a caller that waits for a key whose write is undone takes it", async ({ database, engine }) => {
   const lane = await putLane(database, { paused: true });
   const mine = newJob("k");
-  const writes: Promise<Outcome[]>[] = [];
+  const writes: Promise<EnqueueOutcome[]>[] = [];
   await holding(engine, lane, "k", async () => {
     writes.push(accept(engine, false, request(lane, mine)));
     await untilWaiting(database, 1);
@@ -128,7 +128,7 @@ test("a caller that waits for a key whose write is undone takes it", async ({ da
 test("writes that have the same keys in opposite orders do not wait in a circle", async ({ database, engine }) => {
   const lane = await putLane(database, { paused: true });
   const [there, back] = [["a", "m", "z"].map((key) => newJob(key)), ["z", "m", "a"].map((key) => newJob(key))];
-  const writes: Promise<Outcome[]>[] = [];
+  const writes: Promise<EnqueueOutcome[]>[] = [];
   await holding(engine, lane, "m", async () => {
     writes.push(accept(engine, false, request(lane, ...there)), accept(engine, false, request(lane, ...back)));
     // Each as far as it gets: taken in the orders sent, one would have a, the other z.

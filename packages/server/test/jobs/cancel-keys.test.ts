@@ -1,6 +1,6 @@
 import type { JobState } from "@tidemill/contract";
 import { expect } from "vitest";
-import type { Hand, JobKey } from "#jobs";
+import type { JobActor, JobKey } from "#jobs";
 import { approveJob, completeAcrossWorkspaces, moveDueAcrossWorkspaces } from "#jobs";
 import type { Database, Transactional } from "#kernel";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
@@ -10,7 +10,7 @@ import { putJobs, stateOf } from "../harness/jobs.ts";
 import { isWaiting } from "../harness/locks.ts";
 import { until } from "../harness/service.ts";
 
-const HAND: Hand = { audit: auditLog, actorId: "operator", queue: "emails" };
+const ACTOR: JobActor = { audit: auditLog, actorId: "operator", queue: "emails" };
 
 /** The database, where something happens once, after the first statement of a transaction. */
 function interrupted(database: Transactional, happen: () => Promise<void>): Transactional {
@@ -65,9 +65,9 @@ test.for(MOVES)(
     const moving: Promise<unknown>[] = [];
     const meanwhile = async () => {
       moving.push(move(engine, key, leaseId).finally(() => (moved = true)));
-      await until(async () => moved || (await isWaiting(database, "arrange_keys")), "the move to end, or to wait");
+      await until(async () => moved || (await isWaiting(database, "assign_key_slots")), "the move to end, or to wait");
     };
-    await cancelOrRemove(interrupted(engine, meanwhile), HAND, key);
+    await cancelOrRemove(interrupted(engine, meanwhile), ACTOR, key);
     await Promise.all(moving);
     expect([moved, await stateOf(database, id)]).toEqual([true, to]);
   },

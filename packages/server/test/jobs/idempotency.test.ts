@@ -209,7 +209,7 @@ describe("the header Idempotency-Key", () => {
     const reply = await service.api("POST", `/v1/queues/${queue}/jobs/batch`, [{ payload: 1 }], { "Idempotency-Key": "h" });
     expect([reply.status, reply.body.error.details.issues]).toEqual([
       400,
-      [{ path: "idempotency-key", message: expect.stringContaining("each of a batch") }],
+      [{ path: "idempotency-key", message: expect.stringContaining("each job of the batch") }],
     ]);
   });
 

@@ -5,8 +5,8 @@ import {
   claimAcrossWorkspaces,
   completeAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
-  type Hand,
   JOB_MOVES,
+  type JobActor,
   type JobKey,
   moveDueAcrossWorkspaces,
   refuseAcrossWorkspaces,
@@ -22,7 +22,7 @@ import type { TestDatabase } from "../harness/database.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { FINISHED, putJobs, stateOf } from "../harness/jobs.ts";
 
-const HAND: Hand = { audit: auditLog, actorId: "operator", queue: "emails" };
+const ACTOR: JobActor = { audit: auditLog, actorId: "operator", queue: "emails" };
 
 type Move = keyof typeof JOB_MOVES;
 interface Stage {
@@ -65,7 +65,7 @@ async function decideByTimeout(stage: Stage, onTimeout: "approve" | "reject"): P
   await stage.engine.query(sql`
     update job set decide_at = moment()
     where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'pending_approval'`);
-  await decideSharesAcrossWorkspaces(stage.engine, [workspaceId], { jobs: 10, weight: 10, weightBytes: 8_000 });
+  await decideSharesAcrossWorkspaces(stage.engine, [workspaceId], { maxJobs: 10, maxWeight: 10, bytesPerWeight: 8_000 });
 }
 
 /** The statement, or statements, that make each move of a job that is there. */
@@ -86,7 +86,7 @@ const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unkno
   ["reject", "reject", ({ engine, key }) => rejectJob(engine, key, RULING)],
   ["reject", "decideShares", (stage) => decideByTimeout(stage, "reject")],
   ["holdAgain", "bringJobBack", (stage) => ofApprovals(stage).then(({ engine, key }) => restoreJob(engine, key, "pending_approval"))],
-  ["retry", "retry", ({ engine, key }) => retryJob(engine, HAND, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
+  ["retry", "retry", ({ engine, key }) => retryJob(engine, ACTOR, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
   ["remove", "remove", ({ engine, key }) => removeJob(engine, key)],
 ];
 

@@ -1,7 +1,7 @@
 import { type DatabaseClock, type Db, type EmitEvent, PeriodicLoop, type Random } from "#kernel";
 import { endLease, type NodeLeaseRow, registerNode, renewNode } from "./store.ts";
 
-/** A lease counts as held for this part of its length after it was last renewed: claims end before others may take them. */
+/** A node trusts its lease for this part of its length after a renewal, so that its attempts end before others may take the jobs. */
 const TRUSTED_PART = 0.8;
 
 export interface LeaseOptions {
@@ -10,18 +10,18 @@ export interface LeaseOptions {
   readonly random: Random;
   readonly emit: EmitEvent;
   readonly leaseSeconds: number;
-  /** The master keys that this node has, kept in its row for rotations. */
+  /** The master keys that this node has. They are stored in its row, for rotations. */
   readonly masterKeyIds: () => readonly string[];
-  /** Called at each renewal while this node lacks the key that the vault is locked with. */
+  /** Called at each renewal while this node lacks the master key that the vault uses. */
   readonly onKeyMissing: (masterKeyId: string) => void;
-  /** Called when this node was silent for too long: others take its jobs, so its attempts must end. */
+  /** Called when the lease was not renewed in time: others may take the jobs, so attempts must end. */
   readonly onLost: () => void;
   readonly onHeld: () => void;
 }
 
 /**
- * This node's lease: one row, renewed three times in its length. A lease that ran out is never taken up again; the node goes
- * on under a new one (I3). Each renewal sets the node's clock by the database's.
+ * This node's lease: one row, renewed three times in its length. An expired lease is never renewed; the node goes on under a new one
+ * (I3). Each renewal sets the node's clock by the database's.
  */
 export class NodeLease {
   readonly #options: LeaseOptions;
@@ -37,12 +37,12 @@ export class NodeLease {
     this.#loop = new PeriodicLoop({ name: "lease", everyMs, pass: () => this.#renew() }, options.emit, options.random);
   }
 
-  /** The lease's id while it is surely held, else null. */
+  /** The id of the lease while it is certainly valid, else null. */
   get heldBy(): number | null {
     return this.#id !== null && this.#options.clock.elapsedMs() < this.#trustedUntilMs ? this.#id : null;
   }
 
-  /** Other nodes that were alive at the last renewal. */
+  /** The number of other nodes that were alive at the last renewal. */
   get peers(): number {
     return this.#peers;
   }
@@ -52,12 +52,12 @@ export class NodeLease {
     this.#loop.start();
   }
 
-  /** Looks again now, for a node that has just come. */
+  /** Renews now, because a new node has started: `peers` has changed. */
   refresh(): void {
     this.#loop.wake();
   }
 
-  /** Stops renewing. The row is left to `release`, once nothing is claimed under it any more. */
+  /** Stops renewing. `release` ends the lease, when nothing is claimed under it any more. */
   async stop(): Promise<void> {
     clearTimeout(this.#watch);
     await this.#loop.stop();
@@ -99,7 +99,7 @@ export class NodeLease {
     if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }
 
-  /** Also when no renewal got through in time: before the lease ends, not after. */
+  /** Called before the lease expires, not after: also by a timer, when no renewal succeeded in time. */
   #lose(): void {
     clearTimeout(this.#watch);
     this.#trustedUntilMs = 0;

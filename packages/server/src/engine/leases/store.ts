@@ -1,6 +1,6 @@
 import { type Db, row, sql, textArray, type WorkspaceId } from "#kernel";
 
-/** What a node's lease statements answer: its lease, the other live nodes, the database's time, and the vault's master key. */
+/** A node's lease, the number of other live nodes, the database's time, and the vault's master key. */
 export interface NodeLeaseRow {
   id: number;
   peers: number;
@@ -8,7 +8,7 @@ export interface NodeLeaseRow {
   vault_key: string | null;
 }
 
-/** Opens a node's lease. A rotation of the master key under way is waited for, and the key that it leads to is answered. */
+/** Opens a node's lease. It waits for a rotation of the master key that is under way, and returns the new key. */
 export const registerNode = (db: Db, leaseSeconds: number, masterKeyIds: readonly string[]): Promise<NodeLeaseRow | null> =>
   row(
     db,
@@ -24,7 +24,10 @@ export const registerNode = (db: Db, leaseSeconds: number, masterKeyIds: readonl
       from opened`,
   );
 
-/** Nothing when the lease has run out: it never becomes valid again, for others may hold its jobs by now. Uses the primary keys. */
+/**
+ * Renews a node's lease. Returns null when it has expired: it never becomes valid again, since others may hold its jobs by now. Uses the
+ * primary keys.
+ */
 export const renewNode = (db: Db, leaseId: number, leaseSeconds: number, masterKeyIds: readonly string[]): Promise<NodeLeaseRow | null> =>
   row(
     db,
@@ -40,7 +43,7 @@ export const renewNode = (db: Db, leaseId: number, leaseSeconds: number, masterK
       from renewed`,
   );
 
-/** Opens a lease for a worker of that workspace, under the name that the worker gave itself. */
+/** Opens a lease for a worker of a workspace, under the name that the worker chose. */
 export const openWorkerLease = (db: Db, workspaceId: WorkspaceId, worker: string, leaseSeconds: number): Promise<{ id: number } | null> =>
   row(
     db,
@@ -49,11 +52,11 @@ export const openWorkerLease = (db: Db, workspaceId: WorkspaceId, worker: string
       values ('worker', ${workspaceId}, ${worker}, now() + ${leaseSeconds} * interval '1 second') returning id`,
   );
 
-/** Ends a lease at once. What it still holds is taken back as that of a lease that ran out. */
+/** Ends a lease now. Claims still under it are treated as those of an expired lease. */
 export const endLease = (db: Db, leaseId: number): Promise<unknown> =>
   row(db, sql`update lease set expires_at = now() where id = ${leaseId}`);
 
-/** Removes the leases that ran out an hour ago and hold nothing, and their nodes. Uses index job_active. */
+/** Deletes leases that expired over an hour ago and hold no claims, and their nodes. Uses index job_active. */
 export const removeOldLeases = (db: Db): Promise<unknown> =>
   row(
     db,
@@ -66,7 +69,7 @@ export const removeOldLeases = (db: Db): Promise<unknown> =>
 export const countNodes = async (db: Db): Promise<number> =>
   (await row<{ nodes: number }>(db, sql`select count(*) as nodes from lease where holder = 'node' and expires_at > now()`))?.nodes ?? 0;
 
-/** How many nodes are alive that do not have that master key. */
+/** How many live nodes do not have a master key. */
 export const countNodesWithout = async (db: Db, masterKeyId: string): Promise<number> =>
   (
     await row<{ nodes: number }>(

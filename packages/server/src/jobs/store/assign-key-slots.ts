@@ -5,9 +5,9 @@ import type { LaneId, LaneKey } from "#lanes";
 export const lockKeysOf = (tx: Db, laneId: LaneId): Promise<unknown> => row(tx, sql`select lock_keys_of(${laneId}::bigint)`);
 
 /**
- * Assigns the slots of some keys again, of one lane whose limit per key changed: `only` that lane, or any but those of `except`, going on
- * after the key where the last time ended. So many keys are taken that at most `limit` jobs get a slot. Answers null when no lane is left.
- * After all keys of a lane, in byte order, comes its id with the character that follows the slash. Uses indexes lane_to_reassign and job_key.
+ * Reassigns the slots of some keys of one lane whose limit per key changed: of the lane `only`, or of any lane but those in `except`. It
+ * goes on after the last key of the previous call, and takes as many keys as can give slots to at most `limit` jobs. Returns null when no
+ * lane is left. In byte order, the character after the slash ends the keys of a lane. Uses indexes lane_to_reassign and job_key.
  */
 export const reassignSomeAcrossWorkspaces = (
   db: Db,

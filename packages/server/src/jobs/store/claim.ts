@@ -4,33 +4,32 @@ import { DELIVERING_PLANS, type LaneId, type LaneKey, type LaneService, RECORD_S
 import type { Claim } from "../claim.ts";
 import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 
-/** When two claims want the same limited lane at once, the later one tries again after this. */
+/** When two claims want the same limited lane at once, the later one tries again after this. Milliseconds. */
 const BUSY_RETRY_MS = 25;
 
-/** Who claims, under which lease, and lanes served in which way. */
+/** The lease that claims are held under, and how the lanes that it claims from are served. */
 export interface Claimant {
   readonly leaseId: number;
   readonly served: Exclude<LaneService, "none">;
 }
 
-/** A lane that a claim passed over, or what it found of the limits of one that has some. */
+/** What a claim found of a lane that has limits, or that it passed over. */
 export interface LaneFound {
   readonly laneId: LaneId;
   readonly limited: boolean;
-  /** When more jobs of it may start, if only its rate keeps them or another claim. Milliseconds from now. */
+  /** When more of its jobs may start, if only its rate limit or another claim holds them. Milliseconds from now. */
   readonly opensInMs: number | null;
 }
 
 type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneFound | null };
 
 /**
- * Claims up to `take` due jobs of each lane under a lease that holds, highest priority first, oldest first, and no more than the lane's
- * limits leave free. Rows that another claim has locked are passed over. A lane whose circuit is open gives one job when its next probe
- * is due, to one claim; whether any circuit is open at all is looked up once, since mostly none is.
+ * Claims up to `take` due jobs of each lane under a valid lease: highest priority first, then oldest first, within the lane's limits.
+ * Rows that another claim has locked are skipped. A lane whose circuit is open gives one job to one claim, when its next probe is due.
+ * One lookup says whether any circuit is open, since mostly none is.
  *
- * Lanes with limits are claimed from on their own (`limited`), by one claim at a time: what is free of a limit is read once no other
- * claim can take it (I6). `found` says what was found of them, and which lanes were passed over for being of the other kind. Uses index
- * job_claimable.
+ * Lanes with limits are claimed from apart (`limited`), by one claim at a time: it locks the lane, then reads what its limits leave
+ * free (I6). `found` describes these lanes, and those that were passed over because `limited` was wrong for them. Uses index job_claimable.
  */
 export async function claimAcrossWorkspaces(
   db: Db,
@@ -108,7 +107,7 @@ export async function claimAcrossWorkspaces(
   };
 }
 
-/** All that is held under a lease, without payloads. Uses index job_active. */
+/** All claims held under a lease, without payloads. Uses index job_active. */
 export const findHeldAcrossWorkspaces = (db: Db, leaseId: number): Promise<Claim[]> =>
   rows(
     db,

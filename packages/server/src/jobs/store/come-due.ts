@@ -3,8 +3,8 @@ import type { LaneId, LaneKey } from "#lanes";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
 /**
- * Moves delayed jobs that have come due into the claimable set, and answers when the next one is due: milliseconds from now, null
- * when none is delayed. Uses index job_due.
+ * Moves delayed jobs to `waiting` when they are due. `nextInMs` is when the next one is due, in milliseconds from now; null when none is
+ * delayed. Uses index job_due.
  */
 export async function moveDueAcrossWorkspaces(
   db: Db,

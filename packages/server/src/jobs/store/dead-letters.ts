@@ -3,7 +3,7 @@ import { type Db, row, rows, sql, type Timestamp, type WorkspaceId } from "#kern
 import type { LaneId } from "#lanes";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
-/** Which failed jobs: of one queue or, with `laneId` null, of all; every filter that is given must match. */
+/** Selects failed jobs of one queue, or of all queues when `laneId` is null. Every given filter must match. */
 export interface DeadLetterQuery {
   readonly workspaceId: WorkspaceId;
   readonly laneId: LaneId | null;
@@ -11,8 +11,9 @@ export interface DeadLetterQuery {
 }
 
 /**
- * Failed jobs that failed up to `until` wait again with fresh attempts. They are picked by index job_parked and moved by job_failed, with
- * their ids as an array between the two: joined, a plan made while the table was small would look at every job of the workspace for each.
+ * Moves jobs that failed no later than `until` to `waiting`, with fresh attempts. Uses index job_parked to pick them and job_failed to
+ * move them, with an array of ids between the two. With a join, a plan made while the table was small would read every job of the
+ * workspace for each picked one.
  */
 export const retryFailed = (
   db: Db,
@@ -41,7 +42,7 @@ export const retryFailed = (
       from moved group by lane_id`,
   );
 
-/** Removes failed jobs, picked as by `retryFailed`. Answers how many. */
+/** Removes failed jobs, picked as in `retryFailed`. Returns their number. */
 export const purgeFailed = async (
   db: Db,
   { workspaceId, laneId, filter }: DeadLetterQuery,

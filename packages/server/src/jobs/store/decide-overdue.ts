@@ -3,7 +3,7 @@ import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, type W
 import type { LaneId } from "#lanes";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING, TALLY_GONE } from "./fragments.ts";
 
-/** How long until the next job decides itself, in milliseconds: none or less when one is due. Uses index job_undecided. */
+/** How long until the next approval times out, in milliseconds: 0 or less when one is overdue. Uses index job_undecided. */
 export const findNextDecisionAcrossWorkspaces = async (db: Db): Promise<number | null> =>
   (
     await row<{ in_ms: number }>(
@@ -14,7 +14,7 @@ export const findNextDecisionAcrossWorkspaces = async (db: Db): Promise<number |
     )
   )?.in_ms ?? null;
 
-/** The workspaces that have such jobs due, the longest waiting first. Looks once at each that has any. Uses index job_undecided_share. */
+/** The workspaces with overdue approvals, the longest waiting first, by one lookup per workspace. Uses index job_undecided_share. */
 export const findOverdueAcrossWorkspaces = async (db: Db): Promise<WorkspaceId[]> =>
   (
     await rows<{ id: WorkspaceId }>(
@@ -34,33 +34,33 @@ export const findOverdueAcrossWorkspaces = async (db: Db): Promise<WorkspaceId[]
     )
   ).map(({ id }) => id);
 
-/** A job that was due to decide itself. */
-export interface Overdue {
+/** A job whose approval timed out, as it is now. */
+export interface OverdueJob {
   readonly workspace_id: WorkspaceId;
   readonly lane_id: LaneId;
   readonly id: JobId;
   readonly queue: string;
-  /** Null when its queue has no rule for that any more: it waits on, for ever. */
+  /** Null when its queue no longer has an approval time-out: the job stays pending. */
   readonly decision: Decision["decision"] | null;
   readonly state: Extract<JobState, "pending_approval" | "waiting" | "delayed" | "rejected">;
   /** Null when it was rejected. */
   readonly run_at: Timestamp | null;
 }
 
-/** How much one transaction decides. */
+/** The limits of one transaction. */
 export interface Share {
-  /** Jobs of each workspace. */
-  readonly jobs: number;
-  /** Of all together, by number and by size of payload; but one job in any case. */
-  readonly weight: number;
-  readonly weightBytes: number;
+  /** For each workspace. */
+  readonly maxJobs: number;
+  /** For all jobs together. A job weighs 1, and 1 more for each `bytesPerWeight` of payload. One job is decided in any case. */
+  readonly maxWeight: number;
+  readonly bytesPerWeight: number;
 }
 
 /**
- * Decides a share of each workspace's due jobs as their queues say now; what another caller is deciding is passed over.
+ * Decides a share of each workspace's overdue jobs, as their queues say now. Jobs that another transaction has locked are skipped.
  * Uses index job_undecided_share.
  */
-export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<Overdue[]> =>
+export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<OverdueJob[]> =>
   rows(
     tx,
     sql`
@@ -68,9 +68,9 @@ export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Work
         select j.*, sum(own) over (partition by workspace_id order by decide_at, id) as turn
         from (
           select j.* from unnest(${plainArray(workspaceIds)}::uuid[]) w (id) cross join lateral (
-            select workspace_id, lane_id, id, decide_at, 1 + octet_length(payload) / ${share.weightBytes}::int as own from job
+            select workspace_id, lane_id, id, decide_at, 1 + octet_length(payload) / ${share.bytesPerWeight}::int as own from job
             where workspace_id = w.id and state = 'pending_approval' and decide_at <= moment()
-            order by decide_at limit ${share.jobs} for update skip locked) j
+            order by decide_at limit ${share.maxJobs} for update skip locked) j
         ) j
       ), due as (
         select l.workspace_id, l.lane_id, l.id, lane.name as queue,
@@ -79,7 +79,7 @@ export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Work
         from (select *, row_number() over turns as place, sum(own) over turns as weight from locked window turns as (order by turn, workspace_id, id)) l
         left join lane on lane.workspace_id = l.workspace_id and lane.id = l.lane_id
         left join queue q on q.workspace_id = l.workspace_id and q.id = l.lane_id
-        where l.place = 1 or l.weight <= ${share.weight}::int
+        where l.place = 1 or l.weight <= ${share.maxWeight}::int
       ), moved as (
         update job j set
           state = case when d.decision is null then 'pending_approval' when j.run_at > moment() then 'delayed' else 'waiting' end::job_state,

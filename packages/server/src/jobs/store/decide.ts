@@ -3,10 +3,13 @@ import { type Db, row, sql } from "#kernel";
 import type { JobKey, JobRow } from "../job.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING, TALLY_GONE } from "./fragments.ts";
 
-/** A decision by a caller: what is decided, and what the caller says of themselves and of it. */
+/** A decision by a caller, with the name and the comment that the caller gave. */
 export type Ruling = Pick<Decision, "decision" | "by" | "comment">;
 
-/** An approved job waits, from now on or until it is due: it overtakes no other by its age. Uses the primary key. */
+/**
+ * Moves an approved job to `waiting`, or to `delayed` if it is not due. Its `run_at` becomes at least now, so that its age does not let it
+ * overtake other jobs. Uses the primary key.
+ */
 export const approveJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, comment }: Ruling): Promise<JobRow | null> =>
   row(
     db,
@@ -20,7 +23,7 @@ export const approveJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, co
       select moved.*, null as result, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
   );
 
-/** A rejected job goes to history. Uses the primary key. */
+/** Moves a rejected job to history. Uses the primary key. */
 export const rejectJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, comment }: Ruling): Promise<JobRow | null> =>
   row(
     db,

@@ -3,8 +3,8 @@ import { DELIVERING_PLANS, type LaneId, type LaneKey } from "#lanes";
 import { CLAIMABLE } from "./fragments.ts";
 
 /**
- * Lanes for nodes to serve that have claimable jobs and slots and starts free, found by one look per lane however many jobs wait in it.
- * One whose circuit is open is among them when its next probe is due. Uses index job_claimable.
+ * Finds the lanes served by nodes that have claimable jobs, free slots and free starts. It reads one index entry per lane, however many
+ * jobs wait. A lane whose circuit is open is included when its next probe is due. Uses index job_claimable.
  */
 export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey[]> =>
   (

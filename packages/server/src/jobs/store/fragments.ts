@@ -1,16 +1,16 @@
 import { fragment } from "#kernel";
 
 /*
- * What several statements on jobs share. Each move of a job stands in one statement, which keeps, with these parts, what belongs to it:
- * the archive, the tally, and the slots of concurrency keys. docs/sql.md explains the idioms.
+ * What statements on jobs share. Each move of a job is one statement. These parts make it also write the history, the tally and the slots
+ * of concurrency keys. docs/sql.md explains the idioms.
  */
 
-/** The columns that a job keeps all its life, but for those that its end changes. */
+/** The columns that `job` and `job_history` share, without those that change when a job finishes. */
 const LIFELONG = fragment`workspace_id, lane_id, id, kind, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
   started_at, tag, concurrency_key, idempotency_key, schedule, scheduled_for, payload, last_error`;
 
 /**
- * Writes the jobs of CTE `gone` to history for as long as their workspace's plan keeps them. Beside the columns of `job`, `gone` has
+ * Writes the jobs of CTE `gone` to history, with the retention of their workspace's plan. Besides the columns of `job`, `gone` has
  * `final_state`, `final_log`, `final_approval` and `result`.
  */
 export const ARCHIVE_GONE = fragment`
@@ -25,7 +25,7 @@ export const TALLY_GONE = fragment`
   select workspace_id, lane_id, moment(), count(*) filter (where final_state = 'cancelled'), count(*) filter (where final_state = 'rejected')
   from gone group by workspace_id, lane_id`;
 
-/** Takes the jobs of CTE `taken`, rows of history, out of the counts. */
+/** Subtracts the jobs of CTE `taken`, rows of history, from the counts. */
 export const UNTALLY_TAKEN = fragment`
   insert into tally (workspace_id, lane_id, at, completed, cancelled, rejected)
   select workspace_id, lane_id, finished_at, -(state = 'completed')::int, -(state = 'cancelled')::int, -(state = 'rejected')::int from taken`;
@@ -35,7 +35,7 @@ export const TALLY_FAILED = fragment`
   insert into tally (workspace_id, lane_id, at, failed)
   select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id`;
 
-/** Brings back the jobs of CTE `taken`, rows of history, to wait in `to_state` with fresh attempts. */
+/** Inserts the jobs of CTE `taken`, rows of history, as live jobs in `to_state` with fresh attempts. */
 export const RESTORE_TAKEN = fragment`
   insert into job (${LIFELONG}, state, attempts_log, approval, decide_at)
   select workspace_id, lane_id, id, kind, priority, attempt, attempt, attempts, backoff_delay_ms, moment(), created_at,
@@ -46,17 +46,17 @@ export const RESTORE_TAKEN = fragment`
 const slotsOf = (cte: ReturnType<typeof fragment>) => fragment`(
   select assign_key_slots(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from ${cte} where concurrency_key is not null)`;
 
-/** Ends a move, in its select list: assigns the slots of the keys of its jobs. */
+/** For the select list that ends a move: assigns the slots of the keys of its jobs. */
 export const ASSIGN_SLOTS_OF_MOVED = slotsOf(fragment`moved`);
 export const ASSIGN_SLOTS_OF_GONE = slotsOf(fragment`gone`);
-/** The same for a move that leaves only some of its jobs waiting, and frees no slot. */
+/** The same for a move that frees no slot, and after which only some of its jobs wait. */
 export const ASSIGN_SLOTS_OF_WAITING = slotsOf(fragment`(select * from moved where state = 'waiting') waiting`);
 
-/** What a claim hands on of a job, apart from its payload and what the claim found of its lane. */
+/** The columns of a claim, without the payload and what was read from the lane. */
 export const CLAIMED_COLUMNS = fragment`job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, job.kind,
   job.lease_id as "leaseId", job.attempt, job.attempts, job.spared, job.backoff_delay_ms as "backoffDelayMs", job.tag,
   job.concurrency_key as "concurrencyKey", job.created_at as "createdAt", job.started_at as "startedAt", job.schedule,
   job.scheduled_for as "scheduledFor"`;
 
-/** What can be claimed: the predicate of index job_claimable. */
+/** Whether a job can be claimed: the predicate of index job_claimable. */
 export const CLAIMABLE = fragment`state = 'waiting' and (concurrency_key is null or key_slot is not null)`;

@@ -3,7 +3,7 @@ import type { LaneId } from "#lanes";
 import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
 import type { JobRow } from "../job.ts";
 
-/** An idempotency key for the job that is to come with it first. */
+/** An idempotency key, and the first job that was sent with it. */
 export interface KeyClaim {
   readonly workspaceId: WorkspaceId;
   readonly queue: string;
@@ -12,41 +12,41 @@ export interface KeyClaim {
   readonly jobId: JobId;
 }
 
-/** What tells a key from others, be they of the same queue or not. */
+/** Identifies a key over all workspaces and queues. */
 export const keyName = (key: Pick<KeyClaim, "workspaceId" | "queue" | "key">): string => `${laneName(key)} ${key.key}`;
 
-/** An idempotency key as it stands in the database. */
+/** The primary key of an idempotency key in the database. */
 export interface LaneIdempotencyKey {
   readonly workspaceId: WorkspaceId;
   readonly laneId: LaneId;
   readonly key: string;
 }
 
-/** A key's job, as it is now, but for its payload: whoever comes with its fingerprint brings that along. */
-export interface KnownJob {
+/** The job of a key, as it is now. Its payload is left out: a request with the same fingerprint has the same payload. */
+export interface ExistingJob {
   readonly record: Omit<JobRow, "payload">;
   readonly fingerprint: string;
 }
 
 /**
- * Takes those keys that nobody has. All nodes take them in one order. One that somebody else is just taking is waited for: then it is
- * his, for a later statement to see, or free. Uses index lane_name and the primary key.
+ * Takes the keys that are free. All nodes take them in one order. If another transaction is taking a key, the insert waits for its end:
+ * if it commits, a later statement sees its key; if not, the key is free. Uses index lane_name and the primary key.
  *
- * @returns the lanes of those queues that there are, by `laneName`; and the jobs whose key was taken
+ * @returns the lanes of the queues that exist, by `laneName`; and the jobs whose key was taken
  */
 export async function claimKeysAcrossWorkspaces(
   tx: Db,
   queues: readonly LaneName[],
   claims: readonly KeyClaim[],
 ): Promise<{ lanes: ReadonlyMap<string, LaneId>; won: ReadonlySet<JobId> }> {
-  const { firsts, places } = distinctLanes(queues);
+  const { distinct, positions } = distinctLanes(queues);
   const claimed = await row<{ lanes: string[]; won: JobId[] | null }>(
     tx,
     sql`
       with named as (
         select array_agg(r.workspace_id order by r.at) as workspace_id, array_agg(coalesce(q.id, 0) order by r.at) as id,
           array_agg(moment() + coalesce(q.retention_days, 30) * interval '1 day' + interval '1 hour' order by r.at) as check_at
-        from unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(firsts.map(({ queue }) => queue))}::text[])
+        from unnest(${plainArray(distinct.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(distinct.map(({ queue }) => queue))}::text[])
           with ordinality r (workspace_id, queue, at)
         left join lateral (
           select id, (select retention_days from workspace w where w.id = r.workspace_id) from lane
@@ -55,7 +55,7 @@ export async function claimKeysAcrossWorkspaces(
       ), won as (
         insert into idempotency_key (workspace_id, lane_id, key, job_id, fingerprint, check_at)
         select named.workspace_id[n.lane], named.id[n.lane], n.key, n.job_id, decode(n.fingerprint, 'hex'), named.check_at[n.lane]
-        from named cross join unnest(${plainArray(claims.map((claim) => (places.get(laneName(claim)) ?? 0) + 1))}::int[],
+        from named cross join unnest(${plainArray(claims.map((claim) => (positions.get(laneName(claim)) ?? 0) + 1))}::int[],
           ${textArray(claims.map(({ key }) => key))}::text[], ${plainArray(claims.map(({ jobId }) => jobId))}::uuid[],
           ${plainArray(claims.map(({ fingerprint }) => fingerprint))}::text[]) as n (lane, key, job_id, fingerprint)
         where named.id[n.lane] > 0
@@ -65,17 +65,17 @@ export async function claimKeysAcrossWorkspaces(
       )
       select named.id as lanes, (select array_agg(job_id) from won) as won from named`,
   );
-  if (!claimed) throw new Error("A claim of keys answered no row.");
-  const lanes = firsts.flatMap((first, at): [string, LaneId][] => {
+  if (!claimed) throw new Error("The claim of idempotency keys returned no row.");
+  const lanes = distinct.flatMap((queue, at): [string, LaneId][] => {
     const id = Number(claimed.lanes[at]);
-    return id === 0 ? [] : [[laneName(first), id as LaneId]];
+    return id === 0 ? [] : [[laneName(queue), id as LaneId]];
   });
   return { lanes: new Map(lanes), won: new Set(claimed.won) };
 }
 
-/** The jobs of keys: null where a key is not there, or its job's record is gone. Uses the primary keys. */
-export async function findKnownAcrossWorkspaces(tx: Db, keys: readonly LaneIdempotencyKey[]): Promise<(KnownJob | null)[]> {
-  const found = await rows<KnownJob["record"] & { at: number; fingerprint: string }>(
+/** The jobs of keys: null when the key or its job no longer exists. Uses the primary keys. */
+export async function findExistingAcrossWorkspaces(tx: Db, keys: readonly LaneIdempotencyKey[]): Promise<(ExistingJob | null)[]> {
+  const found = await rows<ExistingJob["record"] & { at: number; fingerprint: string }>(
     tx,
     sql`
       select n.at, encode(k.fingerprint, 'hex') as fingerprint, r.*
@@ -92,7 +92,7 @@ export async function findKnownAcrossWorkspaces(tx: Db, keys: readonly LaneIdemp
   return keys.map((_, index) => known.get(index + 1) ?? null);
 }
 
-/** Gives up keys that this transaction has taken. Uses the primary key. */
+/** Releases keys that this transaction has taken. Uses the primary key. */
 export const releaseKeysAcrossWorkspaces = (tx: Db, keys: readonly LaneIdempotencyKey[]): Promise<unknown> =>
   rows(
     tx,
@@ -104,7 +104,7 @@ export const releaseKeysAcrossWorkspaces = (tx: Db, keys: readonly LaneIdempoten
         join idempotency_key k on k.workspace_id = n.workspace_id and k.lane_id = n.lane_id and k.key = n.key))`,
   );
 
-/** Frees those of the keys whose job's record is gone; what somebody else is freeing is passed over. Uses the primary keys. */
+/** Deletes those of the keys whose job no longer exists. Keys that another transaction has locked are skipped. Uses the primary keys. */
 export const freeKeysAcrossWorkspaces = (db: Db, keys: readonly LaneIdempotencyKey[]): Promise<unknown> =>
   rows(
     db,
@@ -122,12 +122,13 @@ export const freeKeysAcrossWorkspaces = (db: Db, keys: readonly LaneIdempotencyK
   );
 
 /**
- * Deletes the keys that are due to be checked and whose job's record is gone. A key is locked first: one that is taken for another job is
- * another row. Locked keys are passed over. Answers how many were checked. Uses index idempotency_key_check and the primary keys.
+ * Checks the keys that are due for it, and deletes those whose job no longer exists. A key is locked before it is checked, so the deleted
+ * row is the checked one, even if its key is taken again. Locked keys are skipped. Returns how many were checked. Uses index
+ * idempotency_key_check and the primary keys.
  */
 export const sweepIdempotencyKeysAcrossWorkspaces = async (db: Db, limit: number): Promise<number> =>
   (
-    await row<{ looked_at: number }>(
+    await row<{ checked: number }>(
       db,
       sql`
         with due as (
@@ -149,6 +150,6 @@ export const sweepIdempotencyKeysAcrossWorkspaces = async (db: Db, limit: number
           update idempotency_key k set check_at = least(f.expires_at, moment() + interval '7 days')
           from found f where k.ctid = f.ctid and (f.live or f.expires_at is not null)
         )
-        select count(*) as looked_at from due`,
+        select count(*) as checked from due`,
     )
-  )?.looked_at ?? 0;
+  )?.checked ?? 0;

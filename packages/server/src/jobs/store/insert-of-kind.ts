@@ -14,7 +14,7 @@ export interface JobOfKind extends JobKey {
   readonly concurrencyKey: string | null;
 }
 
-/** Writes jobs of kinds that are not enqueued by callers, in the transaction that needs them. Answers how many are due now. */
+/** Inserts jobs of kinds that callers do not enqueue, in the transaction that needs them. Returns how many are due now. */
 export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<number> =>
   (
     await row<{ waiting: number }>(

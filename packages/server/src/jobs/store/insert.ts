@@ -6,7 +6,7 @@ import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
 import type { NewJob } from "../new-job.ts";
 import { ASSIGN_SLOTS_OF_WAITING, CLAIMABLE } from "./fragments.ts";
 
-/** What a schedule makes a job for. */
+/** The tick that a schedule creates a job for. */
 interface Tick {
   /** The schedule's name. */
   readonly schedule: string;
@@ -16,13 +16,13 @@ interface Tick {
 
 export interface JobToInsert extends NewJob {
   readonly id: JobId;
-  /** Null for a job that no schedule made. */
+  /** Null for a job that no schedule created. */
   readonly tick: Tick | null;
-  /** It may go straight through to the node if its lane has nothing before it. */
+  /** Whether it may go straight through to the node, if nothing in its lane waits. */
   readonly straight: boolean;
 }
 
-/** Jobs of one queue that are stored together or not at all. */
+/** Jobs of one queue, of which all are stored or none. */
 export interface InsertRequest extends LaneName {
   readonly jobs: readonly JobToInsert[];
 }
@@ -54,21 +54,22 @@ interface InsertRow {
 }
 
 /**
- * Writes the jobs of many requests in one statement; of a request whose queue is not there, null. What the jobs of a lane share
- * is looked up once per lane and handed to its rows by array subscript, and only what is not the rule is answered row by row:
- * with a join and a returned row per job the same insert took 19 µs a job, so it takes 8. A job goes straight through, written
- * as claimed, only when nothing of its lane waits before it, the lane's circuit is closed, the lane has no limits and the job no
- * key. Uses indexes lane_name and job_claimable.
+ * Inserts the jobs of many requests in one statement. Returns null for a request whose queue does not exist. What the jobs of a lane
+ * share is looked up once per lane, and its rows read it by array subscript. Only jobs that do not simply wait are returned. This takes
+ * 8 µs a job; with a join and a returned row per job it took 19.
+ *
+ * A job goes straight through, inserted as claimed, only when no job of its lane is claimable, the circuit is closed, the lane has no
+ * limits and the job has no concurrency key. Uses indexes lane_name and job_claimable.
  */
 export async function insertJobsAcrossWorkspaces(
   db: Db,
   leaseId: number | null,
   requests: readonly InsertRequest[],
 ): Promise<(InsertedJob[] | null)[]> {
-  const { firsts, places } = distinctLanes(requests);
-  const laneOf = requests.map((request) => places.get(laneName(request)) ?? 0);
-  const jobsOf = firsts.map(() => 0);
-  const ticksOf = firsts.map(() => 0);
+  const { distinct, positions } = distinctLanes(requests);
+  const laneOf = requests.map((request) => positions.get(laneName(request)) ?? 0);
+  const jobsOf = distinct.map(() => 0);
+  const ticksOf = distinct.map(() => 0);
   for (const [index, request] of requests.entries()) {
     const lane = laneOf[index] ?? 0;
     const ticks = request.jobs.reduce((sum, { tick }) => sum + Number(tick !== null), 0);
@@ -94,7 +95,7 @@ export async function insertJobsAcrossWorkspaces(
             and not exists (select from circuit c where c.workspace_id = r.workspace_id and c.lane_id = l.id)
             and not exists (select from job where job.workspace_id = r.workspace_id and job.lane_id = l.id and ${CLAIMABLE}),
             false) order by r.at) as open
-        from unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(firsts.map(({ queue }) => queue))}::text[])
+        from unnest(${plainArray(distinct.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(distinct.map(({ queue }) => queue))}::text[])
           with ordinality r (workspace_id, queue, at)
         left join lane l on l.workspace_id = r.workspace_id and l.kind = 'queue' and l.name = r.queue and l.deleted_at is null
         left join queue q on q.workspace_id = l.workspace_id and q.id = l.id
@@ -106,7 +107,7 @@ export async function insertJobsAcrossWorkspaces(
           case when state = 'pending_approval' then moment() + decide_seconds * interval '1 second' end,
           tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for
         from (
-          select (${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[])[n.lane] as workspace_id, named.id[n.lane] as lane_id, n.id,
+          select (${plainArray(distinct.map(({ workspaceId }) => workspaceId))}::uuid[])[n.lane] as workspace_id, named.id[n.lane] as lane_id, n.id,
             (case
               when named.holds[n.lane] then 'pending_approval'
               when coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second') > moment() then 'delayed'
@@ -183,7 +184,7 @@ export async function insertJobsAcrossWorkspaces(
         returning workspace_id, lane_id, id, state, run_at, concurrency_key
       ), accepted as (
         select workspace_id, named.id[at] as lane_id, jobs, ticks as schedules
-        from named cross join unnest(${plainArray(firsts.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobsOf)}::int[],
+        from named cross join unnest(${plainArray(distinct.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobsOf)}::int[],
           ${plainArray(ticksOf)}::int[]) with ordinality n (workspace_id, jobs, ticks, at)
         where named.id[at] > 0
       ), used as (
@@ -198,8 +199,8 @@ export async function insertJobsAcrossWorkspaces(
         ${ASSIGN_SLOTS_OF_WAITING} as assigned
       from named`,
   );
-  if (!inserted) throw new Error("An insert answered no row.");
-  const fates = fatesOf(inserted);
+  if (!inserted) throw new Error("The insert returned no row.");
+  const states = statesOf(inserted);
   return requests.map(({ jobs: own }, index) => {
     const lane = laneOf[index] ?? 0;
     const laneId = Number(inserted.lanes[lane]) as LaneId;
@@ -213,28 +214,28 @@ export async function insertJobsAcrossWorkspaces(
       createdAt: inserted.at,
       revision: inserted.revisions[lane] ?? 0,
       served: inserted.served[lane] ?? "none",
-      ...fates.get(id),
+      ...states.get(id),
     }));
   });
 }
 
 /** The jobs that do not simply wait. */
-function fatesOf({
+function statesOf({
   active,
   held,
   held_until,
   delayed,
   delayed_until,
 }: InsertRow): Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }> {
-  const fates = new Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }>();
-  for (const id of active ?? []) fates.set(id, { state: "active" });
+  const states = new Map<JobId, Pick<InsertedJob, "state"> & { runAt?: Timestamp }>();
+  for (const id of active ?? []) states.set(id, { state: "active" });
   for (const [index, id] of (held ?? []).entries())
-    fates.set(id, { state: "pending_approval", runAt: toRfc3339(held_until?.[index] ?? "") });
-  for (const [index, id] of (delayed ?? []).entries()) fates.set(id, { state: "delayed", runAt: toRfc3339(delayed_until?.[index] ?? "") });
-  return fates;
+    states.set(id, { state: "pending_approval", runAt: toRfc3339(held_until?.[index] ?? "") });
+  for (const [index, id] of (delayed ?? []).entries()) states.set(id, { state: "delayed", runAt: toRfc3339(delayed_until?.[index] ?? "") });
+  return states;
 }
 
-/** Null for a column in which nobody said anything: neither side then spends time on it. */
+/** A column as an array literal, or null when all values are `usual`: then neither side spends time on it. */
 function unlessAll<Value>(usual: Value, values: readonly Value[], literal: (values: readonly Value[]) => string): string | null {
   return values.every((value) => value === usual) ? null : literal(values);
 }

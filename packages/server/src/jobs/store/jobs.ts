@@ -11,27 +11,28 @@ import {
   UNTALLY_TAKEN,
 } from "./fragments.ts";
 
-/** Uses the primary keys of job and of job_history's partitions. */
+/** A live or finished job. Uses the primary keys of job and of job_history's partitions. */
 export const findJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { attempts_log: string }) | null> =>
   row(db, sql`select * from job_record where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}`);
 
-/** Locks the concurrency key of a job that waits, if it has one, until the transaction ends. Answers whether it did. */
+/** Locks the concurrency key of a waiting job, if it has one, until the transaction ends. Returns whether it did. */
 export const lockKeyOfWaiting = async (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<boolean> =>
   (await row(
     tx,
     sql`
       select lock_keys(array[lane_id], array[concurrency_key]) from job
       where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}
-        -- Not by "is not null": that would offer job_key, which a plan that was made for few keys walks from end to end.
+        -- Not "is not null", which would allow index job_key: a plan that was made for few keys would read it from end to end.
         and state = 'waiting' and coalesce(concurrency_key, '') <> ''`,
   )) !== null;
 
 /**
- * Ends a job that has not finished (I4). If another statement moves it at the same moment, one of them wins whole: the row is there, or
- * it is gone. An attempt under way is logged as cancelled; its claim moves nothing any more.
+ * Cancels a job that has not finished (I4). If another statement moves the job at the same moment, one of the two wins. An attempt under
+ * way is logged as cancelled, and its claim is no longer valid.
  *
- * Of jobs with a key, this takes those that wait if the key is locked already, and those that do not wait if it is not. While slots of
- * a key are assigned, only claims may hold its waiting jobs; a statement that moves another job has that first, and locks the key after it.
+ * A job with a concurrency key is cancelled only if it waits and the key is locked, or if it does not wait and the key is not locked.
+ * This keeps the order of locks: while slots of a key are assigned, only claims may hold locks on its waiting jobs. A statement that moves
+ * another job locks the job first, and the key after it.
  */
 export const cancelJob = (
   db: Db,
@@ -58,7 +59,7 @@ export const cancelJob = (
       from archived join gone using (id)`,
   );
 
-/** Removes a finished job. Answers whether it had failed; null when there was none. Uses the primary keys. */
+/** Removes a finished job. Returns whether it had failed, or null when there was none. Uses the primary keys. */
 export const removeJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<{ failed: boolean } | null> =>
   row(
     db,
@@ -74,7 +75,7 @@ export const removeJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
       select true as failed from failed union all select false from taken`,
   );
 
-/** A failed job waits again. Its attempts go on counting (I5); those started so far no longer count against it. Uses the primary key. */
+/** Moves a failed job to `waiting`. Its attempts keep their numbers (I5), and those started so far become spared. Uses the primary key. */
 export const retryFailedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<JobRow | null> =>
   row(
     db,
@@ -88,8 +89,8 @@ export const retryFailedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Pro
   );
 
 /**
- * A cancelled or rejected job comes back from history: to wait, or to be decided, if it is one of an approval queue that nobody has
- * decided. Answers it if that is the state that it comes back to. Uses the primary keys.
+ * Restores a cancelled or rejected job from history. A cancelled job of an approval queue that was never decided goes back to
+ * `pending_approval`, all others to `waiting`. Returns null when that state is not `to`, or there is no such job. Uses the primary keys.
  */
 export const restoreJob = (
   db: Db,

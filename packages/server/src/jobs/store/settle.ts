@@ -7,8 +7,8 @@ import type { JobKey } from "../job.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE, TALLY_FAILED } from "./fragments.ts";
 
 /**
- * A claim's identity, with the log entry of the attempt that ended. Statements compare `lease_id` by `is not distinct from`, which
- * no index serves: offered the equality, the planner walks all that the lease holds (job_active) for every row that it settles.
+ * Identifies a claim, with the log entry of its attempt. Statements compare `lease_id` by `is not distinct from`, which cannot use an
+ * index. With `=`, the planner could read all claims of the lease (job_active) for every row that it settles.
  */
 interface Settled extends JobKey {
   readonly leaseId: number;
@@ -16,15 +16,13 @@ interface Settled extends JobKey {
   readonly logEntry: string;
 }
 
-/** What a settle answers: how many claims were still true and, if `withIds`, of which jobs. */
+/** The result of a settle: how many claims were still valid and, if `withIds`, the ids of their jobs. */
 export interface Moved {
   readonly moved: number;
   readonly ids: readonly JobId[] | null;
 }
 
-/**
- * Moves completed jobs to history. A claim that is no longer true moves nothing. Uses the primary key.
- */
+/** Moves completed jobs to history. A claim that is no longer valid changes nothing. Uses the primary key. */
 export const completeAcrossWorkspaces = async (
   db: Db,
   settled: readonly (Settled & { result: string | null })[],
@@ -57,7 +55,7 @@ export const completeAcrossWorkspaces = async (
       from gone`,
   )) ?? { moved: 0, ids: null };
 
-/** Ends jobs of kinds that leave no record: they are neither kept nor counted. Answers which claims were still true. Uses the primary key. */
+/** Deletes jobs of kinds that leave no record, neither history nor counts. Returns which claims were still valid. Uses the primary key. */
 export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Settled, "logEntry">[]): Promise<Moved> =>
   (await row<Moved>(
     db,
@@ -74,22 +72,22 @@ export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Set
       select count(*) as moved, array_agg(id) as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   )) ?? { moved: 0, ids: null };
 
-/** Where a job goes that did not complete. */
+/** A job that did not complete, and where it goes. */
 export interface NotCompleted extends Settled {
   readonly to: Extract<JobState, "waiting" | "delayed" | "failed">;
   readonly waitMs: number;
-  /** The wait where no other job of the lane waits; null: the same. */
+  /** The wait when no other job of the lane waits. Null: the same as `waitMs`. */
   readonly aloneWaitMs: number | null;
-  /** `last_error` as JSON text; null leaves it as it was. */
+  /** `last_error` as JSON text. Null: unchanged. */
   readonly error: string | null;
   readonly errorCode: AttemptError | null;
-  /** Whether the attempt does not count. Null: it does unless the lane's circuit is open; then the job just waits again. */
+  /** Whether the attempt is spared. Null: only if the lane's circuit is open; the job then goes back to `waiting`. */
   readonly spared: boolean | null;
 }
 
 /**
- * Puts jobs back to wait, or into the dead-letter queue, and moves the circuits that this opens or leaves open. Answers how many
- * claims were still true, and which circuits have opened. Uses the primary key.
+ * Moves jobs back to `waiting` or `delayed`, or to the dead-letter queue, and opens or updates their circuits. Returns how many claims were
+ * still valid, and which circuits opened. Uses the primary key.
  */
 export const refuseAcrossWorkspaces = async (
   db: Db,

@@ -1,7 +1,7 @@
 import { type Db, row, rows, sql } from "#kernel";
 import type { LaneKey } from "#lanes";
 
-/** Deletes some live jobs of a deleted lane. Jobs that another statement moves are left: it may wait for a key whose holder waits for these. */
+/** Deletes some live jobs of a deleted lane. It skips locked jobs: waiting for them could deadlock over a concurrency key. */
 export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
   (
     await row<{ jobs: number }>(

@@ -4,24 +4,24 @@ import type { LaneId } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS, TALLY_FAILED } from "./fragments.ts";
 
-/** Which claims of nodes are taken back, and what becomes of their jobs. */
+/** Which claims of nodes to take back, and how to log them. */
 export interface TakingBack {
-  /** The lease of a node that gives its claims back. Null: the leases of all nodes that have run out. */
+  /** The lease of a node that gives its claims back. Null: all expired leases of nodes. */
   readonly leaseId: number | null;
-  /** The attempts are logged as this. Only a lost node counts as a loss. */
+  /** The outcome of the attempts in their log. Only `lost` counts as a node loss. */
   readonly outcome: "lost" | "released";
-  /** `last_error` as JSON text; null leaves it as it was. */
+  /** `last_error` as JSON text. Null: unchanged. */
   readonly error: string | null;
-  /** A job that so many nodes in a row were lost with goes to the dead-letter queue. */
+  /** A job with this many node losses in a row goes to the dead-letter queue. */
   readonly maxLosses: number;
-  /** Kinds of job with no place in the dead-letter queue: theirs are left at `maxLosses` to be settled one by one. */
+  /** Kinds whose jobs are skipped at `maxLosses`: `findExpiredClaimsAcrossWorkspaces` finds them, to be settled one by one. */
   readonly settledKinds: readonly string[];
   readonly limit: number;
 }
 
 /**
- * Takes back claims of nodes. Attempts are logged and spared: the node was lost, not the job's handler. What workers hold stays, also
- * when their lease has run out: that uses an attempt. Uses index job_active.
+ * Takes back claims of nodes. Their attempts are logged and spared, since the handler is not at fault. Claims of workers stay: an expired
+ * worker lease uses an attempt, and is settled elsewhere. Uses index job_active.
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
@@ -52,7 +52,7 @@ export const takeBackAcrossWorkspaces = (
       from moved group by workspace_id, lane_id, state`,
   );
 
-/** An active job whose lease has run out, and who held it. */
+/** A claim whose lease has expired, and its holder. */
 export interface ExpiredClaim {
   readonly claim: Claim;
   readonly holder: "node" | "worker";
@@ -61,8 +61,8 @@ export interface ExpiredClaim {
 }
 
 /**
- * Claims to be settled because their lease has run out: those of workers, and those of nodes whose job is of one of `settledKinds` and
- * was lost with `maxLosses` nodes in a row. Without payloads. Uses index job_active.
+ * Claims to settle because their lease has expired: all those of workers, and those of nodes whose job has a kind in `settledKinds` and
+ * `maxLosses` node losses in a row. Without payloads. Uses index job_active.
  */
 export const findExpiredClaimsAcrossWorkspaces = async (
   db: Db,

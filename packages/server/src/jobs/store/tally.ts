@@ -1,8 +1,8 @@
 import { type Db, row, sql } from "#kernel";
 
 /**
- * Adds up tally rows older than two minutes into one per lane and day, so that the table stays small whatever finishes. Sums are
- * the same before and after: it is one statement. Leans on tally_at.
+ * Folds tally rows older than two minutes into one row per lane and day, so that the table stays small. It is one statement, so sums do
+ * not change. Uses index tally_at.
  */
 export const foldTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
@@ -24,7 +24,7 @@ export const foldTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
       from old group by workspace_id, lane_id, date_trunc('day', at)`,
   );
 
-/** Forgets days past their workspace's retention: nothing that they counted can be seen any more. */
+/** Deletes rows past their workspace's retention, whose jobs callers can no longer see. */
 export const forgetTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
     db,
