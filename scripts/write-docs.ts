@@ -104,7 +104,7 @@ const folders = (await readdir(path.join(ROOT, "packages/server/src"), { withFil
 const PARTS = [
   { file: "README.md", name: "settings", write: settings },
   { file: "docs/api.md", name: "errors", write: errors },
-  { file: "docs/customers.md", name: "plans", write: plans },
+  { file: "docs/tenants.md", name: "plans", write: plans },
   { file: "docs/architecture.md", name: "import order", write: () => importOrder(folders) },
   { file: "docs/architecture.md", name: "job states", write: jobStates },
   { file: "docs/architecture.md", name: "tables", write: tables },
