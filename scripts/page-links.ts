@@ -1,13 +1,13 @@
 import { access, readFile } from "node:fs/promises";
 import path from "node:path";
 
-/** A source file in the text of a page: `engine/retry.ts` is one of the server, `scripts/figures.ts` one of the repository. */
+/** A source file in the text of a page: `engine/retry.ts` is one of the server, `scripts/figures.ts` one of the repository, `harness/clock.ts` a test's. */
 const NAMED = /`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|sql|jsonc))`/g;
 
 /** A link within the repository, and the part of the page that it leads to. */
 const LINK = /\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g;
 
-const FOUND_IN = ["", "packages/server/src/", "packages/server/"];
+const FOUND_IN = ["", "packages/server/src/", "packages/server/", "packages/server/test/"];
 
 const exists = (file: string): Promise<boolean> =>
   access(file).then(
