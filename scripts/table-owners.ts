@@ -36,7 +36,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   tally: { owner: "jobs", holds: "Counts of what finished: appended to, and folded later." },
   idempotency_key: { owner: "jobs", holds: "The names that callers gave to their jobs." },
   schedule: { owner: "schedules", holds: "What makes jobs by the clock." },
-  schedule_tick: { owner: "schedules", holds: "Ticks of the last hour that made a job." },
+  schedule_tick: { owner: "schedules", holds: "Ticks of the last minute that made a job." },
 };
 
 /**

@@ -5,17 +5,19 @@ import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
 import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
+import { figures, filesWithFigures, writeFigures } from "./figures.ts";
 import { importOrder, importRules } from "./import-rules.ts";
 import { code, table } from "./markdown.ts";
 import { withMigratedDatabase } from "./migrated-database.ts";
 import { readComments } from "./migration-comments.ts";
+import { brokenReferences } from "./page-links.ts";
 import { readMigrations } from "./read-migrations.ts";
 import { schemaPage } from "./schema-page.ts";
 import { EXCEPTIONS, TABLES } from "./table-owners.ts";
 
 /**
- * Writes what is generated from the code: whole files, and parts of the docs between `<!-- written: NAME -->` and `<!-- end -->`.
- * With `--check` it writes nothing, and fails where a file is not what the code says.
+ * Writes what is generated from the code: whole files, parts of the docs between `<!-- written: NAME -->` and `<!-- end -->`, and figures in
+ * their prose. With `--check` it writes nothing, and fails where a file is not what the code says, or a page names a file that does not exist.
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -104,7 +106,7 @@ const folders = (await readdir(path.join(ROOT, "packages/server/src"), { withFil
 const PARTS = [
   { file: "README.md", name: "settings", write: settings },
   { file: "docs/api.md", name: "errors", write: errors },
-  { file: "docs/customers.md", name: "plans", write: plans },
+  { file: "docs/tenants.md", name: "plans", write: plans },
   { file: "docs/architecture.md", name: "import order", write: () => importOrder(folders) },
   { file: "docs/architecture.md", name: "job states", write: jobStates },
   { file: "docs/architecture.md", name: "tables", write: tables },
@@ -136,6 +138,11 @@ for (const { file, name, write } of PARTS) {
   const fresh = `${before}<!-- written: ${name} -->\n\n${write()}\n\n${rest.slice(end)}`;
   await update(file, `${file}: the part "${name}"`, text, fresh);
 }
+const quoted = await figures();
+for (const file of filesWithFigures(quoted)) {
+  const text = await readFile(path.join(ROOT, file), "utf8");
+  await update(file, `a figure of ${file}`, text, writeFigures(file, text, quoted));
+}
 for (const { file, write } of FILES) await update(file, file, await readFile(path.join(ROOT, file), "utf8"), write());
 // It takes a database. With `--check` a test compares the page with its own: packages/server/test/kernel/schema-page.test.ts.
 if (!checks) {
@@ -148,4 +155,11 @@ if (!checks) {
     await withMigratedDatabase((query) => schemaPage(query, comments)),
   );
 }
-if (checks && stale > 0) process.exit(1);
+const pages = (await readdir(path.join(ROOT, "docs"), { recursive: true }))
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => `docs/${name}`);
+const broken = (
+  await Promise.all(["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", ...pages].map((page) => brokenReferences(ROOT, page)))
+).flat();
+for (const message of broken) process.stderr.write(`${message}\n`);
+if ((checks && stale > 0) || broken.length > 0) process.exit(1);
