@@ -25,7 +25,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, openVault } from "#vault";
-import { createRegistrar, createWorkspaces } from "#workspaces";
+import { createAdminContext, createWorkspaces } from "#workspaces";
 import { openDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
 import { createListeners } from "./listeners.ts";
@@ -62,8 +62,8 @@ export async function startNode(
   const { emit } = events;
   const metrics = createMetrics(events);
   logEvents(events, config.logLevel);
-  const registrar = createRegistrar(clock, random);
-  const { audit, ids } = registrar;
+  const adminContext = createAdminContext(clock, random);
+  const { audit, ids } = adminContext;
   const databases = await openDatabases(config, "owner", emit);
   const { api, tenants, engine: engineDb } = databases;
   const onStopFailed = (error: unknown) => emit("close_failed", { error });
@@ -103,7 +103,7 @@ export async function startNode(
     const { waker, aborter, outlet } = engine;
     const workspaces = createWorkspaces({
       ...shared,
-      registrar,
+      adminContext,
       emptyWorkspace,
       notifyChanged: (workspaceId) => engine.notify({ kind: "workspace", workspaceId }),
       abortWorkspace: (workspaceId) => aborter.abortWorkspace(workspaceId),

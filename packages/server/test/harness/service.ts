@@ -1,5 +1,5 @@
 import {
-  createRegistrar,
+  createAdminContext,
   createWorkspace,
   DatabaseClock,
   Events,
@@ -171,7 +171,7 @@ export async function newWorkspace(
   const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DATABASE_CONNECTIONS: "6" });
   const databases = await openDatabases(config, "guest", new Events().emit);
   try {
-    return await createWorkspace(databases.api, createRegistrar(new DatabaseClock(), systemRandom), { name: "Test", plan });
+    return await createWorkspace(databases.api, createAdminContext(new DatabaseClock(), systemRandom), { name: "Test", plan });
   } finally {
     await databases.close();
   }
