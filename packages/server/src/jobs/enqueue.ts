@@ -80,7 +80,7 @@ export class Enqueuer {
     this.#emit = options.emit;
     this.#maxWaiting = options.maxWaiting;
     const batcher = (insert: Insert): Batcher<InsertRequest, Outcome> =>
-      new Batcher({ most: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
+      new Batcher({ maxWeight: MOST_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
     const writers = (): Writers => ({
       plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(this.#db, leaseId, requests)),
       keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, false)),

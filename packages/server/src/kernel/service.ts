@@ -1,4 +1,4 @@
-/** A part of a node that runs from its start to its stop. */
+/** A part of a node that runs from the node's start to its stop. */
 export interface Service {
   start(): void | Promise<void>;
   stop(): Promise<unknown>;
@@ -6,7 +6,7 @@ export interface Service {
   wake?(): void;
 }
 
-/** Starts services in order, and stops those that have started in the opposite order. */
+/** Starts services in order, and stops the started ones in reverse order. */
 export class Services {
   readonly #services: readonly Service[];
   readonly #onStopFailed: (error: unknown) => void;
@@ -17,7 +17,7 @@ export class Services {
     this.#onStopFailed = onStopFailed;
   }
 
-  /** One that fails to start, or any that started before it, is stopped again; then its error is thrown. */
+  /** Starts all services. If one fails, stops it and those before it, and throws its error. */
   async start(): Promise<void> {
     try {
       for (const service of this.#services) {
@@ -30,7 +30,7 @@ export class Services {
     }
   }
 
-  /** What fails to stop keeps no other from stopping. */
+  /** Stops all services, even if some fail to stop. */
   async stop(): Promise<void> {
     for (; this.#started > 0; this.#started -= 1) {
       try {
