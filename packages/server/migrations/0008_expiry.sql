@@ -1,5 +1,5 @@
--- Makes the partition of `parent` (job_history or audit_event) for the month that `day` lies in, unless it is there. Rows of that
--- month that had to go to the default partition, because their workspace keeps them longer than months are made ahead, move into it.
+-- Creates the partition of `parent` (job_history or audit_event) for the month of `day`, unless it exists. Partitions are created some
+-- months ahead. Rows that expire later are stored in the default partition, and move into the new partition here.
 create function make_partition(parent text, day date) returns void language plpgsql as $$
 declare
   first_day date := date_trunc('month', day);
@@ -13,7 +13,7 @@ begin
   if parent = 'audit_event' then
     execute format('create trigger never_emptied before truncate on %I for each statement execute function refuse_change(%L)', name, parent);
   end if;
-  -- Nothing may come to the default partition between the look and the move; attaching would lock it anyway.
+  -- No row may be added to the default partition between the check and the move. Attaching would lock it anyway.
   execute format('lock table %I in access exclusive mode', later);
   execute format('select exists (select from %I where expires_at >= %L and expires_at < %L)', later, first_day, past_day) into crowded;
   if crowded then
@@ -26,7 +26,7 @@ begin
   execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, first_day, past_day);
 end $$;
 
--- Notes which stretches of the chains will be gone once the events of `partition` are that expire up to `until`.
+-- Records which events of the chains are about to be dropped: those in `partition` that expire up to `until`.
 create function note_dropped(partition text, until timestamptz) returns void language plpgsql as $$
 begin
   execute format($note$
@@ -44,12 +44,12 @@ begin
     on conflict do nothing $note$, partition) using until;
 end $$;
 
--- Drops the partitions of `parent` for months that ended before `day`, which is not to come. Answers their names.
+-- Drops the partitions of `parent` for months that ended by `day`, which must not be in the future. Returns their names.
 create function drop_partitions(parent text, day date) returns setof text language plpgsql as $$
 declare
   name text;
 begin
-  if day > moment()::date then raise exception 'what expires before % has not all expired', day; end if;
+  if day > moment()::date then raise exception 'the rows that expire before % have not all expired', day; end if;
   for name in
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = parent::regclass and c.relname ~ ('^' || parent || '_\d{4}_\d{2}$')
@@ -62,7 +62,7 @@ begin
   end loop;
 end $$;
 
--- Deletes what has expired in the default partition of `parent`: its month passed while nobody looked, and was never made.
+-- Deletes expired rows in the default partition of `parent`. There are some only if no partition was created for their month in time.
 create function clear_expired(parent text) returns void language plpgsql as $$
 declare
   later   text := parent || '_later';
