@@ -57,8 +57,8 @@ create unlogged table request_rate (
   hits         integer[] not null check (cardinality(hits) = 122)
 ) with (fillfactor = 50);
 
--- The requests that count in a half second, `present`. A row may be slightly ahead, because another node was faster or the clock was set
--- back: then its own slot counts. A row that is further ahead than it has slots was written by a wrong clock, and is ignored.
+-- The requests that count in the half second `present`. A row may be slightly ahead, because another statement was faster or the clock
+-- was set back: then the row's own slot counts. A row that is ahead by more than 122 slots comes from a wrong clock, and is ignored.
 create function counted_requests(rate request_rate, present bigint, out slot bigint, out hits integer[], out used bigint)
 language plpgsql immutable as $$
 declare

@@ -27,9 +27,9 @@ begin
 end $$;
 
 -- Records which events of the chains are about to be dropped: those in `partition` that expire up to `until`.
-create function note_dropped(partition text, until timestamptz) returns void language plpgsql as $$
+create function record_dropped(partition text, until timestamptz) returns void language plpgsql as $$
 begin
-  execute format($note$
+  execute format($record$
     with numbered as (
       select workspace_id, seq, seq - row_number() over (partition by workspace_id order by seq) as run from %1$I where expires_at <= $1
     ), stretch as (
@@ -41,7 +41,7 @@ begin
     join audit_chain c on c.workspace_id = s.workspace_id
     join %1$I first on first.workspace_id = s.workspace_id and first.seq = s.from_seq and first.expires_at <= $1
     join %1$I last on last.workspace_id = s.workspace_id and last.seq = s.to_seq and last.expires_at <= $1
-    on conflict do nothing $note$, partition) using until;
+    on conflict do nothing $record$, partition) using until;
 end $$;
 
 -- Drops the partitions of `parent` for months that ended by `day`, which must not be in the future. Returns their names.
@@ -56,7 +56,7 @@ begin
       and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= day
     order by c.relname
   loop
-    if parent = 'audit_event' then perform note_dropped(name, 'infinity'); end if;
+    if parent = 'audit_event' then perform record_dropped(name, 'infinity'); end if;
     execute format('drop table %I', name);
     return next name;
   end loop;
@@ -75,7 +75,7 @@ begin
     return;
   end if;
   alter table audit_event_later disable trigger user;
-  perform note_dropped(later, moment());
+  perform record_dropped(later, moment());
   delete from audit_event_later where expires_at <= moment();
   alter table audit_event_later enable trigger user;
 end $$;

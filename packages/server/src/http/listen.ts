@@ -21,8 +21,8 @@ export async function listen(api: Api, host: string, port: number): Promise<stri
 }
 
 /**
- * Ends connections when they become idle. After a second, when all complete requests are answered, it also ends those whose request
- * is still incomplete: a client must not keep a node from stopping.
+ * Closes a listener. Ends connections when they become idle. After a second, when all complete requests are answered, it ends the other
+ * connections too: a client that does not finish its request must not keep a node from stopping.
  */
 export async function closeGently(api: Api): Promise<void> {
   const startedMs = performance.now();

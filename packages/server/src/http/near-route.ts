@@ -1,8 +1,8 @@
 import { maxTypos, typosBetween } from "#kernel";
 
 /**
- * Finds the path that was probably meant by one that no route has. It has the same number of segments, and its names differ by a
- * few typos. Segments at the place of a route's parameter stay as they are.
+ * Suggests a path for one that matches no route. The suggestion has the same number of segments, and corrects typos in the names of
+ * the route. Segments at the place of a parameter stay as they are.
  *
  * @param routes paths as they are mounted, for example "/v1/queues/:name"
  */

@@ -55,7 +55,7 @@ export class Components {
     return { schemas: sorted("schemas"), parameters: sorted("parameters"), headers: sorted("headers"), responses: sorted("responses") };
   }
 
-  /** A schema as it stands in the document: by reference when it has a title. */
+  /** A schema in the document: by reference when it has a title. */
   schema(schema: Schema): Part {
     const { title, ...untitled } = schema;
     return title === undefined ? this.#inline(untitled) : this.#refer("schemas", title, this.#inline(untitled));
@@ -109,7 +109,7 @@ export class Components {
       ...(patternProperties && { additionalProperties: this.schema(Object.values(patternProperties)[0] as Schema) }),
       ...(items && { items: this.schema(items) }),
       ...(anyOf && { anyOf: anyOf.map((one) => this.schema(one)) }),
-      // Examples of objects stand at their requests and responses.
+      // Requests and responses have the examples of objects.
       ...(examples && schema.type !== "object" && !anyOf && { examples }),
     };
   }

@@ -50,7 +50,7 @@ const workspaceKey: Read<string | null> = (text) => {
   return text;
 };
 const token: Read<string | null> = (text) => {
-  if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Error("must be at least 16 printable ASCII characters without spaces");
+  if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Error("must have at least 16 characters, all printable ASCII and no spaces");
   return text;
 };
 const masterKeys: Read<readonly string[]> = (text) => {

@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 /** A UUID in its usual text form, as PostgreSQL reads and writes it. */
 export type Uuid = string & { readonly __uuid: true };
 
-/** Ids of resources. Each has a type of its own, so that the compiler finds mix-ups. */
+/** Ids of resources. Each has its own type, so that the compiler rejects an id of another resource. */
 export type WorkspaceId = Uuid & { readonly __of: "workspace" };
 export type JobId = Uuid & { readonly __of: "job" };
 

@@ -35,7 +35,7 @@ const RETRY_AFTER_SECONDS = 1;
 export const unavailable = (message?: string): ProblemError =>
   problem("UNAVAILABLE", {}, { ...(message && { message }), headers: { "Retry-After": String(RETRY_AFTER_SECONDS) } });
 
-/** Whether the database could not be reached. Then nothing is known about the result of the statement. */
+/** Whether the database could not be reached. Such a failure says nothing about the statement or its values. */
 export const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
 /** Creates a VALIDATION_ERROR with one invalid field. */

@@ -29,7 +29,7 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
       select plan, executions_per_month as limit, start, start + interval '1 month' as end
       from workspace, date_trunc('month', coalesce(${period && `${period}-01`}::timestamptz, moment())) start where id = ${workspaceId}`,
   );
-  if (!terms) throw new Error("A workspace whose key is valid is not there.");
+  if (!terms) throw new Error("The workspace of a valid key does not exist.");
   const sums = await rows<UsageRow>(
     db,
     sql`
@@ -87,7 +87,7 @@ export async function readQuota(
           where workspace_id = w.id and day >= month::date and day < (month + interval '1 month')::date) as used
       from workspace w, date_trunc('month', moment()) month where w.id = ${workspaceId}`,
   );
-  if (!quota) throw new Error("A workspace whose key is valid is not there.");
+  if (!quota) throw new Error("The workspace of a valid key does not exist.");
   const { used, limit, resets_at } = quota;
   return { used, limit, remaining: remainingOf(limit, used), resets_at };
 }

@@ -16,7 +16,10 @@ export interface RateDemand {
   readonly wanted: number;
 }
 
-/** Takes requests of workspaces, and returns how many of those wanted each was granted. Names each workspace once. Uses index request_rate_pkey. */
+/**
+ * Takes requests of workspaces, and returns how many of those wanted each was granted. A workspace occurs at most once in `demands`.
+ * Uses index request_rate_pkey.
+ */
 export const takeRequestsAcrossWorkspaces = (
   db: Db,
   demands: readonly RateDemand[],

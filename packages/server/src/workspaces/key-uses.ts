@@ -46,7 +46,7 @@ export class KeyUses {
     const nowMs = this.#clock.nowMs();
     for (const [id, atMs] of due) {
       this.#written.set(id, nowMs);
-      // A use during the statement stays for the next write.
+      // A use that was recorded during the statement is kept for the next write.
       if (this.#unwritten.get(id) === atMs) this.#unwritten.delete(id);
     }
   }

@@ -68,8 +68,8 @@ describe("a wrong value is refused in one clear line", () => {
     ["DATABASE_URL", "postgres://[", "must be a postgres:// URL"],
     ["TIDEMILL_DATABASE_CONNECTIONS", "5", "must be a whole number from 6 to 500"],
     ["TIDEMILL_STATEMENT_TIMEOUT_MS", "0", "must be a whole number from 100 to"],
-    ["TIDEMILL_ADMIN_TOKEN", "short", "must be at least 16 printable ASCII characters without spaces"],
-    ["TIDEMILL_ADMIN_TOKEN", "0123456789abcdef ", "must be at least 16 printable ASCII characters without spaces"],
+    ["TIDEMILL_ADMIN_TOKEN", "short", "must have at least 16 characters, all printable ASCII and no spaces"],
+    ["TIDEMILL_ADMIN_TOKEN", "0123456789abcdef ", "must have at least 16 characters, all printable ASCII and no spaces"],
     ["TIDEMILL_BOOTSTRAP_KEY", "svc_ws_short", "must be svc_ws_ followed by 16 to 128 letters, digits, _ or -"],
     ["TIDEMILL_BOOTSTRAP_KEY", "sk_live_0123456789abcdef", "must be svc_ws_ followed by 16 to 128 letters, digits, _ or -"],
     ["TIDEMILL_DEFAULT_PLAN", "gold", "must be one of free, pro, team, enterprise"],
@@ -118,7 +118,7 @@ describe("what is shown of a configuration", () => {
       name: "TIDEMILL_PORT or PORT",
       value: "9001",
       fallback: "8080",
-      about: "Port of the API. 0 takes a free one.",
+      about: "Port of the API. 0 chooses a free port.",
     });
     for (const { about } of rows) expect(about).toMatch(/\.$/);
   });

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { type Connection, clientConfig, refuse } from "./pool.ts";
+import { type Connection, clientConfig, rethrow } from "./pool.ts";
 
 /** How long to wait for the holder of the lock. Milliseconds. */
 const MAX_WAIT_MS = 60_000;
@@ -13,12 +13,12 @@ export async function takeLock(connection: Connection, lock: number): Promise<()
   const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000, statement_timeout: MAX_WAIT_MS });
   // A broken connection releases the lock. Without a listener, its error event would end the process.
   client.on("error", () => {});
-  await client.connect().catch(refuse);
+  await client.connect().catch(rethrow);
   try {
     await client.query("select pg_advisory_lock($1)", [lock]);
   } catch (error) {
     await client.end();
-    refuse(error);
+    rethrow(error);
   }
   let ended: Promise<void> | undefined;
   return () => (ended ??= client.end());

@@ -60,7 +60,7 @@ export function createPool({ connection, size, statementTimeoutMs }: PoolOptions
 
 /** Runs `work` on one connection of the pool. Closes the connection if it broke. */
 export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect().catch(refuse);
+  const client = await pool.connect().catch(rethrow);
   // Without a listener, a connection that breaks between two statements would end the process.
   const broken = () => {};
   client.on("error", broken);
@@ -78,13 +78,13 @@ export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.Pool
 
 /** Runs `work` in one transaction, which is rolled back when `work` throws. */
 export async function inTransaction<Result>(client: pg.PoolClient, work: (tx: Db) => Promise<Result>): Promise<Result> {
-  await client.query("begin").catch(refuse);
+  await client.query("begin").catch(rethrow);
   try {
-    const result = await work({ query: (statement) => client.query(statement).catch(refuse) });
-    await client.query("commit").catch(refuse);
+    const result = await work({ query: (statement) => client.query(statement).catch(rethrow) });
+    await client.query("commit").catch(rethrow);
     return result;
   } catch (error) {
-    await client.query("rollback").catch(refuse);
+    await client.query("rollback").catch(rethrow);
     throw error;
   }
 }
@@ -104,7 +104,7 @@ export class Database implements Transactional {
   }
 
   async query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> {
-    return this.#pool.query(statement).catch(refuse);
+    return this.#pool.query(statement).catch(rethrow);
   }
 
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
@@ -135,7 +135,7 @@ export const isTimeout = (error: unknown): boolean => (error as { cause?: { code
  * Throws pg's error, as UNAVAILABLE if the database is away. An error that the server did not send means a broken or missing
  * connection.
  */
-export function refuse(error: unknown): never {
+export function rethrow(error: unknown): never {
   const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") : isConnectionFault(error);
   throw away ? Object.assign(unavailable("The database is unavailable."), { cause: error }) : error;
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { WorkspaceId } from "../ids.ts";
-import { createPool, inTransaction, onConnection, type PoolOptions, refuse, type Transactional } from "./pool.ts";
+import { createPool, inTransaction, onConnection, type PoolOptions, rethrow, type Transactional } from "./pool.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
 /**
@@ -22,10 +22,10 @@ export class Tenants {
     const enter = async (client: pg.PoolClient): Promise<Db> => {
       if (this.#workspaces.get(client) !== workspaceId) {
         this.#workspaces.delete(client);
-        await client.query(sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`).catch(refuse);
+        await client.query(sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`).catch(rethrow);
         this.#workspaces.set(client, workspaceId);
       }
-      return { query: (statement) => client.query(statement).catch(refuse) };
+      return { query: (statement) => client.query(statement).catch(rethrow) };
     };
     return {
       query: (statement: Statement) => onConnection(this.#pool, async (client) => (await enter(client)).query(statement)),

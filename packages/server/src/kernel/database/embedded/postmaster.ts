@@ -84,8 +84,8 @@ export async function disownDeadServer(cluster: string, sockets: string): Promis
 }
 
 /**
- * Returns false when the file belongs to a running server: a node that died may have started one that has only now written it. Such a
- * server replaces a stale file by a new one, so this never writes to a file other than the one that it read.
+ * Returns false when the file belongs to a running server: a node may have died after it started a server, and that server may have
+ * written the file only now. A server replaces a stale file by a new one, so this never writes to a file that it did not read.
  */
 async function putOwnPid(file: FileHandle, cluster: string): Promise<boolean> {
   let text = await file.readFile("utf8");
