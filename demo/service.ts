@@ -1,6 +1,6 @@
 import {
   type Config,
-  createRegistrar,
+  createAdminContext,
   createWorkspace,
   DatabaseClock,
   Events,
@@ -71,8 +71,8 @@ async function makeWorkspace(config: Config): Promise<string> {
   const databases = await openDatabases(config, "guest", emit);
   try {
     await migrate(databases.connection, emit);
-    const registrar = createRegistrar(new DatabaseClock(), systemRandom);
-    return (await createWorkspace(databases.api, registrar, { name: "Demo", plan: "enterprise" })).key;
+    const adminContext = createAdminContext(new DatabaseClock(), systemRandom);
+    return (await createWorkspace(databases.api, adminContext, { name: "Demo", plan: "enterprise" })).key;
   } finally {
     await databases.close();
   }

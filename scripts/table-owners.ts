@@ -51,7 +51,7 @@ interface WritingFunction {
 
 export const WRITING_FUNCTIONS: Readonly<Record<string, WritingFunction>> = {
   append_audit_event: { owner: "audit", writes: ["audit_chain", "audit_event"] },
-  note_dropped: { owner: "audit", writes: ["audit_dropped"] },
+  record_dropped: { owner: "audit", writes: ["audit_dropped"] },
   take_requests: { owner: "usage", writes: ["request_rate"] },
   assign_key_slots: { owner: "jobs", writes: ["job"] },
   make_partition: {

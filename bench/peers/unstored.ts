@@ -9,7 +9,7 @@ const connection = JSON.parse(process.env.BENCH_CONNECTION ?? "") as { host: str
 const clock = new DatabaseClock();
 const ids = new UuidSource(clock, systemRandom);
 const database = new Database({ connection, size: 2, statementTimeoutMs: 10_000 });
-const principals = new PrincipalFinder(database, clock, { note: () => {} }, process.env.TIDEMILL_BOOTSTRAP_KEY ?? null);
+const principals = new PrincipalFinder(database, clock, { record: () => {} }, process.env.TIDEMILL_BOOTSTRAP_KEY ?? null);
 const authenticator = { findPrincipal: (key: string) => principals.find(key), operatorToken: null };
 const api = createApi({ authenticator, emit: () => {}, random: systemRandom });
 

@@ -42,8 +42,8 @@ export async function createKeyCommand(
       'A key has a name of 1 to 128 characters, the role admin, write or read, and expires at a date and time like "2030-01-31T12:00:00Z".',
     );
   }
-  await withDatabase(async ({ api }, registrar) => {
-    printRecord(await createKey(api, registrar, { workspaceId, actorId: OPERATOR }, request), json);
+  await withDatabase(async ({ api }, adminContext) => {
+    printRecord(await createKey(api, adminContext, { workspaceId, actorId: OPERATOR }, request), json);
   });
 }
 
@@ -52,8 +52,8 @@ export async function revokeKeyCommand(workspace: string, key: string, { json }:
   const workspaceId = idOf(workspace);
   const id = readKeyId(key);
   if (!id) throw new Error('A key is named by its id, key_…, which "tidemill key list" shows.');
-  await withDatabase(async (databases, registrar) => {
-    await revokeKey(databases.api, registrar, { workspaceId, actorId: OPERATOR }, id);
+  await withDatabase(async (databases, adminContext) => {
+    await revokeKey(databases.api, adminContext, { workspaceId, actorId: OPERATOR }, id);
     await tellNodes(databases, { kind: "workspace", workspaceId });
     printRecord({ id: key, revoked: true }, json);
   });

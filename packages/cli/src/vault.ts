@@ -14,7 +14,7 @@ import { withDatabase } from "./with-database.ts";
 
 /** `tidemill vault status`: the master keys that secrets are wrapped by, and which of them are given here. */
 export const showVaultCommand = ({ json }: { json?: boolean }): Promise<void> =>
-  withDatabase(async ({ api }, _registrar, config) => {
+  withDatabase(async ({ api }, _adminContext, config) => {
     const keyring = await Keyring.open(config);
     const current = await findVaultKey(api);
     const counts = new Map((await countByKeyAcrossWorkspaces(api)).map(({ master_key_id, secrets }) => [master_key_id, secrets]));
@@ -26,7 +26,7 @@ export const showVaultCommand = ({ json }: { json?: boolean }): Promise<void> =>
 
 /** `tidemill vault rotate-master-key`: beside running nodes, which go on delivering. It ends with exit code 1 when a secret did not open. */
 export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<void> =>
-  withDatabase(async (databases, _registrar, config) => {
+  withDatabase(async (databases, _adminContext, config) => {
     const keyring = await Keyring.open(config);
     const rotation = await rotateMasterKey({
       connection: databases.connection,

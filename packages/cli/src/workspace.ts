@@ -44,8 +44,8 @@ export const listWorkspacesCommand = ({ json }: { json?: boolean }): Promise<voi
 export async function createWorkspaceCommand(name: string, { plan, json, ...options }: TermOptions): Promise<void> {
   const request = { name, plan, limits: limitsIn(options) };
   if (!Value.Check(CreateWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
-  await withDatabase(async ({ api }, registrar) => {
-    const created = await createWorkspace(api, registrar, request);
+  await withDatabase(async ({ api }, adminContext) => {
+    const created = await createWorkspace(api, adminContext, request);
     const { key, ...workspace } = created;
     printRecord(json ? created : { ...flat(workspace), key }, json);
   });
@@ -65,8 +65,8 @@ export async function updateWorkspaceCommand(
   };
   if (Object.keys(request).length === 0) throw new Error("Nothing is to be changed: name it with --name, --plan or a limit.");
   if (!Value.Check(PatchWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
-  await withDatabase(async (databases, registrar) => {
-    const patched = await patchWorkspace(databases.api, registrar, workspaceId, request);
+  await withDatabase(async (databases, adminContext) => {
+    const patched = await patchWorkspace(databases.api, adminContext, workspaceId, request);
     await tellNodes(databases, { kind: "workspace", workspaceId });
     printRecord(json ? patched : flat(patched), json);
   });
@@ -76,12 +76,12 @@ export async function updateWorkspaceCommand(
 export async function deleteWorkspaceCommand(workspace: string, { yes, json }: { yes?: boolean; json?: boolean }): Promise<void> {
   const workspaceId = idOf(workspace);
   if (!yes && !process.stdin.isTTY) throw new Error("Without a terminal to ask at, deleting a workspace needs --yes.");
-  await withDatabase(async (databases, registrar) => {
+  await withDatabase(async (databases, adminContext) => {
     const found = await findWorkspace(databases.api, workspaceId);
     if (!found) throw workspaceNotFound(workspaceId);
     const question = `Delete the workspace ${JSON.stringify(found.name)} with its queues, jobs and keys? [y/N] `;
     if (!yes && !(await confirm(question, process.stdin, process.stderr))) throw new Error("Nothing was deleted.");
-    await deleteWorkspace(databases.api, registrar, workspaceId, emptyWorkspace);
+    await deleteWorkspace(databases.api, adminContext, workspaceId, emptyWorkspace);
     await tellNodes(databases, { kind: "closed", workspaceId });
     printRecord({ id: workspace, deleted: true }, json);
   });

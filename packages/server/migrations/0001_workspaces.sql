@@ -1,4 +1,4 @@
--- The database's moment. A test replaces the body to freeze time; the planner inlines it, so it costs nothing.
+-- The time of the database. Tests replace the body to freeze time. The planner inlines it, so it costs nothing.
 create function moment() returns timestamptz language sql stable parallel safe as 'select now()';
 
 create table workspace (

@@ -1,12 +1,12 @@
--- The head of a workspace's chain of audit events: its last sequence number and hash. Locking it is what puts events in order.
+-- The head of a workspace's chain of audit events: its last sequence number and hash. Each append locks it, which orders the events.
 create table audit_chain (
   workspace_id uuid primary key,
   seq          bigint not null,
   hash         bytea not null check (length(hash) = 32)
 );
 
--- Facts, each with the hash of the one before it, partitioned by the month in which they expire. Nothing refers to the workspace:
--- what a deleted one did stays until it expires.
+-- Audit events, each with the hash of the event before it. Partitioned by the month in which they expire. There is no foreign key to
+-- the workspace, because the events of a deleted workspace stay until they expire.
 create table audit_event (
   workspace_id  uuid not null,
   seq           bigint not null check (seq > 0),
@@ -23,14 +23,14 @@ create table audit_event (
   expires_at    timestamptz not null,
   primary key (workspace_id, seq, expires_at)
 ) partition by range (expires_at);
--- With the expiry, so that the planner does not take the primary key for cheaper, which would read what is of other types or actors.
+-- Includes the expiry. Without it, the planner would choose the primary key, and read the events of other types or actors too.
 create index audit_event_type on audit_event (workspace_id, event_type, seq, expires_at);
 create index audit_event_actor on audit_event (workspace_id, actor_id, seq, expires_at);
 create table audit_event_later partition of audit_event default;
--- What never expires is kept apart: it would be looked through whenever a month is made.
+-- Events that never expire have their own partition, because creating a month's partition scans the default partition.
 create table audit_event_forever partition of audit_event for values from ('infinity') to (maxvalue);
 
--- Stretches of a chain that retention dropped: each goes on from `previous` at `from_seq` and ends in `hash` at `to_seq`.
+-- Consecutive events of a chain that retention dropped. The one at `from_seq` followed the hash `previous`; the one at `to_seq` had `hash`.
 create table audit_dropped (
   workspace_id uuid not null,
   from_seq     bigint not null,
@@ -46,24 +46,25 @@ begin
   raise exception '% is append-only: % is refused', tg_argv[0], lower(tg_op) using errcode = 'restrict_violation';
 end $$;
 
--- A row's trigger stands on each partition too. A statement's does not: make_partition sees to it.
+-- Partitions inherit row triggers, but not statement triggers: make_partition creates those.
 create trigger append_only before update or delete on audit_event for each row execute function refuse_change('audit_event');
 create trigger never_emptied before truncate on audit_event for each statement execute function refuse_change('audit_event');
 create trigger never_emptied before truncate on audit_event_later for each statement execute function refuse_change('audit_event');
 create trigger never_emptied before truncate on audit_event_forever for each statement execute function refuse_change('audit_event');
 
--- A field as the hash takes it: its length in bytes of UTF-8, a colon, its text; null is a dash. So no two lists of fields read the same.
+-- A field in the input of the hash: its length in bytes of UTF-8, a colon and its text. Null is a dash. So different lists of fields
+-- never give the same input.
 create function audit_field(value text) returns text language sql immutable parallel safe as
   $$ select coalesce(octet_length(convert_to(value, 'UTF8')) || ':' || value, '-') $$;
 
--- A moment as the hash takes it: in UTC, with microseconds.
+-- A time in the input of the hash: in UTC, with microseconds.
 create function audit_moment(at timestamptz) returns text language sql stable parallel safe as
   $$ select case when isfinite(at) then to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') else at::text end $$;
 
--- Appends a fact to its workspace's chain, under the lock of the chain's head until the transaction ends. The hash is SHA-256 over
--- the fields, in the order in which they are given below, the first event's `previous` being 32 zero bytes.
+-- Appends an event to the chain of its workspace. Locks the head of the chain until the transaction ends. The hash is SHA-256 over the
+-- fields, in the order below. The `previous` of the first event is 32 zero bytes.
 create function append_audit_event(
-  of_workspace uuid, event uuid, type text, actor text, on_type text, on_id text, asked text, answered text
+  of_workspace uuid, event uuid, type text, actor text, on_type text, on_id text, event_input text, event_output text
 ) returns void language plpgsql as $$
 declare
   days     integer;
@@ -82,9 +83,9 @@ begin
   new_hash := sha256(convert_to(concat(
     audit_field(encode(head.hash, 'hex')), audit_field(of_workspace::text), audit_field(head.seq::text), audit_field(event::text),
     audit_field(type), audit_field(audit_moment(moment())), audit_field(actor), audit_field(on_type), audit_field(on_id),
-    audit_field(asked), audit_field(answered), audit_field(audit_moment(expires))), 'UTF8'));
+    audit_field(event_input), audit_field(event_output), audit_field(audit_moment(expires))), 'UTF8'));
   insert into audit_event (workspace_id, seq, id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output,
     previous, hash, expires_at)
-  values (of_workspace, head.seq, event, type, moment(), actor, on_type, on_id, asked, answered, head.hash, new_hash, expires);
+  values (of_workspace, head.seq, event, type, moment(), actor, on_type, on_id, event_input, event_output, head.hash, new_hash, expires);
   update audit_chain set seq = head.seq, hash = new_hash where workspace_id = of_workspace;
 end $$;

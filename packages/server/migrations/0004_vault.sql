@@ -1,10 +1,11 @@
--- Which master key the vault is locked with now: new data keys are wrapped by it. One row; none before the first start.
+-- The current master key of the vault, which wraps new data keys. One row; none before the first start.
 create table vault (
   only_row      boolean primary key default true check (only_row),
   master_key_id text not null
 );
 
--- Secrets, each encrypted by a data key of its own, which is wrapped by the master key. Both ciphertexts are bound to workspace, id and name.
+-- Secrets. Each is encrypted with its own data key, which is wrapped by the master key. Both ciphertexts are bound to the workspace, id
+-- and name.
 create table secret (
   workspace_id   uuid not null references workspace on delete cascade,
   id             uuid not null,
@@ -12,10 +13,11 @@ create table secret (
   value_hint     text not null,
   ciphertext     bytea not null,
   wrapped_key    bytea not null,
-  -- The master key that wraps the data key: a digest of it.
+  -- The id of the master key that wraps the data key: a digest of that key.
   master_key_id  text not null,
-  -- Null: any.
+  -- Queues that may use the secret. Null allows all.
   allowed_queues text[],
+  -- Hosts to which the secret may be sent. Null allows all.
   allowed_hosts  text[],
   created_at     timestamptz not null default moment(),
   updated_at     timestamptz not null default moment(),

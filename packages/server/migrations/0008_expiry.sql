@@ -1,5 +1,5 @@
--- Makes the partition of `parent` (job_history or audit_event) for the month that `day` lies in, unless it is there. Rows of that
--- month that had to go to the default partition, because their workspace keeps them longer than months are made ahead, move into it.
+-- Creates the partition of `parent` (job_history or audit_event) for the month of `day`, unless it exists. Partitions are created some
+-- months ahead. Rows that expire later are stored in the default partition, and move into the new partition here.
 create function make_partition(parent text, day date) returns void language plpgsql as $$
 declare
   first_day date := date_trunc('month', day);
@@ -13,7 +13,7 @@ begin
   if parent = 'audit_event' then
     execute format('create trigger never_emptied before truncate on %I for each statement execute function refuse_change(%L)', name, parent);
   end if;
-  -- Nothing may come to the default partition between the look and the move; attaching would lock it anyway.
+  -- No row may be added to the default partition between the check and the move. Attaching would lock it anyway.
   execute format('lock table %I in access exclusive mode', later);
   execute format('select exists (select from %I where expires_at >= %L and expires_at < %L)', later, first_day, past_day) into crowded;
   if crowded then
@@ -26,10 +26,10 @@ begin
   execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, first_day, past_day);
 end $$;
 
--- Notes which stretches of the chains will be gone once the events of `partition` are that expire up to `until`.
-create function note_dropped(partition text, until timestamptz) returns void language plpgsql as $$
+-- Records which events of the chains are about to be dropped: those in `partition` that expire up to `until`.
+create function record_dropped(partition text, until timestamptz) returns void language plpgsql as $$
 begin
-  execute format($note$
+  execute format($record$
     with numbered as (
       select workspace_id, seq, seq - row_number() over (partition by workspace_id order by seq) as run from %1$I where expires_at <= $1
     ), stretch as (
@@ -41,28 +41,28 @@ begin
     join audit_chain c on c.workspace_id = s.workspace_id
     join %1$I first on first.workspace_id = s.workspace_id and first.seq = s.from_seq and first.expires_at <= $1
     join %1$I last on last.workspace_id = s.workspace_id and last.seq = s.to_seq and last.expires_at <= $1
-    on conflict do nothing $note$, partition) using until;
+    on conflict do nothing $record$, partition) using until;
 end $$;
 
--- Drops the partitions of `parent` for months that ended before `day`, which is not to come. Answers their names.
+-- Drops the partitions of `parent` for months that ended by `day`, which must not be in the future. Returns their names.
 create function drop_partitions(parent text, day date) returns setof text language plpgsql as $$
 declare
   name text;
 begin
-  if day > moment()::date then raise exception 'what expires before % has not all expired', day; end if;
+  if day > moment()::date then raise exception 'the rows that expire before % have not all expired', day; end if;
   for name in
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = parent::regclass and c.relname ~ ('^' || parent || '_\d{4}_\d{2}$')
       and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= day
     order by c.relname
   loop
-    if parent = 'audit_event' then perform note_dropped(name, 'infinity'); end if;
+    if parent = 'audit_event' then perform record_dropped(name, 'infinity'); end if;
     execute format('drop table %I', name);
     return next name;
   end loop;
 end $$;
 
--- Deletes what has expired in the default partition of `parent`: its month passed while nobody looked, and was never made.
+-- Deletes expired rows in the default partition of `parent`. There are some only if no partition was created for their month in time.
 create function clear_expired(parent text) returns void language plpgsql as $$
 declare
   later   text := parent || '_later';
@@ -75,7 +75,7 @@ begin
     return;
   end if;
   alter table audit_event_later disable trigger user;
-  perform note_dropped(later, moment());
+  perform record_dropped(later, moment());
   delete from audit_event_later where expires_at <= moment();
   alter table audit_event_later enable trigger user;
 end $$;

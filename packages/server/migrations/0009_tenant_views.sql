@@ -1,10 +1,10 @@
--- The workspace that a session works for: null, and so equal to none, unless it was set.
+-- The workspace that a session works for. Null, and so equal to no workspace, unless it was set.
 create function tenant_workspace() returns uuid language sql stable parallel safe as
   $$ select nullif(current_setting('tidemill.workspace_id', true), '')::uuid $$;
 
--- Makes, in a schema that tenants' sessions look into first, a view of each table and view that holds a workspace's rows: those of
--- the session's workspace. A statement that forgot its workspace finds and changes nothing of another. A migration that changes
--- such a table ends with a call of this, for a view keeps the columns that its table had.
+-- Creates a view of each table and view with rows of workspaces, which shows only those of the session's workspace. The views are in a
+-- schema that tenants' sessions search first, so a statement without a condition on the workspace cannot read or change another's rows.
+-- A view keeps the columns that its table had, so a migration that changes such a table must end with a call of this function.
 create function make_tenant_views() returns void language plpgsql as $$
 declare
   relation record;

@@ -7,7 +7,7 @@ interface HealthOptions {
   readonly isReady: () => boolean;
 }
 
-/** Mounts what the public listener serves: the modules' endpoints, their description, and the node's health. */
+/** Mounts the routes of the public listener: the API of all modules, its OpenAPI document, and the health checks. */
 export async function mountPublic(api: Api, modules: readonly Module[], health: HealthOptions): Promise<void> {
   const refuseOthers = refuseOtherMethods(api);
   await describeApi(api);
@@ -17,7 +17,7 @@ export async function mountPublic(api: Api, modules: readonly Module[], health: 
   refuseOthers();
 }
 
-/** Mounts what the internal listener serves: metrics and the operator API. */
+/** Mounts the routes of the internal listener: metrics and the operator API. */
 export function mountInternal(api: Api, modules: readonly Module[], metrics: Registry): void {
   const refuseOthers = refuseOtherMethods(api);
   api.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()));
@@ -35,7 +35,7 @@ function mountHealth(api: Api, { database, isReady }: HealthOptions): void {
   });
 }
 
-/** The page that shows `/doc` to people. */
+/** Mounts the page that shows the OpenAPI document to people. */
 async function mountDocs(api: Api): Promise<void> {
   const { default: swaggerUi } = await import("@fastify/swagger-ui");
   await api.register(swaggerUi, {

@@ -1,45 +1,47 @@
 import { type Config, type Connection, Database, type EmitEvent, rows, sql, Tenants } from "#kernel";
 
-/** The most connections of the engine, and of what requests need across workspaces; one more renews the lease, and one listens. */
+/** How the connections of a node are divided. The rest is for requests of workspaces. */
 const ENGINE_CONNECTIONS = 5;
 const API_CONNECTIONS = 3;
 const LEASE_CONNECTIONS = 1;
-const LISTENING = 1;
+/** `LISTEN` has a connection of its own. */
+const LISTEN_CONNECTIONS = 1;
 
 export interface OpenDatabases {
   readonly connection: Connection;
-  /** For what requests need across workspaces: whose key it is, and storing the jobs of all callers together. */
+  /** For statements of requests that cross workspaces: finding the principal of a key, and storing jobs of many callers together. */
   readonly api: Database;
-  /** For requests of a workspace, walled off from the others. */
+  /** For requests of one workspace, which see only its rows. */
   readonly tenants: Tenants;
-  /** For the loops and the dispatcher: a flood of requests must not keep them from settling. */
+  /** For the engine and the background loops, so that many requests cannot keep jobs from being settled. */
   readonly engine: Database;
-  /** For the lease alone: a renewal that waits in line costs the node all that it has under way. */
+  /** Only for the lease: if a renewal has to wait for a connection, the node may lose all its jobs in flight. */
   readonly lease: Database;
   close(): Promise<void>;
 }
 
-/** The database of `DATABASE_URL` cannot be used. The message is one line for the person who set it. */
+/** The database in `DATABASE_URL` cannot be used. The message is one line for the person who set it. */
 class DatabaseUnusableError extends Error {
   override readonly name = "DatabaseUnusableError";
   readonly code = "DATABASE_UNUSABLE";
 
   constructor(cause: unknown) {
-    super(`The database of DATABASE_URL cannot be used: ${reasonOf(cause)}.`, { cause });
+    super(`The database in DATABASE_URL cannot be used: ${reasonOf(cause)}.`, { cause });
   }
 }
 
 /**
- * Connects to the database of the configuration, or starts the embedded one. As a guest, it is left as it was found.
+ * Connects to the database of the configuration, or to the embedded PostgreSQL, which it starts if necessary.
  *
- * @throws {DatabaseUnusableError} when nothing answers there within some seconds, or it does not let us in; or an error of the
- *   embedded PostgreSQL
+ * @param as an owner stops the embedded PostgreSQL when it closes; a guest leaves one that it found running
+ * @throws {DatabaseUnusableError} when no server responds within some seconds, or it refuses the connection
+ * @throws {EmbeddedPostgresError} when the embedded PostgreSQL cannot be used
  */
 export async function openDatabases(config: Config, as: "owner" | "guest", emit: EmitEvent): Promise<OpenDatabases> {
   const embedded = config.databaseUrl === null ? await startEmbedded(config, as, emit) : null;
   const connection: Connection = embedded?.connection ?? { connectionString: config.databaseUrl ?? "" };
   const options = (size: number) => ({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
-  const free = config.databaseConnections - LEASE_CONNECTIONS - LISTENING;
+  const free = config.databaseConnections - LEASE_CONNECTIONS - LISTEN_CONNECTIONS;
   const engineSize = Math.min(ENGINE_CONNECTIONS, Math.floor(free / 2));
   const apiSize = Math.min(API_CONNECTIONS, Math.floor((free - engineSize) / 2));
   const engine = new Database(options(engineSize));
@@ -59,7 +61,7 @@ export async function openDatabases(config: Config, as: "owner" | "guest", emit:
   return { connection, api, tenants, engine, lease, close };
 }
 
-/** The first word of whoever refused: a name with several addresses fails with one error for each. */
+/** The message of the original error. A host name with several addresses fails with one error for each; this takes the first. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   if (cause !== undefined) return reasonOf(cause);
@@ -68,7 +70,7 @@ function reasonOf(error: unknown): string {
 }
 
 async function startEmbedded(config: Config, as: "owner" | "guest", emit: EmitEvent) {
-  // Not needed with a database of one's own, so not loaded then.
+  // Loaded only when it is needed.
   const { startEmbeddedPostgres } = await import("./kernel/database/embedded/index.ts");
   return startEmbeddedPostgres({ dataDir: config.dataDir, as, emit });
 }

@@ -3,7 +3,7 @@ import { markLanesDeleted } from "#lanes";
 import { removeSchedules } from "#schedules";
 import { removeSecrets } from "#vault";
 
-/** Deletes, with a workspace, its queues and schedules and all that opens its secrets; what else it had is swept after it. */
+/** Deletes the queues, schedules and secrets of a workspace that is being deleted. A background sweep removes its other data. */
 export async function emptyWorkspace(tx: Db, workspaceId: WorkspaceId): Promise<void> {
   await markLanesDeleted(tx, workspaceId);
   await removeSchedules(tx, workspaceId);

@@ -1,4 +1,4 @@
-/* What the command line and the benchmarks use of a node. */
+/* What the command line, the demo and the benchmarks use from the server. */
 
 export { decideJob, listPending } from "#approvals";
 export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
@@ -29,8 +29,9 @@ export { findQueue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#vault";
 export {
+  type AdminContext,
+  createAdminContext,
   createKey,
-  createRegistrar,
   createWorkspace,
   deleteWorkspace,
   findWorkspace,
@@ -38,7 +39,6 @@ export {
   listKeys,
   OPERATOR,
   patchWorkspace,
-  type Registrar,
   readKeyId,
   readWorkspaceId,
   revokeKey,

@@ -12,20 +12,20 @@ export interface ListenersOptions {
   readonly metrics: Registry;
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
-  /** Called when the node begins to stop, before requests under way are waited for. */
+  /** Called when the node begins to stop, before it waits for requests in progress. */
   readonly drain: () => void;
 }
 
 export interface Listeners {
-  /** Takes the ports. */
+  /** Opens the ports. */
   readonly ports: Service;
-  /** Serves requests; at the stop, those under way are answered first. */
+  /** Serves requests. When it stops, it waits until requests in progress are answered. */
   readonly requests: Service;
   url(): string;
   internalUrl(): string;
 }
 
-/** The public and the internal listener. */
+/** Creates the public and the internal listener. */
 export async function createListeners(options: ListenersOptions): Promise<Listeners> {
   const { config, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
   let serving = false;
@@ -51,7 +51,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
       stop: async () => {
         serving = false;
         drain();
-        // Before attempts are waited for: what requests store may have gone straight through.
+        // Before the node waits for attempts: jobs that requests store may start at once (straight through).
         await Promise.race([closeGently(api), after(config.drainSeconds)]);
       },
     },

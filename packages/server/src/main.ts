@@ -14,7 +14,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
-import { createRegistrar, createWorkspaces } from "#workspaces";
+import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
 import { createListeners } from "./listeners.ts";
@@ -46,9 +46,9 @@ interface ComposedNode {
  */
 export async function composeNode({ config, databases, openVault, clock, random, emit, metrics }: NodeParts): Promise<ComposedNode> {
   const { keyring } = openVault;
-  const registrar = createRegistrar(clock, random);
+  const adminContext = createAdminContext(clock, random);
   const { api, tenants, engine: engineDatabase } = databases;
-  const { audit, ids } = registrar;
+  const { audit, ids } = adminContext;
   const shared = { config, api, tenants, engine: engineDatabase, clock, random, emit, audit, ids };
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
 
@@ -73,7 +73,7 @@ export async function composeNode({ config, databases, openVault, clock, random,
   const { waker, aborter, outlet } = engine;
   const workspaces = createWorkspaces({
     ...shared,
-    registrar,
+    adminContext,
     emptyWorkspace,
     notifyChanged: (workspaceId) => engine.notify({ kind: "workspace", workspaceId }),
     abortWorkspace: (workspaceId) => aborter.abortWorkspace(workspaceId),

@@ -2,10 +2,10 @@ import type { FastifyRequest } from "fastify";
 import { actorOf, workspaceOf } from "#http";
 import type { WorkspaceId } from "#kernel";
 
-/** Who does something in a workspace. */
+/** Who makes a change in a workspace. */
 export interface Actor {
   readonly workspaceId: WorkspaceId;
-  /** As the audit log names them: the id of an API key, `operator`, or `system`. */
+  /** The actor's id in the audit log: the id of an API key, `operator`, or `system`. */
   readonly actorId: string;
 }
 

@@ -1,5 +1,5 @@
 import type { Module } from "#http";
 import { type AuditRoutes, mountAudit } from "./routes.ts";
 
-/** The audit log, as its workspace reads it. */
+/** The module for reading the audit log. */
 export const createAudit = (routes: AuditRoutes): Module => ({ routes: (api) => mountAudit(api, routes) });

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import type { WorkspaceId } from "#kernel";
 import type { ChainedEvent } from "./store.ts";
 
-/** What the first event of a chain goes on from. */
+/** The `previous` hash of the first event of a chain. */
 export const CHAIN_START: Buffer = Buffer.alloc(32);
 
 /**
- * The hash that an event must have: SHA-256 over its fields, each as its length in bytes, a colon and its text, null as a dash;
- * so no two lists of fields read the same. The counterpart of `append_audit_event` (migration 0007), which shares no code with it.
+ * The hash that an event must have: SHA-256 over its fields. Each field is written as its length in bytes, a colon and its text, and
+ * null as a dash, so no two lists of fields give the same text. It shares no code with `append_audit_event` (migration 0002), which
+ * computes the same hash.
  */
 export const hashOf = (workspaceId: WorkspaceId, event: ChainedEvent): Buffer =>
   createHash("sha256")

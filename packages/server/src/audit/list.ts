@@ -14,7 +14,7 @@ export interface AuditRow {
   readonly output: string | null;
 }
 
-/** A page of a workspace's audit log: newest first, from below `before`. Null filters hold for all. */
+/** A page of a workspace's audit log: events before `before`, newest first. A filter that is null matches all events. */
 export interface AuditPage {
   readonly workspaceId: WorkspaceId;
   readonly eventTypes: readonly string[] | null;
@@ -25,22 +25,22 @@ export interface AuditPage {
   /** Occurred before this moment. RFC 3339. */
   readonly to: string | null;
   readonly before: number | null;
-  readonly most: number;
+  readonly limit: number;
 }
 
-/** Above every number. */
+/** Above every sequence number. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Lists the audit log. Which statement serves depends on what would otherwise be read to be thrown away. */
+/** Lists the audit log. The filters decide which statement, and so which index, reads the fewest rows that do not match. */
 export function listAuditEvents(db: Db, page: AuditPage): Promise<AuditRow[]> {
   if (page.eventTypes) return listOfTypes(db, page, page.eventTypes);
   return page.actorIds ? listOfActors(db, page, page.actorIds) : listAny(db, page);
 }
 
-/** Each type's newest, of which the newest are taken. Leans on audit_event_type. */
+/** Reads the newest events of each type, then takes the newest of those. Uses index audit_event_type. */
 const listOfTypes = (
   db: Db,
-  { workspaceId, resourceTypes, actorIds, from, to, before, most }: AuditPage,
+  { workspaceId, resourceTypes, actorIds, from, to, before, limit }: AuditPage,
   types: readonly string[],
 ): Promise<AuditRow[]> =>
   rows(
@@ -53,14 +53,14 @@ const listOfTypes = (
           and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
           and (${actorIds}::text[] is null or actor_id = any(${actorIds}))
           and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
-        order by seq desc limit ${most}) found
-      order by seq desc limit ${most}`,
+        order by seq desc limit ${limit}) found
+      order by seq desc limit ${limit}`,
   );
 
-/** Leans on audit_event_actor. */
+/** Like `listOfTypes`, by actor. Uses index audit_event_actor. */
 const listOfActors = (
   db: Db,
-  { workspaceId, resourceTypes, from, to, before, most }: AuditPage,
+  { workspaceId, resourceTypes, from, to, before, limit }: AuditPage,
   actors: readonly string[],
 ): Promise<AuditRow[]> =>
   rows(
@@ -72,12 +72,12 @@ const listOfActors = (
           and seq < ${before ?? NEWEST}
           and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
           and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
-        order by seq desc limit ${most}) found
-      order by seq desc limit ${most}`,
+        order by seq desc limit ${limit}) found
+      order by seq desc limit ${limit}`,
   );
 
-/** Leans on the primary key. */
-const listAny = (db: Db, { workspaceId, resourceTypes, from, to, before, most }: AuditPage): Promise<AuditRow[]> =>
+/** Uses the primary key. */
+const listAny = (db: Db, { workspaceId, resourceTypes, from, to, before, limit }: AuditPage): Promise<AuditRow[]> =>
   rows(
     db,
     sql`
@@ -85,5 +85,5 @@ const listAny = (db: Db, { workspaceId, resourceTypes, from, to, before, most }:
       where workspace_id = ${workspaceId} and expires_at > moment() and seq < ${before ?? NEWEST}
         and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
         and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
-      order by seq desc limit ${most}`,
+      order by seq desc limit ${limit}`,
   );

@@ -1,18 +1,18 @@
 import type { AuditEventType, AuditResourceType } from "@tidemill/contract";
 import { type Db, plainArray, row, rows, sql, textArray, type UuidSource, type WorkspaceId } from "#kernel";
 
-/** A fact for the audit log. `input` and `output` hold no secret. Source: specification, Audit event. */
+/** An event for the audit log. `input` and `output` contain no secrets. Source: specification, Audit event. */
 export interface NewAuditEvent {
   readonly workspaceId: WorkspaceId;
-  /** What happened: the resource, and the verb in the past tense, `key.created` say. */
+  /** What happened: the resource, and a verb in the past tense, for example `key.created`. */
   readonly eventType: AuditEventType;
-  /** Whose doing it was: a key's id, `operator`, or `system`. */
+  /** Who did it: the id of a key, `operator`, or `system`. */
   readonly actorId: string;
   readonly resourceType: AuditResourceType;
   readonly resourceId: string;
-  /** What was asked for. */
+  /** What the actor requested. */
   readonly input: object | null;
-  /** What came of it. */
+  /** What resulted from it. */
   readonly output: object | null;
 }
 
@@ -24,7 +24,7 @@ export class AuditLog {
     this.#ids = ids;
   }
 
-  /** Appends an event to its workspace's chain, in the transaction of the fact that it tells. */
+  /** Appends an event to the chain of its workspace, in the transaction of the change that it records. */
   async record(tx: Db, event: NewAuditEvent): Promise<void> {
     await row(
       tx,
@@ -35,8 +35,8 @@ export class AuditLog {
   }
 
   /**
-   * Appends events of any workspaces in one statement; those of workspaces that are gone are left out. Chains are locked in the
-   * order of their workspaces, so that two such statements never wait for each other.
+   * Appends events of several workspaces in one statement. Leaves out events of workspaces that no longer exist. Locks the chains in
+   * the order of their workspaces, so that two such statements cannot deadlock.
    */
   async recordAll(db: Db, events: readonly NewAuditEvent[]): Promise<void> {
     if (events.length === 0) return;

@@ -7,7 +7,7 @@ export interface AuditRoutes {
   readonly tenants: Tenants;
 }
 
-/** The audit log of a workspace, for its admins: it shows who did what. Source: contract §10. */
+/** The audit log of a workspace, for its admins. Source: contract §10. */
 export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
   api.get(
     "/v1/audit-events",
@@ -16,8 +16,7 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
       schema: {
         ...routeDefaults("Audit"),
         summary: "List audit events",
-        description:
-          "Returns the changes in the workspace and who made them, newest first. Filters that are given together must all match.",
+        description: "Returns the changes in the workspace and who made them, newest first. An event must match all given filters.",
         operationId: "listAuditEvents",
         querystring: ListAuditEvents,
         response: replies({ 200: Page(AuditEvent) }),
@@ -35,7 +34,7 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
         from,
         to,
         before: page.after,
-        most: page.limit + 1,
+        limit: page.limit + 1,
       });
       const { rows, nextCursor } = nextPage(found, page.limit, ({ seq }) => `aud_${seq.toString(36)}`);
       return { data: rows.map(showAuditEvent), next_cursor: nextCursor };

@@ -1,12 +1,12 @@
 import { type Db, plainArray, row, rows, sql, type Uuid, type WorkspaceId } from "#kernel";
 
-/** Where a chain ends, or stood at some time. */
+/** The last event of a chain, now or at an earlier time. */
 export interface ChainHead {
   readonly seq: number;
   readonly hash: Buffer;
 }
 
-/** An event with all that its hash is made of. Moments are texts with microseconds. */
+/** An event with everything that its hash covers. Times are texts with microseconds. */
 export interface ChainedEvent extends ChainHead {
   readonly id: Uuid;
   readonly event_type: string;
@@ -17,11 +17,11 @@ export interface ChainedEvent extends ChainHead {
   readonly input: string | null;
   readonly output: string | null;
   readonly previous: Buffer;
-  /** Or `infinity`. */
+  /** A time, or `infinity`. */
   readonly expires_at: string;
 }
 
-/** A stretch of a chain that retention dropped: it went on from `previous` and ended in `hash`. */
+/** Consecutive events of a chain that retention dropped. The first followed `previous`, the last had `hash`. */
 export interface DroppedStretch {
   readonly from_seq: number;
   readonly to_seq: number;
@@ -29,7 +29,7 @@ export interface DroppedStretch {
   readonly hash: Buffer;
 }
 
-/** All workspaces that are there or have a chain, or the one. */
+/** Lists all workspaces that exist or have a chain, or only the given one of them. */
 export const listChainsAcrossWorkspaces = (db: Db, only: WorkspaceId | null): Promise<{ id: WorkspaceId }[]> =>
   rows(
     db,
@@ -39,8 +39,8 @@ export const listChainsAcrossWorkspaces = (db: Db, only: WorkspaceId | null): Pr
   );
 
 /**
- * Has the transaction see the log as it is now, whatever is appended and dropped meanwhile. It must come first: a snapshot taken
- * before the lock could miss what a drop left behind.
+ * Makes the transaction see the log as it is now, whatever is appended or dropped later. It must be the first call in the
+ * transaction: a snapshot from before the lock could miss the record of a drop.
  */
 export async function freezeAuditLog(tx: Db): Promise<void> {
   await rows(tx, sql`set transaction isolation level repeatable read, read only`);
@@ -53,12 +53,12 @@ export const findHead = (db: Db, workspaceId: WorkspaceId): Promise<ChainHead | 
 export const listDropped = (db: Db, workspaceId: WorkspaceId): Promise<DroppedStretch[]> =>
   rows(db, sql`select from_seq, to_seq, previous, hash from audit_dropped where workspace_id = ${workspaceId} order by from_seq`);
 
-/** In the order of the chain, from behind `after`. Leans on the primary key. */
+/** Lists the events after `after`, in the order of the chain. Uses the primary key. */
 export const listChained = (
   db: Db,
   workspaceId: WorkspaceId,
   after: { readonly seq: number; readonly expires_at: string },
-  most: number,
+  limit: number,
 ): Promise<ChainedEvent[]> =>
   rows(
     db,
@@ -69,10 +69,10 @@ export const listChained = (
           else expires_at::text end as expires_at
       from audit_event e
       where workspace_id = ${workspaceId} and (seq, e.expires_at) > (${after.seq}::bigint, ${after.expires_at}::timestamptz)
-      order by seq, e.expires_at limit ${most}`,
+      order by seq, e.expires_at limit ${limit}`,
   );
 
-/** Removes the heads and the noted gaps of the chains of workspaces that are gone. Uses the primary keys. */
+/** Removes the heads and the recorded drops of the chains of deleted workspaces. Uses the primary keys. */
 export const removeChains = (tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<unknown> =>
   rows(
     tx,

@@ -11,25 +11,25 @@ import {
   listDropped,
 } from "./store.ts";
 
-/** Where a chain first does not hold. */
+/** The first place where a chain is broken. */
 interface BrokenLink {
   readonly seq: number;
-  /** The event's id: aud_…; null when it is not there. */
+  /** The event's id (aud_…), or null when the event does not exist. */
   readonly id: string | null;
-  /** `altered`: not as it was written. `missing`: gone before its time. `added`: not written by the service. */
+  /** `altered`: the event was changed. `missing`: it was deleted before it expired. `added`: the service did not write it. */
   readonly problem: "altered" | "missing" | "added";
 }
 
-/** Where a workspace's chain ended when it was verified. */
+/** The head of a workspace's chain at an earlier verification. */
 export interface NotedHead {
   /** The workspace's id: ws_… */
   readonly workspace: string;
   readonly head: { readonly seq: number; readonly hash: string };
 }
 
-/** What was found of a workspace's chain. Its head, noted elsewhere, shows later whether the chain was made anew as a whole. */
+/** The result for a workspace's chain. If the head is kept outside the database, a later verification shows a chain that was rewritten. */
 export interface ChainReport extends NotedHead {
-  /** Events that were read. */
+  /** How many events were read. */
   readonly events: number;
   readonly broken: BrokenLink | null;
 }
@@ -37,13 +37,14 @@ export interface ChainReport extends NotedHead {
 const PAGE = 500;
 
 /**
- * Reads the audit logs of all workspaces, or of one, and checks that each chain holds from its beginning to its head: every field
- * of an event, its order, its expiry. A gap is accepted only where retention noted that it dropped just that.
+ * Verifies the audit logs of all workspaces, or of one. It checks each chain from its beginning to its head: every field of each
+ * event, its position and its expiry. A gap is accepted only where retention recorded that it dropped exactly these events.
  *
- * That shows tampering by whoever cannot write all that follows, the head and the notes of drops included. Against others there are
- * heads that were noted elsewhere: a chain must still pass through its own.
+ * This detects a change unless its author also rewrote all later events, the head and the recorded drops. Heads that were kept
+ * outside the database detect that too: the chain must still contain them.
  *
- * @returns a report per workspace, and for each noted chain of which nothing is left; none when there is no such workspace
+ * @param noted heads from earlier verifications
+ * @returns a report for each workspace, and for each noted chain that no longer exists; none when there is no such workspace
  */
 export async function verifyAuditAcrossWorkspaces(
   database: Database,
@@ -80,7 +81,7 @@ async function verifyChain(tx: Db, workspaceId: WorkspaceId, noted: NotedHead["h
   return { ...report, events, broken: breakAtEnd(at, head, noted) };
 }
 
-/** An event, or a stretch that was dropped: it goes on from `previous` and ends in `hash`. */
+/** An event, or consecutive events that were dropped. The first follows `previous`, the last has `hash`. */
 interface Link {
   readonly from: number;
   readonly to: number;
@@ -94,11 +95,11 @@ function breakAt(workspaceId: WorkspaceId, before: Link, link: Link, head: Chain
   if (link.from > before.to + 1) return broken("missing", before.to + 1);
   if (link.event && !hashOf(workspaceId, link.event).equals(link.hash)) return broken("altered", link.from, link);
   if (link.previous.equals(before.hash)) return null;
-  // What goes on from another hash than the one before has is as it was written: that one was written anew.
+  // This link is unchanged, so it names the original hash of the one before it. That one was altered.
   return before.to === 0 ? broken("altered", link.from, link) : broken("altered", before.to, before);
 }
 
-/** Of what was noted within a stretch that was dropped since, nothing can be said. */
+/** A noted head within events that were dropped since cannot be checked. */
 const breakOf = (noted: NotedHead["head"] | null, link: Link): BrokenLink | null =>
   noted && noted.seq === link.to && noted.hash !== link.hash.toString("hex") ? broken("altered", link.to, link) : null;
 
@@ -113,7 +114,7 @@ const broken = (problem: BrokenLink["problem"], seq: number, link?: Link): Broke
   problem,
 });
 
-/** The events and the dropped stretches of a chain, in its order. */
+/** The events and the recorded drops of a chain, in order. */
 async function* linksOf(tx: Db, workspaceId: WorkspaceId): AsyncGenerator<Link> {
   const dropped = await listDropped(tx, workspaceId);
   for await (const event of eventsOf(tx, workspaceId)) {

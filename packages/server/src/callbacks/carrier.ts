@@ -144,7 +144,7 @@ class Callback implements Attempt {
           [WEBHOOK_HEADERS.signature]: signature,
         },
         body,
-        mostBodyBytes: LIMITS.resultBytes,
+        maxBodyBytes: LIMITS.resultBytes,
       },
       (response) => this.#answer(response),
     );

@@ -14,7 +14,7 @@ const EXCERPT_CHARACTERS = 200;
 /** What a terminal that prints an error would obey. */
 const CONTROLS = /(?![\t\n\r])\p{Cc}/gu;
 
-type Headers = Extract<Response, { kind: "answered" }>["headers"];
+type Headers = Extract<Response, { kind: "responded" }>["headers"];
 
 /** An attempt that was ended because it took longer than its queue allows. */
 export class CallbackTimeoutError extends Error {

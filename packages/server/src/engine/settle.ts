@@ -60,7 +60,7 @@ export class Settler {
     this.#emit = emit;
     const batcher = (write: (settlements: readonly Settlement[]) => Promise<Written>) =>
       new Batcher<Settlement, undefined>({
-        most: MAX_WEIGHT,
+        maxWeight: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
         write: (settlements) => this.#write(settlements, write),

@@ -3,18 +3,18 @@ import { type Plan, ROLES, type Role } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type ProblemError, problem, typeId, type Uuid, type WorkspaceId } from "#kernel";
 
-/** Who calls: what a valid workspace key stands for. What it says of the workspace may be as old as a key is trusted. */
+/** The holder of a valid workspace key. Its plan and limits may be as old as the cache of keys allows (`find-principal.ts`). */
 export interface Principal {
   readonly keyId: Uuid;
   readonly workspaceId: WorkspaceId;
   readonly role: Role;
   readonly plan: Plan;
-  /** Null has no limit. */
+  /** Null means no limit, here and in `executionsPerMonth`. */
   readonly requestsPerMinute: number | null;
   readonly executionsPerMonth: number | null;
 }
 
-/** What a route needs of its caller: a role of a workspace key, or the operator's token; nothing when left out. */
+/** What a route requires: a key with at least this role, or the operator's token. A route without it requires nothing. */
 export type Access = Role | "operator";
 
 export interface Authenticator {
@@ -35,7 +35,7 @@ declare module "fastify" {
 const BEARER = /^Bearer +(\S+) *$/i;
 
 /**
- * Finds out who sent a request, when its route asks for that. Source: specification, Authentication.
+ * Authenticates a request if its route requires it. Source: specification, Authentication.
  *
  * @throws UNAUTHORIZED
  */
@@ -53,39 +53,39 @@ export async function authenticate(authenticator: Authenticator, request: Fastif
   request.principal = principal;
 }
 
-/** Finds out who asks for what is not there, if his key says: it counts against his rate all the same. */
+/** Authenticates a request for an unknown route if it has a valid key, so that it counts against the rate limit. */
 export async function recognise(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
   const token = tokenOf(request);
   if (token !== undefined) request.principal = await authenticator.findPrincipal(token);
 }
 
 /**
- * Lets an authenticated request pass when its key may do what its route does.
+ * Checks that the key of an authenticated request has the role that its route requires.
  *
  * @throws FORBIDDEN
  */
 export function checkRole({ principal, routeOptions }: FastifyRequest): void {
   const { access } = routeOptions.config;
   if (!principal || access === undefined || access === "operator") return;
-  // Roles are listed from most to least; each may do what those after it may.
+  // `ROLES` is ordered by privilege. Each role includes those after it.
   if (ROLES.indexOf(principal.role) > ROLES.indexOf(access)) throw problem("FORBIDDEN", { role: principal.role, needs: access });
 }
 
-/** Who sent an authenticated request. */
+/** The principal of an authenticated request. */
 export function principalOf(request: FastifyRequest): Principal {
-  if (!request.principal) throw new Error("The route does not ask for a workspace key.");
+  if (!request.principal) throw new Error("The route does not require a workspace key.");
   return request.principal;
 }
 
 /** The workspace of an authenticated request. */
 export const workspaceOf = (request: FastifyRequest): WorkspaceId => principalOf(request).workspaceId;
 
-/** Who sent an authenticated request, as the audit log names him: the key's id. */
+/** The actor of an authenticated request, as the audit log names it: the id of its key. */
 export const actorOf = (request: FastifyRequest): string => typeId("key", principalOf(request).keyId);
 
 const tokenOf = (request: FastifyRequest): string | undefined => BEARER.exec(request.headers.authorization ?? "")?.[1];
 
-const OPERATOR = "The operator's token is required: Authorization: Bearer, and what TIDEMILL_ADMIN_TOKEN is set to.";
+const OPERATOR = "The operator's token is required. Send the value of TIDEMILL_ADMIN_TOKEN as a bearer token in Authorization.";
 
 const unauthorized = (message?: string): ProblemError =>
   problem("UNAUTHORIZED", {}, { headers: { "WWW-Authenticate": "Bearer" }, ...(message && { message }) });

@@ -2,14 +2,14 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type EmitEvent, problem } from "#kernel";
 
-/** What Node's parser says of the commoner faults. */
+/** Messages for common errors of Node's HTTP parser. */
 const MESSAGES: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "The request's headers are too large.",
-  HPE_INVALID_CONTENT_LENGTH: "The request's Content-Length is not a length.",
+  HPE_INVALID_CONTENT_LENGTH: "The request's Content-Length is not a valid length.",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
 };
 
-/** What is no HTTP at all never reaches a route; it gets the envelope and a request id all the same. */
+/** Answers requests that are not valid HTTP. They reach no route, but get the error envelope and a request id like all others. */
 export const refuseBadHttp =
   (emit: EmitEvent, nextRequestId: () => string) =>
   (error: Error & { code?: string }, socket: Socket): void => {

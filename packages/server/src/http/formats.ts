@@ -13,10 +13,10 @@ import { readHost } from "./host.ts";
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whether a header may have that value: Latin-1 without control characters. */
+/** Whether a header may have this value: Latin-1 without control characters, tabs allowed. */
 export const isHeaderValue = (value: string): boolean => HEADER_VALUE.test(value);
 
-/** Headers that are the connection's or that a callback has of its own. */
+/** Headers that belong to the connection, or that every callback sets itself. */
 const RESERVED = new Set<string>([
   "connection",
   "content-length",
@@ -32,24 +32,24 @@ const RESERVED = new Set<string>([
   ...Object.values(WEBHOOK_HEADERS),
 ]);
 
-/** Whether a header is one that a callback has of its own, which its queue cannot set. */
+/** Whether callbacks set this header themselves. A queue cannot set it. */
 export const isReservedHeader = (name: string): boolean => RESERVED.has(name.toLowerCase()) || /^(x-service-|proxy-)/i.test(name);
 
 const ACTOR = /^(key_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
 
-/** A list with commas of the words given. */
+/** A comma-separated list of the given words. */
 const listOf = (words: readonly string[]) => (text: string) => text.split(",").every((word) => words.includes(word));
 
-/** The string formats that schemas name. Each answers whether the text is of the format. */
+/** The string formats that schemas use. Each returns whether a text has the format. */
 export const FORMATS: Record<string, (text: string) => boolean> = {
-  /** PostgreSQL takes no offset of 16 hours or more; there is no such place. */
+  /** PostgreSQL accepts no offset of 16 hours or more. No time zone has one. */
   "date-time": (text) => parseMoment(text) !== null && !/[+-](1[6-9]|2\d):\d\d$/.test(text),
-  /** Of one with templates in it, the queues' room knows more. */
+  /** A URL with templates is checked further by the module `queues`. */
   "callback-url": (text) => (hasTemplate(text) ? isStorable(text) : isCallbackUrl(text)),
   "callback-header-name": (name) => TOKEN.test(name) && !isReservedHeader(name),
   "header-value": isHeaderValue,
   host: (text) => readHost(text) !== null,
-  /** PostgreSQL's text holds no NUL, and UTF-8 no lone surrogate. */
+  /** PostgreSQL's `text` cannot store NUL, and UTF-8 cannot encode a lone surrogate. */
   storable: isStorable,
   "job-states": listOf(JOB_STATES),
   "schedule-states": listOf(SCHEDULE_STATES),
@@ -59,19 +59,19 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   actors: (text) => text.split(",").every((actor) => ACTOR.test(actor)),
 };
 
-/** What a text that is not of the format is told. */
+/** Messages for texts that do not have the format. */
 export const FORMAT_MESSAGES: Record<string, string> = {
   "date-time": "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z",
-  "callback-url": "must be an http or https address without user, password or fragment",
-  "callback-header-name": "must be a header name that callbacks do not use themselves",
-  "header-value": "must hold only characters that a header value may have",
-  host: "must be a host name or an address, without scheme, port or wildcard",
-  storable: "must not hold NUL characters or lone surrogates",
+  "callback-url": "must be an http or https URL without user, password or fragment",
+  "callback-header-name": "must be a header name that callbacks do not set themselves",
+  "header-value": "must contain only characters that a header value may have",
+  host: "must be a host name or an IP address, without scheme, port or wildcard",
+  storable: "must not contain NUL characters or lone surrogates",
   "schedule-states": `must be one or more of ${SCHEDULE_STATES.join(", ")}`,
   "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
   "audit-event-types": `must be one or more of ${AUDIT_EVENT_TYPES.join(", ")}`,
   "audit-resource-types": `must be one or more of ${AUDIT_RESOURCE_TYPES.join(", ")}`,
-  actors: "must be one or more ids of keys, operator or system",
+  actors: 'must be one or more actors: ids of keys, "operator" or "system"',
   "job-states": `must be one or more of ${JOB_STATES.join(", ")}`,
 };
 

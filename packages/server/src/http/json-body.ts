@@ -19,29 +19,29 @@ export class JsonBodyError extends Error {
 }
 
 /**
- * Parses a request body, and keeps the member `rawMember` (an ASCII name) as the client wrote it: it becomes a
- * {@link RawJson} in the top-level object and in the objects of a top-level array or of the top-level member `jobs`,
- * nowhere deeper. Of duplicate members the last one counts. The nesting of a raw member is counted separately.
+ * Parses a request body, and keeps the member `rawMember` (an ASCII name) as the client wrote it. It becomes a
+ * {@link RawJson} in the top-level object, and in the objects of a top-level array or of the top-level member `jobs`,
+ * but nowhere deeper. Of duplicate members the last one counts. The nesting of a raw member is counted separately.
  *
- * Elsewhere a member `__proto__`, or `constructor` with a `prototype` in it, is refused: copying or merging it does
- * harm. Numbers there are JavaScript's: 1e400 becomes Infinity, which the schemas have to refuse.
+ * Outside raw members, `__proto__` and a `constructor` with a `prototype` in it are refused, because copying or merging them is
+ * unsafe. Numbers there are parsed as JavaScript does: 1e400 becomes Infinity, which the schemas have to refuse.
  *
  * @throws {JsonBodyError}
  */
 export function parseJsonBody(bytes: Buffer, options: { maxDepth: number; rawMember: string | null }): unknown {
   if (bytes.length === 0) throw new JsonBodyError("empty", "The body is empty; it must be JSON.");
   const text = bytes.toString();
-  // Bytes that are not UTF-8 decode to U+FFFD, so most bodies need no second look.
+  // Bytes that are not UTF-8 decode to U+FFFD, so most bodies need no second check.
   if (text.includes("\uFFFD") && !isUtf8(bytes)) throw new JsonBodyError("not_utf8", "The body is not valid UTF-8.");
-  // First, because JSON.parse would build any depth. Both see the same tokens, up to where JSON.parse gives up.
+  // Before JSON.parse, which would build any depth. Both see the same tokens, up to the first that JSON.parse refuses.
   const raw = readRawMembers(bytes, options.maxDepth, options.rawMember);
   const value = parse(text);
   if (options.rawMember !== null) setRawMembers(value, options.rawMember, raw);
-  if (hasPrototypeMember(value)) throw new JsonBodyError("syntax", 'The body has a "__proto__" or "constructor.prototype" in it.');
+  if (hasPrototypeMember(value)) throw new JsonBodyError("syntax", 'The body contains "__proto__" or "constructor.prototype".');
   return value;
 }
 
-/** A longer body is refused without a position, because finding it takes far longer than parsing. */
+/** The error of a longer body has no position, because finding it takes far longer than parsing. */
 const MAX_LOCATED_CHARACTERS = 262_144;
 
 function parse(text: string): unknown {
@@ -81,12 +81,12 @@ function setRawMembers(value: unknown, name: string, { own, items }: RawMembers)
   for (const { index, raw } of items) (list[index] as Members)[name] = raw;
 }
 
-// Constants of this module, because an imported one is loaded again at each comparison.
+// Not imported from the kernel, because an imported constant is loaded again at each comparison.
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Checks the depth and cuts out the raw members in one pass; whether it is JSON at all is for JSON.parse to say. Every request passes
+ * Checks the depth and copies the raw members in one pass. It does not check the syntax: JSON.parse does. Every body passes through
  * here, so it scans bytes: walking a string with `nextToken` took up to a fifth more processor time for the whole parse.
  */
 function readRawMembers(bytes: Buffer, maxDepth: number, rawMember: string | null): RawMembers {

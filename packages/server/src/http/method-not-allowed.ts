@@ -3,18 +3,18 @@ import type { HTTPMethods, RouteOptions } from "fastify";
 import type { Access } from "./authenticate.ts";
 import type { Api } from "./server.ts";
 
-/** All that Node reads. CONNECT never comes to a route. */
+/** All methods that Node parses. CONNECT never reaches a route. */
 const METHODS = KNOWN.filter((method) => method !== "CONNECT") as HTTPMethods[];
 
 /**
- * Answers 405 with `Allow` for every method that a path has not got. Call it before routes are mounted; what it answers
- * mounts the refusals and is called after.
+ * Refuses methods that a path does not have with 405 and `Allow`. Call it before routes are mounted, and the function that it
+ * returns afterwards.
  */
 export function refuseOtherMethods(api: Api): () => void {
   for (const method of METHODS) if (!api.supportedMethods.includes(method)) api.addHttpMethod(method);
   const paths = new Map<string, { methods: Set<HTTPMethods>; access: Access | undefined }>();
   api.addHook("onRoute", ({ url, method, config, prefix }: RouteOptions & { prefix: string }) => {
-    // What a plugin mounts under a prefix is for it to refuse.
+    // A plugin refuses methods under its own prefix itself.
     if (prefix !== "") return;
     const path = paths.get(url) ?? { methods: new Set(), access: config?.access };
     for (const one of [method].flat()) path.methods.add(one as HTTPMethods);
@@ -24,7 +24,7 @@ export function refuseOtherMethods(api: Api): () => void {
     for (const [url, { methods, access }] of [...paths]) {
       const allow = [...methods].sort().join(", ");
       const others = METHODS.filter((method) => !methods.has(method));
-      // A key of any role may learn which methods there are.
+      // Every role may learn which methods exist.
       const needs: Access | undefined = access === undefined || access === "operator" ? access : "read";
       const refused = { config: { allow, ...(needs && { access: needs }) }, schema: { hide: true } as object };
       if (others.length > 0) api.route({ url, method: others, ...refused, handler: () => {} });

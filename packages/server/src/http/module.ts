@@ -1,14 +1,14 @@
 import type { DueSource, Service } from "#kernel";
 import type { Api } from "./server.ts";
 
-/** What a folder adds to a node. `create…` of its index composes it; `main.ts` lists them all. */
+/** What a folder adds to a node. A folder's `create…` function makes its module. `main.ts` lists all modules. */
 export interface Module {
   /** Mounts its endpoints on the public listener. */
   readonly routes?: (api: Api) => void;
   /** Mounts its endpoints on the internal listener. */
   readonly operatorRoutes?: (api: Api) => void;
-  /** What runs while the node does, in the order in which it starts. */
+  /** Services that run as long as the node, in the order in which they start. */
   readonly services?: readonly Service[];
-  /** What the node's one poll looks for. */
+  /** What the node's one poll checks (`DuePoll`). */
   readonly due?: readonly DueSource[];
 }

@@ -1,10 +1,10 @@
 import { maxTypos, typosBetween } from "#kernel";
 
 /**
- * The path that was probably meant by one that no route has: of as many segments, with the names of a route that are near and
- * whatever stands where the route has a parameter.
+ * Suggests a path for one that matches no route. The suggestion has the same number of segments, and corrects typos in the names of
+ * the route. Segments at the place of a parameter stay as they are.
  *
- * @param routes paths as they are mounted, "/v1/queues/:name" say
+ * @param routes paths as they are mounted, for example "/v1/queues/:name"
  */
 export function nearRoute(path: string, routes: Iterable<string>): string | null {
   const segments = path.split("/");

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode, LIMITS, Problem, plansWith } from "@tidemill/contract";
 import { RATE_HEADERS } from "./rate-limit.ts";
 
-/** A JSON Schema of the contract. One with a title is a component of that name. */
+/** A JSON Schema of the contract. A schema with a title becomes a component of that name. */
 export interface Schema {
   readonly title?: string;
   readonly description?: string;
@@ -40,7 +40,7 @@ const ERROR_HEADERS: Partial<Record<ErrorCode, Record<string, Schema>>> = {
   UNAVAILABLE: RETRY_AFTER,
 };
 
-/** The named parts of the API's document, collected as operations refer to them. */
+/** The components of the OpenAPI document, collected as operations refer to them. */
 export class Components {
   readonly #parts: Record<Kind, Map<string, Part>> = {
     schemas: new Map(),
@@ -49,19 +49,19 @@ export class Components {
     responses: new Map(),
   };
 
-  /** The parts, each kind in the order of their names. */
+  /** All components, sorted by name within each kind. */
   all(): Record<Kind, Record<string, Part>> {
     const sorted = (kind: Kind) => Object.fromEntries([...this.#parts[kind]].sort(([a], [b]) => (a < b ? -1 : 1)));
     return { schemas: sorted("schemas"), parameters: sorted("parameters"), headers: sorted("headers"), responses: sorted("responses") };
   }
 
-  /** A schema as the document has it: by reference when it has a title. */
+  /** A schema in the document: by reference when it has a title. */
   schema(schema: Schema): Part {
     const { title, ...untitled } = schema;
     return title === undefined ? this.#inline(untitled) : this.#refer("schemas", title, this.#inline(untitled));
   }
 
-  /** Query parameters and headers have their schemas inline; those of a path are fields of records, by reference. */
+  /** Query parameters and headers have their schemas inline. Path parameters refer to the schema of a record's field. */
   parameter(place: "path" | "query" | "header", name: string, schema: Schema, required: boolean): Part {
     const { title, description, examples = [], ...bare } = schema;
     if (title === undefined || description === undefined) throw new Error(`The parameter ${name} has no title or no description.`);
@@ -75,7 +75,7 @@ export class Components {
     );
   }
 
-  /** The response of a status that has these codes. */
+  /** The error response of a status that has these codes. */
   problem(codes: readonly ErrorCode[]): Part {
     const examples = codes.map((code) => [
       code,
@@ -84,7 +84,7 @@ export class Components {
     return this.#refer("responses", codes.map(inPascalCase).join("Or"), {
       description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join(" "),
       headers: this.headers({
-        // Who sent a request without a valid key is not known.
+        // Without a valid key the workspace is unknown, so there are no rate limit headers.
         ...(codes.includes("UNAUTHORIZED") ? REQUEST_ID : EVERY_RESPONSE),
         ...Object.assign({}, ...codes.map((code) => ERROR_HEADERS[code])),
       }),
@@ -109,13 +109,13 @@ export class Components {
       ...(patternProperties && { additionalProperties: this.schema(Object.values(patternProperties)[0] as Schema) }),
       ...(items && { items: this.schema(items) }),
       ...(anyOf && { anyOf: anyOf.map((one) => this.schema(one)) }),
-      // Those of objects are at the requests and responses that they are of.
+      // Requests and responses have the examples of objects.
       ...(examples && schema.type !== "object" && !anyOf && { examples }),
     };
   }
 }
 
-/** A value or null, with both types in one schema, if the value's schema has no name and no list of values. */
+/** Merges "a value or null" into one schema with both types, if the value's schema has no title and no list of values. */
 function nullableOf([value, none, ...more]: readonly Schema[]): object | null {
   if (!value?.type || value.title !== undefined || value.enum || value.const !== undefined) return null;
   return none?.type === "null" && more.length === 0 ? { ...value, type: [value.type, "null"] } : null;

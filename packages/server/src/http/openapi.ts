@@ -4,7 +4,7 @@ import type { FastifyContextConfig, FastifySchema } from "fastify";
 import { Components, type Schema } from "./openapi-components.ts";
 import type { Api } from "./server.ts";
 
-/** The version of the API, which its paths carry. Releases of the service have numbers of their own. */
+/** The version of the API, as in its paths. Releases of the service are numbered separately. */
 const API_VERSION = "v1";
 
 const DESCRIPTION = `Tidemill is a job queue service. Jobs wait in named queues and are delivered to your handlers as signed HTTP requests (callbacks).
@@ -20,7 +20,7 @@ interface Operation {
   readonly responses?: unknown;
 }
 
-/** Documents every route that is mounted after it, at `GET /doc`. Source: specification, What the service does, 11. */
+/** Serves the OpenAPI document of all routes that are mounted after this call, at `GET /doc`. Source: specification, What the service does, 11. */
 export async function describeApi(api: Api): Promise<void> {
   const components = new Components();
   const operations = new Map<unknown, object>();
@@ -77,7 +77,7 @@ export async function describeApi(api: Api): Promise<void> {
   api.get("/doc", { schema: { hide: true } as object }, () => api.swagger());
 }
 
-/** What an operation takes and answers. */
+/** The parameters, body and responses of an operation. */
 function describeOperation(components: Components, schema: FastifySchema, { access, emptyBody }: Partial<FastifyContextConfig>): object {
   const parametersIn = (place: "path" | "query" | "header", of: unknown) => {
     const { properties = {}, required = [] } = (of ?? {}) as Schema;
@@ -96,7 +96,7 @@ function describeOperation(components: Components, schema: FastifySchema, { acce
   const responses = Object.entries(schema.response as Record<string, Schema & { codes?: ErrorCode[] }>).flatMap(([status, response]) => {
     const { codes, type, description } = response;
     if (codes) {
-      // Reading is allowed to a key of any role.
+      // A key of any role may read.
       const given = codes.filter((code) => code !== "FORBIDDEN" || access !== "read");
       return given.length > 0 ? [[status, components.problem(given)]] : [];
     }
@@ -111,7 +111,7 @@ function describeOperation(components: Components, schema: FastifySchema, { acce
 
 const EVERY_ROUTE: readonly ErrorCode[] = ["VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "RATE_LIMITED", "INTERNAL", "UNAVAILABLE"];
 
-/** The replies of a route for its schema: its own, and the errors that it can give besides those of every route. */
+/** The responses of a route for its schema: its own, the errors that every route can give, and the listed errors. */
 export function replies(own: Record<number, object>, ...errors: ErrorCode[]): Record<number, object> {
   const codes = [...EVERY_ROUTE, ...errors];
   const documented: Record<number, object> = { ...own };
@@ -121,5 +121,5 @@ export function replies(own: Record<number, object>, ...errors: ErrorCode[]): Re
   return documented;
 }
 
-/** An answer without a body. */
+/** A response without a body. */
 export const noContent = (description: string): object => ({ type: "null", description });

@@ -2,21 +2,21 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { type EmitEvent, invalid, ProblemError, problem } from "#kernel";
 import { JsonBodyError } from "./json-body.ts";
 
-/** What Fastify itself refuses, in the catalogue's words; matched by its error codes. */
+/** Fastify's own refusals as problems of the catalogue, matched by their error codes. Null for any other error. */
 function asProblem(error: unknown, request: FastifyRequest): ProblemError | null {
   if (error instanceof ProblemError) return error;
   if (error instanceof JsonBodyError) return invalid("", error.message);
   const { code, statusCode } = error as Partial<FastifyError>;
-  if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body did.");
+  if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body was complete.");
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return problem("PAYLOAD_TOO_LARGE", { limit_bytes: request.routeOptions.bodyLimit });
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return invalid("content-type", "must be application/json");
   if (code === "FST_ERR_BAD_URL" || code === "FST_ERR_MAX_PARAM_LENGTH") return invalid("path", "cannot be decoded, or is too long");
-  // Its other refusals: a Content-Length that does not fit, say.
+  // Fastify's other refusals, for example a Content-Length that does not match the body.
   if (code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode < 500) return invalid("", (error as Error).message);
   return null;
 }
 
-/** Every error becomes the one envelope; what is no known problem is a fault of ours, told to the log and not to the caller. */
+/** Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. */
 export const replyProblem =
   (emit: EmitEvent) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {

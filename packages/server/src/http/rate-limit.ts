@@ -1,40 +1,46 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type EmitEvent, problem, type WorkspaceId } from "#kernel";
 
-/** What became of a request, and what its workspace has left. */
-export interface Taken {
+/** Whether a request was granted, and how many its workspace has left. */
+export interface RateLimitDecision {
   readonly granted: boolean;
   readonly remaining: number;
-  /** Until more is left than now. At least 1. */
+  /** Until `remaining` grows again. At least 1. */
   readonly moreInSeconds: number;
-  /** When the whole limit is left if nothing more is sent. Seconds since 1970. */
+  /** When the whole limit is available again if no more requests are sent. Seconds since 1970. */
   readonly resetsAtSeconds: number;
 }
 
 export interface RateLimiter {
-  /** Takes one of the requests that a workspace may send in any minute. Never rejects. */
-  take(workspaceId: WorkspaceId, requestsPerMinute: number): Promise<Taken>;
+  /** Takes one request from the limit of a workspace. Never rejects. */
+  take(workspaceId: WorkspaceId, requestsPerMinute: number): Promise<RateLimitDecision>;
 }
 
 const WINDOW_SECONDS = 60;
 
-/** The headers of a limited workspace's replies, for their documentation. */
+/** The rate limit headers, for the API document. */
 export const RATE_HEADERS = {
   "X-RateLimit-Limit": {
     type: "integer",
-    description: "Requests in any 60 seconds. Only for a workspace with a limit, as those that follow.",
+    description: "The limit: requests in any 60 seconds. Responses have the rate limit headers only if the workspace has a limit.",
   },
-  "X-RateLimit-Remaining": { type: "integer", description: "How many are left." },
-  "X-RateLimit-Reset": { type: "integer", description: "When all are left again if nothing more is sent. Seconds since 1970." },
-  "RateLimit-Policy": { type: "string", description: "The limit, as draft-ietf-httpapi-ratelimit-headers-10 writes it." },
-  RateLimit: { type: "string", description: "By the same draft: how many are left (r), and in how many seconds more will be (t)." },
+  "X-RateLimit-Remaining": { type: "integer", description: "How many requests are left." },
+  "X-RateLimit-Reset": {
+    type: "integer",
+    description: "When the whole limit is available again if no more requests are sent. Seconds since 1970.",
+  },
+  "RateLimit-Policy": { type: "string", description: "The limit, in the format of draft-ietf-httpapi-ratelimit-headers-10." },
+  RateLimit: {
+    type: "string",
+    description: "Requests left (r), and seconds until there are more (t), in the format of the same draft.",
+  },
 };
 
 /**
- * Counts a request of a limited workspace, and says on its reply, whatever that will be, what is left. Source: specification, Rate
- * limits; contract §1; draft-ietf-httpapi-ratelimit-headers-10 for `RateLimit` and `RateLimit-Policy`.
+ * Counts a request of a workspace with a rate limit, and sets the rate limit headers of its response, errors included. Source:
+ * specification, Rate limits; contract §1; draft-ietf-httpapi-ratelimit-headers-10 for `RateLimit` and `RateLimit-Policy`.
  *
- * @throws RATE_LIMITED when the workspace has used its limit up
+ * @throws RATE_LIMITED when the workspace has used up its limit
  */
 export async function limitRate(limiter: RateLimiter, emit: EmitEvent, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const limit = request.principal?.requestsPerMinute ?? null;

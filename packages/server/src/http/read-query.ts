@@ -2,9 +2,9 @@ import type { FastifyRequest } from "fastify";
 import { invalid } from "#kernel";
 
 /**
- * Makes of a parameter that is repeated one with commas, which means the same. Source: contract §1, Lists.
+ * Joins the values of a repeated parameter with commas, which means the same. Source: contract §1, Lists.
  *
- * @throws VALIDATION_ERROR for what is not percent-encoded UTF-8
+ * @throws VALIDATION_ERROR for a query that is not percent-encoded UTF-8
  */
 export function readQuery(request: FastifyRequest): void {
   const query = request.query as Record<string, string | string[]>;

@@ -10,18 +10,18 @@ import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
-import { compileSchema, MOST_ISSUES } from "./validate.ts";
+import { compileSchema, MAX_ISSUES } from "./validate.ts";
 
-/** A listener on which the rooms mount their routes. */
+/** A listener on which modules mount their routes. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** Requests that have come whole and are being answered. */
-    underWay: Set<FastifyRequest>;
+    /** Requests that have arrived completely and are not answered yet. */
+    inFlight: Set<FastifyRequest>;
   }
   interface FastifyContextConfig {
-    /** The body's member whose values stay raw text (`RawJson`). */
+    /** The member of the body whose values stay raw text (`RawJson`). */
     rawMember?: string;
     /** No body counts as an empty object. */
     emptyBody?: boolean;
@@ -35,14 +35,14 @@ const KEEP_ALIVE_MS = 72_000;
 
 export interface ApiOptions {
   readonly authenticator: Authenticator;
-  /** Without one no workspace is limited. */
+  /** Without it, no request is limited. */
   readonly rateLimiter?: RateLimiter;
   readonly emit: EmitEvent;
   readonly random: Random;
   readonly isServing?: () => boolean;
 }
 
-/** Makes a listener with what every endpoint shares: request ids, authentication, rate limits, strict JSON, one error envelope. */
+/** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
 export function createApi({ authenticator, rateLimiter, emit, random, isServing = () => true }: ApiOptions): Api {
   const process = random.bytes(6).toString("hex");
   let requests = 0;
@@ -53,19 +53,19 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
     genReqId: nextRequestId,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // A stopping node ends idle connections itself and lets the others finish.
+    // When the node stops, idle connections are closed and the others may finish.
     forceCloseConnections: "idle",
-    // Its own 503 is not in the envelope; requests on connections that are still open meet `isServing` instead.
+    // Fastify's own 503 does not have the error envelope. `isServing` refuses requests on connections that are still open instead.
     return503OnClosing: false,
     frameworkErrors: onError,
     clientErrorHandler: refuseBadHttp(emit, nextRequestId),
-    // Node would refuse these without a body.
+    // Node would refuse requests without Host itself, with a response that has no body.
     http: { requireHostHeader: false },
     routerOptions: { maxParamLength: 512 },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   api.setValidatorCompiler(compileSchema);
-  // Replies are built field by field; there is nothing to filter out of them.
+  // Routes build their responses field by field, so there is nothing to filter out.
   api.setSerializerCompiler(() => JSON.stringify);
   api.setErrorHandler(onError);
   refuseUnknownRoutes(api as unknown as Api);
@@ -84,7 +84,7 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
     done();
   });
   api.decorateRequest("principal", null);
-  countUnderWay(api as unknown as Api);
+  trackInFlight(api as unknown as Api);
   api.addHook("onRequest", async (request, reply) => {
     reply.raw.setHeader("X-Request-Id", request.id);
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
@@ -96,7 +96,7 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
-  // An expectation that is not known need not be met (RFC 9110, 10.1.1); Node would refuse it without a body.
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;
 }
@@ -110,25 +110,25 @@ function refuseUnknownRoutes(api: Api): void {
   });
 }
 
-function countUnderWay(api: Api): void {
-  const underWay = new Set<FastifyRequest>();
-  api.decorate("underWay", underWay);
+function trackInFlight(api: Api): void {
+  const inFlight = new Set<FastifyRequest>();
+  api.decorate("inFlight", inFlight);
   api.addHook("preHandler", (request, _reply, done) => {
-    underWay.add(request);
+    inFlight.add(request);
     done();
   });
   api.addHook("onResponse", (request, _reply, done) => {
-    underWay.delete(request);
+    inFlight.delete(request);
     done();
   });
 }
 
-/** An empty body counts as none: what a route asks for decides whether that will do. */
+/** An empty body counts as no body. The route's schema decides whether that is allowed. */
 const readBody = (body: Buffer, rawMember: string | null): unknown =>
   body.length === 0 ? undefined : parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember });
 
 /**
- * What a route without a body would pass over in silence is refused; `{}` is let through for clients that always send JSON.
+ * Refuses a body that the route would silently ignore. `{}` is accepted, for clients that always send JSON.
  *
  * @throws VALIDATION_ERROR naming the fields
  */
@@ -136,7 +136,7 @@ function refuseBody(body: unknown): void {
   if (body === undefined) return;
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw invalid("", "takes no body");
   const issues = Object.keys(body)
-    .slice(0, MOST_ISSUES)
+    .slice(0, MAX_ISSUES)
     .map((path) => ({ path, message: "is not a known field" }));
   if (issues.length > 0) throw problem("VALIDATION_ERROR", { issues });
 }

@@ -3,21 +3,21 @@ import type { FastifySchemaCompiler } from "fastify";
 import { nearest, problem } from "#kernel";
 import { FORMAT_MESSAGES, FORMATS } from "./formats.ts";
 
-/** A field that is wrong, as `details.issues` lists it. */
+/** An invalid field, as `details.issues` lists it. */
 interface Issue {
   readonly path: string;
   readonly message: string;
 }
 
-/** Issues that one refusal lists. */
-export const MOST_ISSUES = 20;
+/** The most issues that one error lists. */
+export const MAX_ISSUES = 20;
 
 const options = { strict: false, allErrors: false, verbose: true, formats: FORMATS } as const;
-/** Values are taken as they are: nothing is coerced, nothing is dropped. */
+/** Values are validated as they are: nothing is coerced or dropped. */
 const bodies = new Ajv2020(options);
 const texts = new Ajv2020({ ...options, useDefaults: true });
 
-/** Compiles a route's schemas; what does not fit is thrown as `VALIDATION_ERROR` with the path of each wrong field. */
+/** Compiles a route's schemas. A value that does not match fails with `VALIDATION_ERROR`, which has the path of each invalid field. */
 export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   if (httpPart === "body") {
     const validate = bodies.compile(schema);
@@ -28,7 +28,7 @@ export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart 
   return (value: unknown) => check(validate, withIntegers(value as Record<string, unknown>, integers), httpPart ?? "");
 };
 
-/** The schema of headers, whose names are documented as they are usually written, for headers as Node names them. */
+/** Documented header names have their usual capitals. Node's are in lower case, so the schema for validation is too. */
 const inLowerCase = ({ properties = {}, ...schema }: { properties?: object }): object => ({
   ...schema,
   properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name.toLowerCase(), one])),
@@ -37,7 +37,7 @@ const inLowerCase = ({ properties = {}, ...schema }: { properties?: object }): o
 const integersOf = (schema: { properties?: Record<string, { type?: string }> }): string[] =>
   Object.entries(schema.properties ?? {}).flatMap(([name, { type }]) => (type === "integer" ? [name] : []));
 
-/** Queries and paths are text: in them an integer is written in digits, and not as 1e1 or 0x10. */
+/** Queries and paths are text. An integer in them is written in decimal digits, not as 1e1 or 0x10. */
 function withIntegers(texts: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   for (const name of names) {
     const text = texts[name];
@@ -46,7 +46,7 @@ function withIntegers(texts: Record<string, unknown>, names: readonly string[]):
   return texts;
 }
 
-/** For a body that is either an array or an object: each is checked by its own schema, so that issues name real paths. */
+/** For a body that is either an array or an object. Each has its own schema, so that the paths of issues exist in the body. */
 export const compileArrayOr =
   (arraySchema: object, objectSchema: object): FastifySchemaCompiler<object> =>
   ({ schema, httpPart }) => {
@@ -58,30 +58,30 @@ export const compileArrayOr =
 
 function check(validate: ValidateFunction, value: unknown, part: string): { value: unknown } | { error: Error } {
   if (validate(value)) return { value };
-  // Fastify hands on a body that did not come as null.
+  // Fastify passes null for a missing body.
   const issues = part === "body" && value === null ? [{ path: "", message: "needs a JSON body" }] : issuesOf(validate.errors ?? []);
   return { error: problem("VALIDATION_ERROR", { issues }, { message: sentence(issues) }) };
 }
 
 function issuesOf(errors: ErrorObject[]): Issue[] {
-  // Of a value that may be null, what it may be otherwise says more.
-  const telling = errors.filter(({ keyword, params }) => !["anyOf", "propertyNames"].includes(keyword) && params.type !== "null");
-  return (telling.length > 0 ? telling : errors).flatMap((error) => [issueOf(error), ...misspelt(error)]).slice(0, MOST_ISSUES);
+  // For a value that may be null, "must be null" is not helpful. The other alternative's errors are.
+  const helpful = errors.filter(({ keyword, params }) => !["anyOf", "propertyNames"].includes(keyword) && params.type !== "null");
+  return (helpful.length > 0 ? helpful : errors).flatMap((error) => [issueOf(error), ...misspelt(error)]).slice(0, MAX_ISSUES);
 }
 
-/** Where a field is missing, the unknown fields beside it: one of them may be the missing one, misspelt. */
+/** When a field is missing, lists the unknown fields beside it: one of them may be a misspelling of the missing one. */
 function misspelt(error: ErrorObject): Issue[] {
   const { properties, additionalProperties } = error.parentSchema as { properties?: object; additionalProperties?: unknown };
   if (error.keyword !== "required" || !properties || additionalProperties !== false) return [];
   return Object.keys(error.data as object)
     .filter((name) => !Object.hasOwn(properties, name))
-    .slice(0, MOST_ISSUES)
+    .slice(0, MAX_ISSUES)
     .map((name) => ({ path: join(dotted(error.instancePath), name), message: unknownField(name, properties) }));
 }
 
 function issueOf(error: ErrorObject): Issue {
   const container = dotted(error.instancePath);
-  // Where it is a member's name that is wrong, the member is what the path names.
+  // When the name of a member is invalid, the path is that of the member.
   const path = error.propertyName === undefined ? container : join(container, error.propertyName);
   switch (error.keyword) {
     case "additionalProperties":
@@ -104,7 +104,7 @@ function issueOf(error: ErrorObject): Issue {
 
 const propertiesOf = ({ parentSchema }: ErrorObject): object => (parentSchema as { properties?: object }).properties ?? {};
 
-/** Names the field that was probably meant, where one is near. */
+/** Suggests the field that was probably meant, if there is a similar one. */
 function unknownField(typed: string, properties: object): string {
   const near = nearest(typed, Object.keys(properties));
   return near ? `is not a known field; did you mean "${near}"?` : "is not a known field";

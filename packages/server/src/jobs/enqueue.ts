@@ -79,7 +79,7 @@ export class Enqueuer {
     this.#emit = options.emit;
     this.#maxWaiting = options.maxWaiting;
     const batcher = (insert: Insert): Batcher<InsertRequest, EnqueueOutcome> =>
-      new Batcher({ most: MAX_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
+      new Batcher({ maxWeight: MAX_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
     const writers = (): Writers => ({
       plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(this.#db, leaseId, requests)),
       keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, false)),

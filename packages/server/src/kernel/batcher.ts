@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 
 export interface BatcherOptions<Item, Done> {
-  /** Most weight (items, unless `weigh` says otherwise) in one write. */
-  readonly most: number;
-  /** How many writes may be under way at once. */
+  /** The most weight in one write. Each item weighs 1 unless `weigh` is given. */
+  readonly maxWeight: number;
+  /** How many writes may run at the same time. */
   readonly writers: number;
   readonly weigh?: (item: Item) => number;
-  /** Writes items together; answers in their order. */
+  /** Writes items together, and returns their results in the same order. */
   readonly write: (items: Item[]) => Promise<Done[]>;
 }
 
@@ -18,8 +18,8 @@ interface Waiting<Item, Done> {
 }
 
 /**
- * Writes together what arrives together: while a write is under way, what comes piles up and goes with the next one.
- * So a lone item waits for nothing, and a flood pays for one round trip per batch.
+ * Writes items in batches. Items that arrive while a write is running go into the next one. So a single item does not wait, and many
+ * items share one round trip.
  */
 export class Batcher<Item, Done> {
   readonly #options: BatcherOptions<Item, Done>;
@@ -32,7 +32,7 @@ export class Batcher<Item, Done> {
     this.#options = options;
   }
 
-  /** Weight of what waits for a write; what is being written does not count. */
+  /** The weight of the items that wait for a write. Items in a running write do not count. */
   get waiting(): number {
     return this.#weight;
   }
@@ -49,25 +49,25 @@ export class Batcher<Item, Done> {
     });
   }
 
-  /** Waits until all that was added is written. */
+  /** Waits until all items that were added are written. */
   async settled(): Promise<void> {
     if (this.#writing === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   async #drain(): Promise<void> {
-    // What else arrives in this turn of the event loop joins the first write.
+    // Items that arrive in the same turn of the event loop join the first write.
     await setImmediate();
     while (this.#queue.length > 0) await this.#writeOnce(this.#take());
     this.#writing -= 1;
-    if (this.#writing === 0) for (const tell of this.#idle.splice(0)) tell();
+    if (this.#writing === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(): Waiting<Item, Done>[] {
     let weight = 0;
     let count = 0;
     for (const waiting of this.#queue) {
-      if (count > 0 && weight + waiting.weight > this.#options.most) break;
+      if (count > 0 && weight + waiting.weight > this.#options.maxWeight) break;
       weight += waiting.weight;
       count += 1;
     }

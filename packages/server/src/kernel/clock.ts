@@ -1,12 +1,12 @@
-/** What time it is. Node code asks a clock that it was given; only this file reads the machine's. */
+/** Tells the time. Code gets its clock as an argument. Only this file reads the machine's clock. */
 export interface Clock {
   /** Milliseconds since 1970 by the database's clock. */
   nowMs(): number;
-  /** Milliseconds that only grow; for durations. */
+  /** Milliseconds of a monotonic clock, for durations. */
   elapsedMs(): number;
 }
 
-/** The machine's clock, moved by what the database's is seen to differ. */
+/** The machine's clock, corrected by its measured difference from the database's clock. */
 export class DatabaseClock implements Clock {
   #offsetMs = Date.now() - performance.now();
 
@@ -18,7 +18,7 @@ export class DatabaseClock implements Clock {
     return performance.now();
   }
 
-  /** Takes over the database's time, read between `sentMs` and now by `elapsedMs`. */
+  /** Sets the clock to the database's time, which was read between `sentMs` (by `elapsedMs`) and now. */
   follow(databaseMs: number, sentMs: number): void {
     const halfTripMs = (performance.now() - sentMs) / 2;
     this.#offsetMs = databaseMs + halfTripMs - performance.now();
@@ -27,7 +27,7 @@ export class DatabaseClock implements Clock {
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
 
-/** Milliseconds since 1970 of an RFC 3339 date and time, or null when `text` is none or names a day that does not exist. */
+/** Milliseconds since 1970 of an RFC 3339 date and time. Null for any other text, and for a day that does not exist. */
 export function parseMoment(text: string): number | null {
   const [, year, month, day] = RFC3339.exec(text) ?? [];
   const ms = Date.parse(text);
@@ -36,7 +36,7 @@ export function parseMoment(text: string): number | null {
   return Number(day) <= daysInMonth ? ms : null;
 }
 
-/** The three forms of an HTTP date (RFC 9110, §5.6.7) start with a weekday; the oldest leaves out that it is GMT. */
+/** The three forms of an HTTP date (RFC 9110, §5.6.7) start with a weekday. The oldest form omits "GMT". */
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /** Milliseconds since 1970 of an HTTP date, or null. */
@@ -45,10 +45,10 @@ export function parseHttpDate(text: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Milliseconds since 1970 of a moment that we wrote ourselves. */
+/** Milliseconds since 1970 of a time that the service wrote itself, or that a schema has validated. */
 export const momentMs = (moment: string): number => Date.parse(moment);
 
 export const toMoment = (ms: number): string => new Date(ms).toISOString();
 
-/** For a library that wants a `Date`. */
+/** For libraries that require a `Date`. */
 export const dateAt = (ms: number): Date => new Date(ms);

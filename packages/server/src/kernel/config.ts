@@ -3,12 +3,12 @@ import { PLAN_NAMES } from "@tidemill/contract";
 import { readAddressRange } from "./address-range.ts";
 import { readKeyBytes } from "./key-bytes.ts";
 
-/** A setting that was given a wrong value: one line for the person who set it. */
+/** A setting has an invalid value. The message is one line for the person who set it. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** Reads one value from its text; throws an Error that says what it must be. */
+/** Reads a value from its text. Throws an Error that says what the value must be. */
 type Read<Value> = (text: string) => Value;
 
 interface Setting<Value> {
@@ -42,21 +42,21 @@ const oneOf =
 const directory: Read<string> = (text) => path.resolve(text);
 const file: Read<string | null> = (text) => path.resolve(text);
 const postgresUrl: Read<string | null> = (text) => {
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be a postgres:// address");
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be a postgres:// URL");
   return text;
 };
 const workspaceKey: Read<string | null> = (text) => {
-  if (!/^svc_ws_[0-9A-Za-z_-]{16,128}$/.test(text)) throw new Error("must be svc_ws_ and 16 to 128 letters, digits, _ or -");
+  if (!/^svc_ws_[0-9A-Za-z_-]{16,128}$/.test(text)) throw new Error("must be svc_ws_ followed by 16 to 128 letters, digits, _ or -");
   return text;
 };
 const token: Read<string | null> = (text) => {
-  if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Error("must have at least 16 characters, all of ASCII and none a space");
+  if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Error("must have at least 16 characters, all printable ASCII and no spaces");
   return text;
 };
 const masterKeys: Read<readonly string[]> = (text) => {
   const given = text.split(",").map((key) => key.trim());
   if (!given.every((key) => readKeyBytes(key) !== null)) {
-    throw new Error("must be 32 bytes in base64 or hex, as `openssl rand -base64 32` makes them; several with commas");
+    throw new Error("must be 32 bytes in base64 or hex, for example from `openssl rand -base64 32`; separate several keys by commas");
   }
   return given;
 };
@@ -67,45 +67,45 @@ const addresses: Read<readonly string[]> = (text) => {
   return given;
 };
 
-/** Every setting of a node, with its environment variables, its default and what it is for. */
+/** All settings of a node, with their environment variables, defaults and meanings. */
 export const SETTINGS = {
-  port: setting("TIDEMILL_PORT PORT", port, 8080, "Port of the API. 0 takes a free one."),
-  host: setting("TIDEMILL_HOST", string, "127.0.0.1", "Address the API listens on."),
-  internalPort: setting("TIDEMILL_INTERNAL_PORT", port, 8081, "Port of metrics and the operator API. 0 takes a free one."),
-  internalHost: setting("TIDEMILL_INTERNAL_HOST", string, "127.0.0.1", "Address the internal listener listens on."),
-  dataDir: setting("TIDEMILL_DATA_DIR", directory, path.resolve(".tidemill"), "Where the embedded PostgreSQL keeps its data."),
-  databaseUrl: setting("DATABASE_URL", postgresUrl, null, "A PostgreSQL (15 or later) to use instead of the embedded one.", {
+  port: setting("TIDEMILL_PORT PORT", port, 8080, "Port of the API. 0 chooses a free port."),
+  host: setting("TIDEMILL_HOST", string, "127.0.0.1", "Address on which the API listens."),
+  internalPort: setting("TIDEMILL_INTERNAL_PORT", port, 8081, "Port of metrics and the operator API. 0 chooses a free port."),
+  internalHost: setting("TIDEMILL_INTERNAL_HOST", string, "127.0.0.1", "Address on which metrics and the operator API listen."),
+  dataDir: setting("TIDEMILL_DATA_DIR", directory, path.resolve(".tidemill"), "Directory in which the embedded PostgreSQL keeps its data."),
+  databaseUrl: setting("DATABASE_URL", postgresUrl, null, "URL of a PostgreSQL (15 or later) to use instead of the embedded one.", {
     secret: true,
   }),
   masterKeys: setting(
     "TIDEMILL_MASTER_KEY",
     masterKeys,
     [] as readonly string[],
-    "Key of the secrets vault, 32 bytes in base64 or hex. During a rotation the old and the new one, with a comma.",
+    "Master key of the secrets vault: 32 bytes in base64 or hex. During a rotation, the old and the new key, separated by a comma.",
     { secret: true },
   ),
   masterKeyFile: setting(
     "TIDEMILL_MASTER_KEY_FILE",
     file,
     null,
-    "File with the vault's key, made by the first start; not used when the key is given. `master.key` in the data directory when empty.",
+    "File with the master key. The first start creates it. Ignored if `TIDEMILL_MASTER_KEY` is set. If empty: `master.key` in the data directory.",
   ),
   databaseConnections: setting(
     "TIDEMILL_DATABASE_CONNECTIONS",
     integer({ min: 6, max: 500 }),
     14,
-    "Most database connections of one node.",
+    "The most database connections that a node opens.",
   ),
   statementTimeoutMs: setting(
     "TIDEMILL_STATEMENT_TIMEOUT_MS",
     integer({ min: 100, max: 60_000 }),
     10_000,
-    "A statement is given up after this. Milliseconds.",
+    "How long a database statement may take. Milliseconds.",
   ),
-  adminToken: setting("TIDEMILL_ADMIN_TOKEN", token, null, "Bearer token of the operator API; without it that API is closed.", {
+  adminToken: setting("TIDEMILL_ADMIN_TOKEN", token, null, "Bearer token of the operator API. If empty, the operator API is closed.", {
     secret: true,
   }),
-  bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Value of the first workspace's key; made up when not given.", {
+  bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Key of the first workspace. If empty, a random key is made.", {
     secret: true,
   }),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
@@ -113,44 +113,49 @@ export const SETTINGS = {
     "TIDEMILL_ENV",
     oneOf(["development", "production"]),
     "development",
-    "In development, callbacks may go to loopback addresses.",
+    "In `development`, callbacks may go to loopback addresses. In `production` they may not.",
   ),
   allowAddresses: setting(
     "TIDEMILL_ALLOW_ADDRESSES",
     addresses,
     [] as readonly string[],
-    "Private addresses that callbacks may go to: CIDR blocks, with commas.",
+    "Private addresses to which callbacks may go: addresses or CIDR blocks, separated by commas.",
   ),
   drainSeconds: setting(
     "TIDEMILL_DRAIN_SECONDS",
     integer({ min: 0, max: 86_400 }),
     30,
-    "How long a stopping node waits for callbacks under way. Seconds.",
+    "How long a stopping node waits for callbacks in flight. Seconds.",
   ),
-  logLevel: setting("TIDEMILL_LOG_LEVEL", oneOf(["debug", "info", "warn", "error", "silent"]), "warn", "How much the log tells."),
+  logLevel: setting(
+    "TIDEMILL_LOG_LEVEL",
+    oneOf(["debug", "info", "warn", "error", "silent"]),
+    "warn",
+    "The lowest severity that is logged: `debug`, `info`, `warn` or `error`; `silent` logs nothing.",
+  ),
   pollEveryMs: setting(
     "TIDEMILL_POLL_EVERY_MS",
     integer({ min: 50, max: 3_600_000 }),
     1_000,
-    "How often to look for due jobs when no wake-up comes. Milliseconds.",
+    "How often to look for due jobs if no notification comes. Milliseconds.",
   ),
   nodeLeaseSeconds: setting(
     "TIDEMILL_NODE_LEASE_SECONDS",
     integer({ min: 2, max: 3_600 }),
     15,
-    "A node silent for this long is taken for dead and its jobs are taken back. Seconds.",
+    "A node that does not renew its lease for this long counts as dead, and other nodes take back its jobs. Seconds.",
   ),
   callbacksInFlight: setting(
     "TIDEMILL_CALLBACKS_IN_FLIGHT",
     integer({ min: 2 }),
     4_096,
-    "Most callbacks that one node has under way; one queue gets at most half.",
+    "The most callbacks that a node has in flight. One queue gets at most half of them.",
   ),
   enqueueBacklog: setting(
     "TIDEMILL_ENQUEUE_BACKLOG",
     integer({ min: 1_000 }),
     20_000,
-    "Jobs that may wait to be written before enqueue answers 503; one counts once more for each 8 kB.",
+    "How many jobs may wait to be written. Beyond that, enqueue responds with 503. A job counts once more for each 8 kB of its size.",
   ),
 } as const satisfies Record<
   string,
@@ -179,16 +184,16 @@ function readSetting({ names, read, fallback }: Setting<unknown>, env: Record<st
   }
 }
 
-/** Variables that belong to the demo, to clients, or to parts of Tidemill that read them themselves. */
-const NOT_OF_A_NODE = new Set(["TIDEMILL_URL", "TIDEMILL_KEY"]);
+/** Variables of the command line and of clients, which are not settings of a node. */
+const OTHER_VARIABLES = new Set(["TIDEMILL_URL", "TIDEMILL_KEY"]);
 
-/** Variables that look like settings and are none: a misspelt one would silently do nothing. */
+/** Variables that look like settings but are unknown. Without a warning, a misspelt setting would silently have no effect. */
 export function unknownSettings(env: Record<string, string | undefined>): string[] {
   const known = new Set<string>(Object.values(SETTINGS).flatMap(({ names }) => names));
-  return Object.keys(env).filter((name) => name.startsWith("TIDEMILL_") && !known.has(name) && !NOT_OF_A_NODE.has(name));
+  return Object.keys(env).filter((name) => name.startsWith("TIDEMILL_") && !known.has(name) && !OTHER_VARIABLES.has(name));
 }
 
-/** The settings as rows for people: name, value (secrets hidden), default, meaning. */
+/** The settings as rows to print: name, value (secrets hidden), default, meaning. */
 export function describeConfig(config: Config): { name: string; value: string; fallback: string; about: string }[] {
   return Object.entries(SETTINGS).map(([key, { names, fallback, about, secret }]) => {
     const value = config[key as keyof Config];

@@ -8,13 +8,13 @@ import type { Service } from "./service.ts";
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface DeadlineLoopOptions extends Pick<LoopOptions, "name" | "pass"> {
-  /** What is due later than this from now is left to the poll. Milliseconds. */
+  /** Deadlines further away than this are left to the poll. Milliseconds. */
   readonly horizonMs: number;
 }
 
 /**
- * A loop that passes when something is due: at moments that it is told to expect, and after the wait that a pass returns. It does not
- * poll; one poll for all such loops finds what this node was not told of (`DuePoll`).
+ * A loop that runs a pass when something is due: at the times given to `expect`, and after the wait that a pass returns. It does not
+ * poll. One poll for all such loops finds what was not announced to this node (`DuePoll`).
  */
 export class DeadlineLoop implements Service {
   readonly #horizonMs: number;
@@ -37,12 +37,12 @@ export class DeadlineLoop implements Service {
     this.#loop.wake();
   }
 
-  /** Something will be due then. Milliseconds since 1970. */
+  /** Runs a pass at this time, when something will be due. Milliseconds since 1970. */
   expect(ms: number): void {
     this.expectIn(ms - this.#clock.nowMs());
   }
 
-  /** Something will be due after so many milliseconds. */
+  /** Runs a pass after this many milliseconds, when something will be due. */
   expectIn(waitMs: number): void {
     const inMs = Math.max(0, waitMs);
     const atMs = this.#clock.elapsedMs() + inMs;

@@ -5,14 +5,14 @@ import { PeriodicLoop } from "./periodic-loop.ts";
 import type { Random } from "./random.ts";
 import type { Service } from "./service.ts";
 
-/** Something that becomes due, and the loop that does it then. */
+/** A kind of work that becomes due, and the loop that does it. */
 export interface DueSource {
-  /** Selects one moment, when the next is due, or no row while none is. It must be one look at an index. */
+  /** Selects the time when the next is due, or no row if there is none. It must read only one index entry. */
   readonly nextDue: Fragment;
   readonly loop: Pick<DeadlineLoop, "wake" | "expectIn">;
 }
 
-/** Asks the database, in one statement for all sources, when the next of each is due, and has those loops pass that are due. */
+/** Reads in one statement when the next work of each source is due, and wakes the loops of sources that are due. */
 export class DuePoll implements Service {
   readonly #db: Db;
   readonly #sources: readonly DueSource[];

@@ -1,4 +1,4 @@
-/** What a field holds. With a `?`, it may be absent or null. A list of strings names the only values it takes. */
+/** The type of a field. With a `?`, it may be absent or null. A list of strings names its only values. */
 export type FieldKind = "string" | "string?" | "strings" | "number" | "number?" | "error" | readonly string[];
 
 type Fields = Readonly<Record<string, FieldKind>>;
@@ -6,7 +6,7 @@ type Fields = Readonly<Record<string, FieldKind>>;
 type NumberField<F extends Fields> = { [Name in keyof F]: F[Name] extends "number" ? Name : never }[keyof F] & string;
 type LabelField<F extends Fields> = { [Name in keyof F]: F[Name] extends "string" | readonly string[] ? Name : never }[keyof F] & string;
 
-/** A metric, and how an event moves it, by fields that hold numbers and by fields that can be labels. */
+/** A metric, and how an event changes it, by fields that are numbers and by fields that can be labels. */
 export type EventMetric<Numbers extends string = string, Labels extends string = string> = {
   readonly name: string;
   readonly help: string;
@@ -19,7 +19,7 @@ export type EventMetric<Numbers extends string = string, Labels extends string =
 
 export type Severity = "debug" | "info" | "warn" | "error";
 
-/** An event: how much it matters, what it means, its fields, and the metrics that it moves. */
+/** An event: its severity, meaning and fields, and the metrics that it changes. */
 const event = <const F extends Fields = Record<never, never>>(
   severity: Severity,
   meaning: string,
@@ -28,8 +28,8 @@ const event = <const F extends Fields = Record<never, never>>(
 ) => ({ severity, meaning, fields, metrics });
 
 /**
- * Every event that a node emits: a fact, in the past tense, with its fields. `npm run docs` writes the tables of events and metrics in
- * docs/operations.md from it.
+ * Every event that a node emits: a fact, in the past tense, with its fields. `npm run docs` generates the tables of events and metrics
+ * in docs/operations.md from it.
  */
 export const EVENTS = {
   // The node.
@@ -65,7 +65,7 @@ export const EVENTS = {
   // The embedded PostgreSQL.
   postgres_initialised: event("info", "A new data directory was made.", { cluster: "string", tookMs: "number" }),
   postgres_started: event("info", "The embedded PostgreSQL was started.", { pid: "number", cluster: "string", tookMs: "number" }),
-  postgres_adopted: event("info", "A PostgreSQL that already ran on the data was taken over.", {
+  postgres_adopted: event("info", "A PostgreSQL that already ran on the data directory is used.", {
     pid: "number",
     cluster: "string",
     tookMs: "number",

@@ -26,10 +26,10 @@ type FieldsOf<F extends Fields> = [keyof F] extends [never]
       readonly [Name in MayBeAbsent<F>]?: ValueOf<F[Name]>;
     };
 
-/** The fields of an event, as the catalogue says. */
+/** The fields of an event, by the catalogue. */
 type EventFields<Name extends EventName> = Name extends EventName ? FieldsOf<(typeof EVENTS)[Name]["fields"]> : never;
 
-/** Says what happened: an event of the catalogue, with its fields. The log and the metrics subscribe. */
+/** Emits an event of the catalogue, with its fields. The log and the metrics subscribe. */
 export type EmitEvent = <Name extends EventName>(event: Name, fields: EventFields<Name>) => void;
 
 type Subscriber = (event: EventName, fields: Readonly<Record<string, unknown>>, severity: Severity) => void;

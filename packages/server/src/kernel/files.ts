@@ -4,12 +4,12 @@ import { type FileHandle, link, open, rename, stat, unlink } from "node:fs/promi
 import { dirname } from "node:path";
 import { doneUnless } from "./system-error.ts";
 
-/** Writes a file in one piece, readable by its owner only. Replaces what stands there, and never follows a link. */
+/** Writes a file atomically, readable by its owner only. Replaces an existing file, and never follows a link. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await rename(await writeDraft(path, text), path);
 }
 
-/** Makes a file in one piece, readable by its owner only, and durable; false when something stands there already. */
+/** Creates a file atomically and durably, readable by its owner only. Returns false when the path already exists. */
 export async function makeFile(path: string, text: string): Promise<boolean> {
   const draft = await writeDraft(path, text);
   try {
@@ -21,7 +21,7 @@ export async function makeFile(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** A new file, which belongs to whom its directory belongs: what root leaves in a user's directory, the user can use. */
+/** Creates a file that belongs to the owner of its directory, so that users can use what root creates in their directory. */
 export async function openNew(path: string, flags: number): Promise<FileHandle> {
   const handle = await open(path, flags | constants.O_CREAT | constants.O_EXCL, 0o600);
   const { uid, gid } = await stat(dirname(path));
@@ -29,7 +29,7 @@ export async function openNew(path: string, flags: number): Promise<FileHandle> 
   return handle;
 }
 
-/** Makes a file, or the names in a directory, durable. */
+/** Makes the content of a file, or the entries of a directory, durable. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -1,10 +1,10 @@
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 
-/** A UUID in its usual text form, as PostgreSQL takes and gives it. */
+/** A UUID in its usual text form, as PostgreSQL reads and writes it. */
 export type Uuid = string & { readonly __uuid: true };
 
-/** Ids of resources, told apart by the compiler. */
+/** Ids of resources. Each has its own type, so that the compiler rejects an id of another resource. */
 export type WorkspaceId = Uuid & { readonly __of: "workspace" };
 export type JobId = Uuid & { readonly __of: "job" };
 
@@ -15,8 +15,8 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 const POOL_BYTES = 8_192;
 
 /**
- * Makes UUIDs of version 7 that grow within a process: a counter stands in the 12 bits after the milliseconds
- * (RFC 9562, §6.2, method 1), and time is never allowed to run backwards.
+ * Generates UUIDs of version 7 that increase within a process. A counter is in the 12 bits after the milliseconds (RFC 9562, §6.2,
+ * method 1), and the milliseconds never decrease.
  */
 export class UuidSource {
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ const TYPE_ID_SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 /** A TypeID (prefix, underscore, 26 digits of Crockford's base32) over a UUID. */
 export function typeId(prefix: IdPrefix, uuid: Uuid): string {
   const hex = uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
-  // The first 8 bits make two digits; then each 20 bits (five hex digits) make four.
+  // The first 8 bits make two base32 digits. After that, every 20 bits (five hex digits) make four.
   let text = `${prefix}_${PAIRS[Number.parseInt(hex.slice(0, 2), 16)]}`;
   for (let at = 2; at < 32; at += 5) {
     const bits = Number.parseInt(hex.slice(at, at + 5), 16);

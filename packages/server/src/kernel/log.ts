@@ -9,7 +9,7 @@ export function logEvents(events: Events, level: string, stream: DestinationStre
   });
 }
 
-/** What of an error may be written down. Others of its properties hold rows (pg's `detail`) or whole requests, keys included. */
+/** The properties of an error that may be logged. Others can contain rows (pg's `detail`) or whole requests with their keys. */
 function showError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message, stack, cause } = error;

@@ -5,7 +5,7 @@ import type { Events } from "./events.ts";
 type Fields = Readonly<Record<string, unknown>>;
 type Move = (fields: Fields) => void;
 
-/** Prometheus metrics of a node, moved by its events as the catalogue says. */
+/** Prometheus metrics of a node. Events change them, by the catalogue. */
 export function createMetrics(events: Events): Registry {
   const registry = new Registry();
   const moves = new Map<string, Move[]>();

@@ -2,20 +2,20 @@ import { distance } from "fastest-levenshtein";
 
 const MAX_TYPOS = 3;
 
-/** The name that was probably meant by one that is not known: the fewest typos away, whatever the case. Null where none is near. */
+/** The name that was probably meant by an unknown one: the one with the fewest typos, ignoring case. Null if none is similar. */
 export function nearest(typed: string, names: readonly string[]): string | null {
   let near: { name: string; typos: number } | null = null;
   for (const name of names) {
     const typos = name === typed ? Number.POSITIVE_INFINITY : typosBetween(typed, name);
-    // Of equals the first in the alphabet: the order of `names` must not show.
+    // Of equally similar names, the first in alphabetical order: the result must not depend on the order of `names`.
     if (typos <= maxTypos(name) && (!near || typos < near.typos || (typos === near.typos && name < near.name))) near = { name, typos };
   }
   return near?.name ?? null;
 }
 
-/** Whether one may be a misspelling of the other. Infinite where it is clear from their lengths that it is not. */
+/** The number of typos between two names, ignoring case. Infinite if their lengths differ by more than `MAX_TYPOS`. */
 export const typosBetween = (typed: string, name: string): number =>
   Math.abs(typed.length - name.length) > MAX_TYPOS ? Number.POSITIVE_INFINITY : distance(typed.toLowerCase(), name.toLowerCase());
 
-/** How many typos a name may have: in a short one fewer, for any two short names are near. */
+/** How many typos a name may have. Fewer for a short name, because most short names are similar. */
 export const maxTypos = (name: string): number => Math.min(MAX_TYPOS, Math.floor(name.length / 2));

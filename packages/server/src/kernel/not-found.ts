@@ -2,19 +2,19 @@ import type { NotFoundDetails } from "@tidemill/contract";
 import { nearest } from "./nearest.ts";
 import { ProblemError } from "./problem.ts";
 
-/** How many names on each side of a missing one are compared with it: a workspace may have a million. */
+/** How many names on each side of a missing name are compared with it. A workspace may have a million names. */
 export const MAX_NAMES_COMPARED = 100;
 
-/** Names and paths of routes are shorter. A longer text that a caller sent in place of one is shown in part. */
+/** Longer than any valid name or route. A text from a caller is cut to this length in messages. Characters. */
 const MAX_SHOWN = 256;
 
-/** Makes a NOT_FOUND that says what was looked for, and what was probably meant. */
+/** Creates a NOT_FOUND error that says what does not exist, and what was probably meant. */
 export function notFound(details: NotFoundDetails): ProblemError {
   const shown = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, value && shorten(value)])) as NotFoundDetails;
   return new ProblemError("NOT_FOUND", `There is no ${subjectOf(shown)}.${hintOf(shown)}`, shown, {});
 }
 
-/** NOT_FOUND for what has a name. @param around the workspace's own names that are compared with it */
+/** Creates a NOT_FOUND error for a resource with a name. @param around names of the workspace that are compared with it */
 export const namedNotFound = (
   resource: "queue" | "schedule" | "secret",
   name: string,

@@ -7,15 +7,15 @@ const MAX_BACKOFF_MS = 10_000;
 
 export interface LoopOptions {
   readonly name: string;
-  /** Wait between two passes, less up to a tenth by chance so that nodes spread out. Milliseconds. */
+  /** The wait between two passes. A random part of up to a tenth is subtracted, so that nodes spread out. Milliseconds. */
   readonly everyMs: number;
-  /** One pass. If it returns a number, that is the wait before the next in milliseconds, if that is sooner. */
+  /** One pass. If it returns a number of milliseconds that is shorter than `everyMs`, the next pass starts after that. */
   readonly pass: () => Promise<unknown>;
 }
 
 /**
- * Runs `pass` again and again, never twice at once. A pass that fails is reported (`loop_failed`) and tried again after a
- * wait that doubles from a quarter of a second up to 10 s. `wake` asks for a pass now; asked for during one, another follows it.
+ * Runs `pass` repeatedly, never twice at the same time. A pass that fails is reported (`loop_failed`) and tried again after a wait
+ * that doubles from 250 ms up to 10 s. `wake` starts a pass now, or after the running pass if there is one.
  */
 export class PeriodicLoop implements Service {
   readonly #options: LoopOptions;
@@ -50,7 +50,7 @@ export class PeriodicLoop implements Service {
     });
   }
 
-  /** Ends the loop, once the pass under way has ended. */
+  /** Stops the loop, and waits for a running pass to end. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -69,8 +69,8 @@ export class PeriodicLoop implements Service {
   async #passOnce(): Promise<number> {
     const { everyMs, name, pass } = this.#options;
     try {
-      const answer = await pass();
-      const soonerMs = typeof answer === "number" ? answer : everyMs;
+      const result = await pass();
+      const soonerMs = typeof result === "number" ? result : everyMs;
       this.#failures = 0;
       return Math.min(soonerMs, everyMs * (1 - this.#random.fraction() / 10));
     } catch (error) {

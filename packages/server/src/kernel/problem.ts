@@ -1,11 +1,11 @@
 import { ERRORS, type ErrorCode } from "@tidemill/contract";
 
-/** An error that a caller is told about, from the one catalogue (`ERRORS`); matched by its code. */
+/** An error that is reported to the caller, from the one catalogue (`ERRORS`). Match it by its code. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly code: ErrorCode;
   readonly details: Record<string, unknown>;
-  /** Headers that the reply carries besides its body, `Retry-After` say. */
+  /** Additional headers of the response, for example `Retry-After`. */
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, message: string, details: Record<string, unknown>, headers: Record<string, string>) {
@@ -20,7 +20,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** Makes a `ProblemError`: `throw problem("QUOTA_EXCEEDED", { used, limit, plan })`. `notFound` makes those of NOT_FOUND. */
+/** Creates a `ProblemError`: `throw problem("QUOTA_EXCEEDED", { used, limit, plan })`. For NOT_FOUND, use `notFound`. */
 export function problem(
   code: Exclude<ErrorCode, "NOT_FOUND">,
   details: Record<string, unknown> = {},
@@ -29,14 +29,14 @@ export function problem(
   return new ProblemError(code, message, details, headers);
 }
 
-/** Seconds that a caller is asked to wait when the service is away or shedding load. */
+/** How long callers should wait when the service is unavailable or overloaded. Seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
 export const unavailable = (message?: string): ProblemError =>
   problem("UNAVAILABLE", {}, { ...(message && { message }), headers: { "Retry-After": String(RETRY_AFTER_SECONDS) } });
 
-/** Whether the database could not be asked, which says nothing of what it was asked for. */
+/** Whether the database could not be reached. Such a failure says nothing about the statement or its values. */
 export const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
-/** One malformed field as `VALIDATION_ERROR` lists it. */
+/** Creates a VALIDATION_ERROR with one invalid field. */
 export const invalid = (path: string, message: string): ProblemError => problem("VALIDATION_ERROR", { issues: [{ path, message }] });

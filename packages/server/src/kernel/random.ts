@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Chance, handed to what needs it. `fraction` is from 0 up to, not including, 1. */
+/** A source of randomness, which code gets as an argument. `fraction` returns a number from 0 up to, but not including, 1. */
 export interface Random {
   bytes(length: number): Buffer;
   fraction(): number;

@@ -1,4 +1,4 @@
-/** A part of a node that runs from its start to its stop. */
+/** A part of a node that runs from the node's start to its stop. */
 export interface Service {
   start(): void | Promise<void>;
   stop(): Promise<unknown>;
@@ -33,7 +33,7 @@ export class Services {
     }
   }
 
-  /** What fails to stop keeps no other from stopping. */
+  /** Stops all services, even if some fail to stop. */
   async stop(): Promise<void> {
     const started = new Set(this.#started);
     this.#started = [];

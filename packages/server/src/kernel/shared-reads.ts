@@ -1,6 +1,6 @@
 /**
- * Has callers who ask for the same thing at the same time share one read of it: while one is under way, those who come wait
- * together for the next. So a read never misses what its caller did before, and one key has never more than one under way.
+ * Shares reads of the same key among concurrent callers. Callers that come during a read wait together for the next one. So a result
+ * is never older than the call, and a key never has more than one read in progress.
  */
 export class SharedReads<Result> {
   readonly #reading = new Map<string, { current: Promise<unknown>; next: Promise<Result> | null }>();
@@ -20,7 +20,7 @@ export class SharedReads<Result> {
     const reading = { current, next: null };
     this.#reading.set(key, reading);
     const end = () => {
-      // Whoever waits for the next read has started it, or will.
+      // If callers wait for the next read, that read replaces this entry.
       if (this.#reading.get(key) === reading && reading.next === null) this.#reading.delete(key);
     };
     current.then(end, end);

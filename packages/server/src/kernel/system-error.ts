@@ -2,10 +2,10 @@
 export const systemCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 
-/** Why a system call was refused that would change something: no right to, or a file system that is read-only. */
+/** Whether the system refused a change: missing permission, or a read-only file system. */
 export const isRefusal = (error: unknown): boolean => ["EACCES", "EPERM", "EROFS"].includes(systemCode(error));
 
-/** The answer of `work`, or `instead` when it fails with the system's `code`. */
+/** The result of `work`, or `instead` when it fails with this system error code. */
 export async function unless<Result, Instead>(code: string, instead: Instead, work: Promise<Result>): Promise<Result | Instead> {
   try {
     return await work;
@@ -15,7 +15,7 @@ export async function unless<Result, Instead>(code: string, instead: Instead, wo
   }
 }
 
-/** Whether `work` was done; false when it fails with the system's `code`. */
+/** True when `work` succeeds, false when it fails with this system error code. */
 export async function doneUnless(code: string, work: Promise<unknown>): Promise<boolean> {
   const done = work.then(() => true);
   return await unless(code, false, done);

@@ -1,4 +1,4 @@
-/** Runs work whose failure must not stop the caller; `record` keeps what went wrong. */
+/** Runs work that is allowed to fail. On failure, passes the error to `record` and returns. */
 export async function tolerate(work: () => Promise<unknown>, record: (error: unknown) => void): Promise<void> {
   try {
     await work();

@@ -7,15 +7,15 @@ import { type Resolve, shareLookups } from "./share-lookups.ts";
 export interface AddressGuard {
   allows(address: string): boolean;
   /**
-   * Whether a URL's hostname is refused as it stands: a literal of an address that may not be reached, or a name that never
-   * means anything else, `localhost` say. Other names are known when they are resolved.
+   * Whether a URL's hostname is refused without a lookup: the literal of a refused address, or a name that always stands for one,
+   * such as `localhost`. Other names are checked when they are resolved.
    */
   refusesHost(hostname: string): boolean;
-  /** For `connect: { lookup }`. Sockets do not ask it for hosts that are IP literals: see {@link AddressGuard.refusesHost}. */
+  /** For `connect: { lookup }`. Sockets do not call it for hosts that are IP literals: see {@link AddressGuard.refusesHost}. */
   lookup: LookupFunction;
 }
 
-/** The address stays out of the message: what a name of the private network resolves to is not for tenants to know. */
+/** The message leaves the address out: tenants must not learn what names of the private network resolve to. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
   readonly code = "BLOCKED_ADDRESS";
@@ -27,10 +27,10 @@ export class BlockedAddressError extends Error {
 }
 
 /**
- * Decides which hosts and addresses outgoing calls may reach. What counts is the address that is connected to.
+ * Decides which hosts and addresses outgoing calls may reach. It checks the address that the socket connects to.
  *
- * @param options.allowed addresses and CIDR ranges that are allowed whatever else holds
- * @param resolve how names are resolved
+ * @param options.allowed addresses and CIDR ranges that are always allowed
+ * @param resolve resolves names
  */
 export function createAddressGuard(
   options: { allowLoopback: boolean; allowed: readonly string[] },
@@ -42,15 +42,15 @@ export function createAddressGuard(
   const allows = (address: string): boolean => isIP(address) !== 0 && (allowed(address) || !refused(address));
 
   const refusesHost = (hostname: string): boolean => {
-    const meant = addressesMeantBy(hostname);
-    return meant.length > 0 && !meant.some(allows);
+    const implied = impliedAddresses(hostname);
+    return implied.length > 0 && !implied.some(allows);
   };
 
   const resolveShared = shareLookups(resolve);
   const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
     resolveShared(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, []);
-      const first = addresses[0]; // there is none for an empty hostname
+      const first = addresses[0]; // undefined for an empty hostname
       const blocked = addresses.find(({ address }) => !allows(address));
       if (!first || blocked) return callback(new BlockedAddressError(hostname, blocked?.address ?? null), []);
       if (lookupOptions.all) callback(null, addresses);
@@ -61,14 +61,14 @@ export function createAddressGuard(
   return { allows, refusesHost, lookup };
 }
 
-/** The IP address that a URL's hostname spells, or null for a name: sockets connect to it without a look-up. */
+/** The IP address that a URL's hostname spells, or null for a name. Sockets connect to a literal address without a lookup. */
 export function literalAddress(hostname: string): string | null {
   const bare = hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? null : bare;
 }
 
-/** The addresses that a URL's hostname cannot but mean: of a literal that one, of most names none. */
-function addressesMeantBy(hostname: string): readonly string[] {
+/** The addresses that a URL's hostname always stands for: one for a literal, none for most names. */
+function impliedAddresses(hostname: string): readonly string[] {
   const name = hostname.toLowerCase().replace(/\.+$/, "");
   const literal = literalAddress(name);
   if (literal !== null) return [literal];

@@ -6,10 +6,10 @@ MAPPED.addSubnet("::ffff:0:0", 96, "ipv6");
 const isMapped = (address: string): boolean => MAPPED.check(address, "ipv6");
 
 /**
- * Answers whether an IP address, with or without a zone id, is in one of the ranges.
+ * Returns a function that tests whether an IP address, with or without a zone id, is in one of the ranges.
  *
- * IPv4 has a list of its own, which judges mapped addresses too. In a shared one a BlockList would take every IPv4
- * address for a mapped one: `::/0` among the allowed would let all of IPv4 through.
+ * IPv4 has a separate list, which also covers mapped addresses. A shared BlockList treats every IPv4 address as a mapped one, so
+ * an allowed `::/0` would let all of IPv4 through.
  */
 export function addressSet(entries: readonly string[]): (address: string) => boolean {
   const v4 = new BlockList();

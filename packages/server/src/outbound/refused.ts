@@ -5,7 +5,7 @@ export const REFUSED_V4 = [
   "100.64.0.0/10", // CGNAT; 100.100.100.200 is Alibaba's metadata host
   "127.0.0.0/8", // loopback
   "168.63.129.16/32", // Azure's metadata host, on a public address
-  "169.254.0.0/16", // link-local; 169.254.169.254 is everybody's metadata host
+  "169.254.0.0/16", // link-local; 169.254.169.254 is the metadata host of most clouds
   "172.16.0.0/12", // private
   "192.0.0.0/24", // protocol assignments; 192.0.0.192 is Oracle's metadata host
   "192.0.2.0/24", // documentation
@@ -19,8 +19,8 @@ export const REFUSED_V4 = [
 ];
 
 /**
- * Global unicast is 2000::/3: all else is refused, and of it what is no host or wraps an IPv4 address. Source: IANA, IPv6
- * Address Space and IPv6 Special-Purpose Address Registry.
+ * Everything outside global unicast (2000::/3) is refused. So are its ranges that contain no hosts or embed IPv4 addresses.
+ * Source: IANA, IPv6 Address Space and IPv6 Special-Purpose Address Registry.
  */
 export const REFUSED_V6 = [
   "::/3", // ::, loopback, v4-compatible, v4-translated, NAT64 64:ff9b::/96 and 64:ff9b:1::/48, 100::/64
@@ -34,10 +34,10 @@ export const REFUSED_V6 = [
 
 export const LOOPBACK = ["127.0.0.0/8", "::1"];
 
-/** What names under `localhost` stand for. Source: RFC 6761, section 6.3. */
+/** The addresses of `localhost` and the names under it. Source: RFC 6761, section 6.3. */
 export const LOCALHOST = ["127.0.0.1", "::1"];
 
-/** Where Amazon's and Google's machines ask for their credentials, by the names that their manuals have for it. */
+/** Documented names of the host from which machines at Amazon and Google get their credentials. */
 export const METADATA_NAMES: ReadonlySet<string> = new Set([
   "instance-data", // Amazon EC2, by the network's search domain
   "instance-data.ec2.internal",

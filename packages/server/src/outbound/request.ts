@@ -1,6 +1,6 @@
-/** What came back of one request. */
+/** The result of one request: a response, or the error that prevented one. */
 export type Response =
-  | { readonly kind: "answered"; readonly status: number; readonly headers: Headers; readonly body: Buffer | null }
+  | { readonly kind: "responded"; readonly status: number; readonly headers: Headers; readonly body: Buffer | null }
   | { readonly kind: "failed"; readonly error: unknown };
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -11,9 +11,9 @@ export interface Request {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
-  /** Most bytes of the answer's body that are kept; of a longer one nothing is. */
-  readonly mostBodyBytes: number;
+  /** A response body of up to this many bytes is kept. A longer one becomes null. */
+  readonly maxBodyBytes: number;
 }
 
-/** Ends a request whose answer is no longer wanted; it then answers `failed` with the reason given. */
+/** Ends a request whose response is no longer needed. Its result is then `failed`, with the given reason as the error. */
 export type Abort = (reason: Error) => void;

@@ -1,27 +1,27 @@
 import { Agent, buildConnector } from "undici";
 import { type AddressGuard, BlockedAddressError } from "./address-guard.ts";
-import { Exchange } from "./exchange.ts";
-import { type Meter, metered } from "./meter.ts";
 import type { Abort, Request, Response } from "./request.ts";
+import { limitResponses, type ResponseLimiter } from "./response-limiter.ts";
+import { ResponseReader } from "./response-reader.ts";
 
 const KEEP_ALIVE_MS = 4_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Sends POST requests over kept-alive connections whose addresses the guard has checked. Redirects are not followed. */
+/** Sends POST requests over keep-alive connections whose addresses the guard has checked. Does not follow redirects. */
 export class Sender {
   readonly #agent: Agent;
-  #meter: Meter | null = null;
+  #limiter: ResponseLimiter | null = null;
 
   constructor(guard: AddressGuard) {
-    const connect = metered(guardedConnector(guard), (meter) => {
-      this.#meter = meter;
+    const connect = limitResponses(guardedConnector(guard), (limiter) => {
+      this.#limiter = limiter;
     });
     this.#agent = new Agent({
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Whatever the handler asks for: idle connections are ours to keep.
+      // A handler's `Keep-Alive` header must not lengthen this.
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      // The caller's clock ends slow requests as a whole.
+      // The caller has one timeout for the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect,
@@ -29,14 +29,14 @@ export class Sender {
   }
 
   send(request: Request, onDone: (response: Response) => void): Abort {
-    const exchange = new Exchange(request.mostBodyBytes, () => this.#meter, onDone);
+    const reader = new ResponseReader(request.maxBodyBytes, () => this.#limiter, onDone);
     const { origin, path, headers, body } = request;
     try {
-      this.#agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
+      this.#agent.dispatch({ origin, path, method: "POST", headers, body }, reader);
     } catch (error) {
-      exchange.onResponseError(null, error as Error);
+      reader.onResponseError(null, error as Error);
     }
-    return (reason) => exchange.abort(reason);
+    return (reason) => reader.abort(reason);
   }
 
   async close(): Promise<void> {
@@ -44,7 +44,7 @@ export class Sender {
   }
 }
 
-/** Sockets look names up, but not literals: those are checked before. */
+/** Sockets call the guard's lookup for names only, so literals are checked before the connection is made. */
 function guardedConnector(guard: AddressGuard): buildConnector.connector {
   const connect = buildConnector({ allowH2: false, lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS });
   return (options, callback) => {

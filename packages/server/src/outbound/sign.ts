@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { SIGNATURE_VERSION } from "@tidemill/contract";
 
-/** The HMAC key of a secret: the UTF-8 bytes of the whole text. */
+/** The HMAC key of a signing secret: the UTF-8 bytes of its whole text. */
 export const signingKey = (secret: string): KeyObject => createSecretKey(Buffer.from(secret, "utf8"));
 
 /** `v1,` and the base64 HMAC-SHA256 over `<id>.<timestamp>.<raw body>`. Source: specification, Events, Callback delivery. */

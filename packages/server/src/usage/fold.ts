@@ -1,11 +1,11 @@
 import { type Db, row, sql } from "#kernel";
 
-/** Rows of one statement. */
+/** The most rows in one statement. */
 const CHUNK = 20_000;
 
 /**
- * Adds what was appended to the usage into its day's row. Sums are the same before and after: it is one statement. Nodes that fold at
- * once take different rows.
+ * Moves rows of `usage_delta` into the sums of `usage_day`. One statement does both, so totals never change. Nodes that fold at the
+ * same time take different rows.
  */
 export async function foldUsageAcrossWorkspaces(db: Db): Promise<void> {
   while ((await foldSome(db)) === CHUNK);
@@ -37,6 +37,6 @@ const foldSome = async (db: Db): Promise<number> =>
     )
   )?.folded ?? 0;
 
-/** Forgets days that no one is billed for any more: those that ended two years ago. */
-export const forgetUsageAcrossWorkspaces = (db: Db): Promise<unknown> =>
+/** Deletes usage that is more than two years old, which no bill needs any more. */
+export const deleteOldUsageAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(db, sql`delete from usage_day where day < (moment() - interval '25 months')::date`);

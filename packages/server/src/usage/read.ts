@@ -2,9 +2,9 @@ import type { Plan, Usage } from "@tidemill/contract";
 import { type Db, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
 interface UsageRow {
-  /** Of the day's sums. */
+  /** Null unless `part` is `day`. */
   day: string | null;
-  /** Of the queue's sums. */
+  /** Null unless `part` is `queue`. */
   queue: string | null;
   part: "total" | "day" | "queue";
   jobs: number;
@@ -14,10 +14,10 @@ interface UsageRow {
   failed: number;
 }
 
-const MOST_QUEUES = 1_000;
+const MAX_QUEUES = 1_000;
 
 /**
- * A workspace's usage of a month: what is folded and what is not yet, in one look. Leans on the primary key of usage_day and on
+ * Reads a workspace's usage of a month: folded and unfolded rows in one statement. Uses the primary key of usage_day and index
  * usage_delta_workspace.
  *
  * @param period `YYYY-MM`; null is the current month
@@ -29,7 +29,7 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
       select plan, executions_per_month as limit, start, start + interval '1 month' as end
       from workspace, date_trunc('month', coalesce(${period && `${period}-01`}::timestamptz, moment())) start where id = ${workspaceId}`,
   );
-  if (!terms) throw new Error("A workspace whose key is valid is not there.");
+  if (!terms) throw new Error("The workspace of a valid key does not exist.");
   const sums = await rows<UsageRow>(
     db,
     sql`
@@ -45,7 +45,7 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
       order by day, sum(jobs + schedules + workflows) desc, queue`,
   );
   const total = sums.find(({ part }) => part === "total");
-  if (!total) throw new Error("A sum answered no row.");
+  if (!total) throw new Error("A sum returned no row.");
   const executions = executionsOf(total);
   const { jobs, schedules, workflows } = total;
   return {
@@ -62,7 +62,7 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
     attempts: attemptsOf(total),
     by_queue: sums
       .filter(({ part }) => part === "queue")
-      .slice(0, MOST_QUEUES)
+      .slice(0, MAX_QUEUES)
       .map((one) => ({ queue: one.queue ?? "", executions: executionsOf(one), attempts: attemptsOf(one) })),
     by_day: sums
       .filter(({ part }) => part === "day")
@@ -74,7 +74,7 @@ const executionsOf = ({ jobs, schedules, workflows }: UsageRow): number => jobs 
 
 const attemptsOf = ({ succeeded, failed }: UsageRow) => ({ total: succeeded + failed, succeeded, failed });
 
-/** What a workspace has used of the current month's executions. */
+/** Reads how many of the current month's executions a workspace has used. */
 export async function readQuota(
   db: Db,
   workspaceId: WorkspaceId,
@@ -87,10 +87,10 @@ export async function readQuota(
           where workspace_id = w.id and day >= month::date and day < (month + interval '1 month')::date) as used
       from workspace w, date_trunc('month', moment()) month where w.id = ${workspaceId}`,
   );
-  if (!quota) throw new Error("A workspace whose key is valid is not there.");
+  if (!quota) throw new Error("The workspace of a valid key does not exist.");
   const { used, limit, resets_at } = quota;
   return { used, limit, remaining: remainingOf(limit, used), resets_at };
 }
 
-/** A limit that was lowered may be below what is used. */
+/** Never negative, although a lowered limit can be below the number already used. */
 const remainingOf = (limit: number | null, used: number): number | null => (limit === null ? null : Math.max(0, limit - used));

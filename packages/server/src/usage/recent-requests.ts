@@ -3,9 +3,9 @@ import type { Rate } from "./request-rate-store.ts";
 const SLOT_MS = 500;
 const SLOTS = 122;
 
-/** What a node let through of one workspace lately, counted as the store counts it (migration 0009). */
+/** Requests of one workspace that a node has granted lately, in the same slots as the store's (`request_rate` in migration 0003). */
 export class RecentRequests {
-  /** Requests in each of the last slots, `#slot` being the last. */
+  /** Requests in each of the last slots. The last element is for `#slot`. */
   readonly #hits = new Uint32Array(SLOTS);
   #slot = 0;
 
@@ -36,7 +36,7 @@ export class RecentRequests {
     return this.#hits[SLOTS - 1] ?? 0;
   }
 
-  /** A clock that was set back a little makes time stand still until it is where it was. */
+  /** If the clock is set back a little, requests count in the latest slot until the clock reaches it again. */
   #moveTo(slot: number): void {
     const passed = slot - this.#slot;
     if (passed <= 0 && passed >= -SLOTS) return;

@@ -1,7 +1,7 @@
 import { fragment } from "#kernel";
 
 /*
- * Parts of statements that accept or settle jobs: usage is appended in the same statement, one row per lane, and folded later.
+ * Parts of statements that accept or settle jobs. Usage is appended in the same statement, one row per lane, and folded later.
  */
 
 /** Records accepted executions, from CTE `accepted (workspace_id, lane_id, jobs, schedules)`. */

@@ -1,22 +1,25 @@
 import { type Db, plainArray, rows, sql, type WorkspaceId } from "#kernel";
 
-/** What a workspace has left of its requests. Milliseconds since 1970. */
+/** How many requests a workspace has left. Times are milliseconds since 1970. */
 export interface Rate {
   readonly remaining: number;
-  /** When more is left than now. */
+  /** When `remaining` grows again. */
   readonly moreAtMs: number;
-  /** When the whole limit is left if nothing more is sent. */
+  /** When the whole limit is available again if no more requests are sent. */
   readonly resetsAtMs: number;
 }
 
 export interface RateDemand {
   readonly workspaceId: WorkspaceId;
   readonly limit: number;
-  /** None is a look. */
+  /** 0 only reads the rate. */
   readonly wanted: number;
 }
 
-/** Takes requests of workspaces, each of which comes once; answers how many of those wanted each was granted. Leans on request_rate_pkey. */
+/**
+ * Takes requests of workspaces, and returns how many of those wanted each was granted. A workspace occurs at most once in `demands`.
+ * Uses index request_rate_pkey.
+ */
 export const takeRequestsAcrossWorkspaces = (
   db: Db,
   demands: readonly RateDemand[],

@@ -1,72 +1,72 @@
 import { LRUCache } from "lru-cache";
-import type { RateLimiter, Taken } from "#http";
+import type { RateLimitDecision, RateLimiter } from "#http";
 import { Batcher, type Clock, type Db, type EmitEvent, type Timestamp, toMoment, type WorkspaceId } from "#kernel";
 import { RecentRequests } from "./recent-requests.ts";
 import { type Rate, type RateDemand, takeRequestsAcrossWorkspaces } from "./request-rate-store.ts";
 
-interface Asked {
+interface RateRequest {
   readonly workspaceId: WorkspaceId;
   readonly limit: number;
 }
 
 type Granted = Rate & { readonly granted: number };
 
-/** What a node knows of a workspace with a limit. */
-interface Known {
+/** What a node keeps in memory about a workspace with a rate limit. */
+interface WorkspaceState {
   readonly recent: RecentRequests;
-  /** Nothing is left under this limit before its time comes: only time gives back. */
+  /** Set when nothing was left under this limit. Only time frees requests, so nothing is left until `moreAtMs`. */
   full: (Rate & { readonly limit: number }) | null;
 }
 
-/** Requests of one statement. */
-const MOST_TOGETHER = 2_000;
-/** Workspaces that a node remembers: those of the latest requests. */
-const MAX_KNOWN = 10_000;
-/** How long a store that failed is left alone. Milliseconds. */
-const LEAVE_ALONE_MS = 1_000;
-/** A request counts for 61 seconds, and clocks differ a little; what waits for longer was told by a clock that was wrong. Milliseconds. */
-const LONGEST_MS = 65_000;
+/** The most requests in one statement. */
+const MAX_BATCH = 2_000;
+/** How many workspaces a node keeps state for: those with the latest requests. */
+const MAX_WORKSPACES = 10_000;
+/** How long a node waits after the store failed before it uses the store again. Milliseconds. */
+const STORE_RETRY_MS = 1_000;
+/** A request counts for 61 seconds, and clocks differ a little. A longer wait comes from a wrong clock and is ignored. Milliseconds. */
+const MAX_WAIT_MS = 65_000;
 
 /**
- * Limits the requests of each workspace over all nodes together: in any 60 seconds never more than its limit. Requests that come
- * together, of all workspaces, are one statement; once a workspace has used its limit up the node refuses by itself until something is
- * free again. While the store fails, every node lets through what fits the limit by its own count.
+ * Limits the requests of each workspace across all nodes: in any 60 seconds never more than its limit. Concurrent requests of all
+ * workspaces share one statement. When a workspace has used up its limit, the node refuses its requests without a statement until
+ * some are free again. While the store fails, each node applies the limit to its own count of requests.
  */
 export class RequestRate implements RateLimiter {
   readonly #db: Db;
   readonly #clock: Clock;
   readonly #emit: EmitEvent;
-  readonly #batcher: Batcher<Asked, Taken>;
-  readonly #known = new LRUCache<WorkspaceId, Known>({ max: MAX_KNOWN });
-  #isAway = false;
-  #askAgainMs = 0;
+  readonly #batcher: Batcher<RateRequest, RateLimitDecision>;
+  readonly #states = new LRUCache<WorkspaceId, WorkspaceState>({ max: MAX_WORKSPACES });
+  #storeIsAway = false;
+  #retryStoreAtMs = 0;
 
   constructor(options: { db: Db; clock: Clock; emit: EmitEvent }) {
     this.#db = options.db;
     this.#clock = options.clock;
     this.#emit = options.emit;
-    this.#batcher = new Batcher({ most: MOST_TOGETHER, writers: 1, write: (requests) => this.#takeTogether(requests) });
+    this.#batcher = new Batcher({ maxWeight: MAX_BATCH, writers: 1, write: (requests) => this.#takeTogether(requests) });
   }
 
-  async take(workspaceId: WorkspaceId, limit: number): Promise<Taken> {
-    const { full } = this.#knowledgeOf(workspaceId);
+  async take(workspaceId: WorkspaceId, limit: number): Promise<RateLimitDecision> {
+    const { full } = this.#stateOf(workspaceId);
     const waitMs = full?.limit === limit ? full.moreAtMs - this.#clock.nowMs() : 0;
-    if (full && waitMs > 0 && waitMs <= LONGEST_MS) return this.#answer(full, false);
+    if (full && waitMs > 0 && waitMs <= MAX_WAIT_MS) return this.#decide(full, false);
     return this.#batcher.add({ workspaceId, limit });
   }
 
   /**
-   * What a workspace has left, with nothing taken.
+   * Reads how many requests a workspace has left, without taking one.
    *
-   * @throws UNAVAILABLE when the store is away
+   * @throws UNAVAILABLE when the database is away
    */
   async peek(workspaceId: WorkspaceId, limit: number): Promise<{ limit: number; remaining: number; resets_at: Timestamp }> {
     const [rate] = await takeRequestsAcrossWorkspaces(this.#db, [{ workspaceId, limit, wanted: 0 }]);
-    if (!rate) throw new Error("A look at a workspace's rate answered no row.");
+    if (!rate) throw new Error("Reading a workspace's rate returned no row.");
     return { limit, remaining: rate.remaining, resets_at: toMoment(rate.resetsAtMs) };
   }
 
-  async #takeTogether(requests: Asked[]): Promise<Taken[]> {
+  async #takeTogether(requests: RateRequest[]): Promise<RateLimitDecision[]> {
     const demands = new Map<WorkspaceId, RateDemand>();
     for (const { workspaceId, limit } of requests) {
       demands.set(workspaceId, { workspaceId, limit, wanted: (demands.get(workspaceId)?.wanted ?? 0) + 1 });
@@ -77,42 +77,42 @@ export class RequestRate implements RateLimiter {
       const rate = granted.get(workspaceId) as Granted;
       const nth = (given.get(workspaceId) ?? 0) + 1;
       given.set(workspaceId, nth);
-      // Of those granted together each one finds the others still to come.
-      return this.#answer({ ...rate, remaining: rate.remaining + Math.max(0, rate.granted - nth) }, nth <= rate.granted);
+      // As if the requests of a batch came one after another: `remaining` goes down by one for each.
+      return this.#decide({ ...rate, remaining: rate.remaining + Math.max(0, rate.granted - nth) }, nth <= rate.granted);
     });
   }
 
   async #grant(demands: readonly RateDemand[]): Promise<Map<WorkspaceId, Granted>> {
-    if (this.#clock.elapsedMs() < this.#askAgainMs) return this.#grantAlone(demands);
+    if (this.#clock.elapsedMs() < this.#retryStoreAtMs) return this.#grantAlone(demands);
     try {
       const granted = await takeRequestsAcrossWorkspaces(this.#db, demands);
-      if (this.#isAway) this.#emit("rate_limit_store_recovered", {});
-      this.#isAway = false;
+      if (this.#storeIsAway) this.#emit("rate_limit_store_recovered", {});
+      this.#storeIsAway = false;
       return this.#remember(demands, granted);
     } catch (error) {
-      if (!this.#isAway) this.#emit("rate_limit_store_lost", { error });
-      this.#isAway = true;
-      this.#askAgainMs = this.#clock.elapsedMs() + LEAVE_ALONE_MS;
+      if (!this.#storeIsAway) this.#emit("rate_limit_store_lost", { error });
+      this.#storeIsAway = true;
+      this.#retryStoreAtMs = this.#clock.elapsedMs() + STORE_RETRY_MS;
       return this.#grantAlone(demands);
     }
   }
 
-  #remember(demands: readonly RateDemand[], answers: readonly (Granted & { workspaceId: WorkspaceId })[]): Map<WorkspaceId, Granted> {
-    const granted = new Map(answers.map((rate) => [rate.workspaceId, rate]));
+  #remember(demands: readonly RateDemand[], granted: readonly (Granted & { workspaceId: WorkspaceId })[]): Map<WorkspaceId, Granted> {
+    const byWorkspace = new Map(granted.map((rate) => [rate.workspaceId, rate]));
     for (const { workspaceId, limit } of demands) {
-      const rate = granted.get(workspaceId);
-      const known = this.#knowledgeOf(workspaceId);
-      if (rate) known.recent.add(this.#clock.nowMs(), rate.granted);
-      known.full = rate?.remaining === 0 ? { ...rate, limit } : null;
+      const rate = byWorkspace.get(workspaceId);
+      const state = this.#stateOf(workspaceId);
+      if (rate) state.recent.add(this.#clock.nowMs(), rate.granted);
+      state.full = rate?.remaining === 0 ? { ...rate, limit } : null;
     }
-    return granted;
+    return byWorkspace;
   }
 
   #grantAlone(demands: readonly RateDemand[]): Map<WorkspaceId, Granted> {
     const nowMs = this.#clock.nowMs();
     return new Map(
       demands.map(({ workspaceId, limit, wanted }) => {
-        const { recent } = this.#knowledgeOf(workspaceId);
+        const { recent } = this.#stateOf(workspaceId);
         const granted = Math.min(wanted, recent.look(nowMs, limit).remaining);
         recent.add(nowMs, granted);
         return [workspaceId, { ...recent.look(nowMs, limit), granted }];
@@ -120,7 +120,7 @@ export class RequestRate implements RateLimiter {
     );
   }
 
-  #answer({ remaining, moreAtMs, resetsAtMs }: Rate, granted: boolean): Taken {
+  #decide({ remaining, moreAtMs, resetsAtMs }: Rate, granted: boolean): RateLimitDecision {
     return {
       granted,
       remaining,
@@ -129,11 +129,11 @@ export class RequestRate implements RateLimiter {
     };
   }
 
-  #knowledgeOf(workspaceId: WorkspaceId): Known {
-    const known = this.#known.get(workspaceId);
+  #stateOf(workspaceId: WorkspaceId): WorkspaceState {
+    const known = this.#states.get(workspaceId);
     if (known) return known;
-    const made: Known = { recent: new RecentRequests(), full: null };
-    this.#known.set(workspaceId, made);
+    const made: WorkspaceState = { recent: new RecentRequests(), full: null };
+    this.#states.set(workspaceId, made);
     return made;
   }
 }

@@ -13,7 +13,7 @@ export function mountUsage(api: Api, { tenants }: { tenants: Tenants }): void {
         ...routeDefaults("Status"),
         summary: "Get the usage of a month",
         description:
-          "Returns the executions and attempts of a calendar month in UTC: in all, by queue and by day. Months are kept for two years.",
+          "Returns the executions and attempts of a calendar month in UTC: in total, by queue and by day. Months are kept for two years.",
         operationId: "getUsage",
         querystring: UsageQuery,
         response: replies({ 200: Usage }),

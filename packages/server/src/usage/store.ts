@@ -6,13 +6,13 @@ interface LockedQuota {
   limit: number;
   plan: Plan;
   used: number;
-  /** `used` was last counted before the limits were changed, or in the minute after. */
+  /** `used` was last counted before the limits changed, or less than a minute after. */
   stale: boolean;
 }
 
 /**
- * Locks this month's quotas of the workspaces that have a limit, in one order, so that two nodes never wait for one another.
- * Leans on the primary keys.
+ * Locks this month's quotas of those workspaces that have a limit. All nodes lock in one order, so that they cannot deadlock. Uses
+ * the primary keys.
  */
 export async function lockQuotasAcrossWorkspaces(tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<LockedQuota[]> {
   for (;;) {
@@ -41,12 +41,12 @@ export async function lockQuotasAcrossWorkspaces(tx: Db, workspaceIds: readonly 
         select null, 0, 0, null, false, (select count(*) from limited) where not exists (select from locked)`,
     );
     const quotas = found.flatMap(({ workspaceId, limited: _, ...quota }) => (workspaceId ? [{ workspaceId, ...quota }] : []));
-    // What was made just now is seen by the next look. Until all are there none is locked: rows are locked in one order.
+    // A statement does not see the rows that it inserted; the next round does. No row is locked until all exist, to keep the order.
     if (quotas.length === (found[0]?.limited ?? 0)) return quotas;
   }
 }
 
-/** This month's executions as they stand in the usage. */
+/** Counts this month's executions from the usage. */
 export async function countExecutionsAcrossWorkspaces(tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<Map<WorkspaceId, number>> {
   const counted = await rows<{ id: WorkspaceId; executions: number }>(
     tx,

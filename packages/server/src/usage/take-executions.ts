@@ -2,7 +2,7 @@ import type { Plan } from "@tidemill/contract";
 import { type Db, type ProblemError, problem, type WorkspaceId } from "#kernel";
 import { countExecutionsAcrossWorkspaces, lockQuotasAcrossWorkspaces, storeUsedAcrossWorkspaces } from "./store.ts";
 
-/** Executions that are accepted together or not at all; fewer than none gives some back. */
+/** Executions that are accepted together or not at all. A negative number gives executions back. */
 export interface Demand {
   readonly workspaceId: WorkspaceId;
   readonly executions: number;
@@ -11,13 +11,13 @@ export interface Demand {
 interface Quota {
   readonly limit: number;
   readonly plan: Plan;
-  /** `used` was counted just now; otherwise it is what the row says. */
+  /** `used` was counted from the usage in this transaction. Otherwise it is the value of the row. */
   readonly counted: boolean;
   readonly usedBefore: number;
   used: number;
 }
 
-/** Workspaces' quotas of the current month, locked until the transaction ends. A workspace without a limit has none. */
+/** Quotas of workspaces for the current month, locked until the transaction ends. A workspace without a limit has no quota. */
 export class Quotas {
   readonly #tx: Db;
   readonly #quotas: ReadonlyMap<WorkspaceId, Quota>;
@@ -27,18 +27,18 @@ export class Quotas {
     this.#quotas = quotas;
   }
 
-  /** Takes executions, or answers the QUOTA_EXCEEDED that they are refused with. */
+  /** Takes executions. Returns null, or the QUOTA_EXCEEDED that refuses them. */
   take({ workspaceId, executions }: Demand): ProblemError | null {
     const quota = this.#quotas.get(workspaceId);
     if (!quota) return null;
     const { used, limit, plan } = quota;
     if (executions > 0 && used + executions > limit) return problem("QUOTA_EXCEEDED", { used, limit, plan });
-    // What is given back was never stored, so that a count made just now does not hold it.
+    // Executions that are given back were never stored. A fresh count does not include them.
     if (executions > 0 || !quota.counted) quota.used += executions;
     return null;
   }
 
-  /** Writes what was taken. */
+  /** Writes the changed quotas. */
   async store(): Promise<void> {
     const changed = [...this.#quotas].filter(([, { used, usedBefore, counted }]) => counted || used !== usedBefore);
     if (changed.length === 0) return;
@@ -50,11 +50,11 @@ export class Quotas {
 }
 
 /**
- * Takes executions of the current month, demand by demand in their order; one that does not fit takes nothing, and those after it
- * may still fit. Whatever accepts executions calls this in the transaction that accepts them, which then holds the workspaces'
- * quotas until it ends (I9). Source: specification, Plans; contract §4.
+ * Takes executions of the current month for each demand, in order. A demand that does not fit takes nothing; later ones may still
+ * fit. All code that accepts executions calls this in the accepting transaction, which holds the locks on the quotas until it ends
+ * (I9). Source: specification, Plans; contract §4.
  *
- * @returns for each demand null, or the QUOTA_EXCEEDED that it is refused with
+ * @returns for each demand null, or the QUOTA_EXCEEDED that refuses it
  */
 export async function takeExecutions(tx: Db, demands: readonly Demand[]): Promise<(ProblemError | null)[]> {
   const quotas = await openQuotas(
@@ -67,13 +67,13 @@ export async function takeExecutions(tx: Db, demands: readonly Demand[]): Promis
 }
 
 /**
- * Locks the quotas of those workspaces that have one. A month's first taker counts what was used so far, and so does everyone in
+ * Locks the quotas of those workspaces that have one. The first call of a month counts what was used so far. So does every call in
  * the minute after a change of limits: an enqueue that began while there was no limit did not take from the quota.
  */
 export async function openQuotas(tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<Quotas> {
   const locked = await lockQuotasAcrossWorkspaces(tx, [...new Set(workspaceIds)]);
   const stale = locked.filter((one) => one.stale).map(({ workspaceId }) => workspaceId);
-  // After the lock, by a statement of its own: it sees what the last holder committed.
+  // A separate statement after the lock, because it must see what the previous holder of the lock committed.
   const counted = stale.length > 0 ? await countExecutionsAcrossWorkspaces(tx, stale) : new Map<WorkspaceId, number>();
   const quotas = locked.map(({ workspaceId, limit, plan, used, stale: isCounted }): [WorkspaceId, Quota] => [
     workspaceId,

@@ -1,6 +1,6 @@
 import type { Module } from "#http";
 import { type Clock, type Database, type EmitEvent, PeriodicLoop, type Random, type Tenants } from "#kernel";
-import { foldUsageAcrossWorkspaces, forgetUsageAcrossWorkspaces } from "./fold.ts";
+import { deleteOldUsageAcrossWorkspaces, foldUsageAcrossWorkspaces } from "./fold.ts";
 import { RequestRate } from "./request-rate.ts";
 import { mountUsage } from "./routes.ts";
 
@@ -16,7 +16,7 @@ export interface UsageOptions {
   readonly emit: EmitEvent;
 }
 
-/** What workspaces use of their plans: executions, and requests a minute. */
+/** The module for usage: executions of the month, and the rate limit of requests. */
 export function createUsage({ api, engine, tenants, clock, random, emit }: UsageOptions): Module & { readonly rateLimiter: RequestRate } {
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
@@ -24,7 +24,7 @@ export function createUsage({ api, engine, tenants, clock, random, emit }: Usage
     routes: (listener) => mountUsage(listener, { tenants }),
     services: [
       loop("fold-usage", FOLD_MS, () => foldUsageAcrossWorkspaces(engine)),
-      loop("forget-usage", DAY_MS, () => forgetUsageAcrossWorkspaces(engine)),
+      loop("forget-usage", DAY_MS, () => deleteOldUsageAcrossWorkspaces(engine)),
     ],
   };
 }

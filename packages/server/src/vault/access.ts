@@ -32,7 +32,7 @@ export class SecretAccess {
   constructor(options: SecretAccessOptions) {
     this.#options = options;
     this.#batcher = new Batcher({
-      most: MAX_SECRETS,
+      maxWeight: MAX_SECRETS,
       writers: WRITERS,
       weigh: ({ names }) => names.length,
       write: (uses) => this.#resolveOrSplit(uses),

@@ -9,11 +9,11 @@ const CHECKSUM_LENGTH = 6;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** Makes a key: prefix, 32 random base62 characters, and 6 of the CRC32 over what precedes. */
+/** Makes a key: the prefix, 32 random base62 characters, and 6 characters with the CRC32 of everything before them. */
 export function makeKey(random: Random): string {
   let text = PREFIX;
   while (text.length < PREFIX.length + RANDOM_LENGTH) {
-    // Bytes of 248 and more would make some characters likelier than others.
+    // Bytes of 248 (4 × 62) and more would make some characters more likely than others.
     for (const byte of random.bytes(48)) {
       if (byte < 248 && text.length < PREFIX.length + RANDOM_LENGTH) text += BASE62[byte % 62];
     }
@@ -21,12 +21,12 @@ export function makeKey(random: Random): string {
   return text + checksum(text);
 }
 
-/** Whether `text` can be a key at all: its form and its checksum, with no look at the database. */
+/** Whether the form and the checksum of `text` are those of a key. Does not read the database. */
 export function isWellFormedKey(text: string): boolean {
   return FORM.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
-/** What is stored of a key. */
+/** The hash of a key, which is all that is stored of its text. */
 export const hashKey = (key: string): Buffer => createHash("sha256").update(key).digest();
 
 function checksum(text: string): string {

@@ -1,23 +1,23 @@
 import type { CreatedKey, CreateKey } from "@tidemill/contract";
 import type { Actor } from "#audit";
 import { type Db, invalid, momentMs, type Transactional, typeId } from "#kernel";
+import type { AdminContext } from "./admin-context.ts";
 import { hashKey, makeKey } from "./api-key.ts";
 import { insertKey } from "./key-store.ts";
-import type { Registrar } from "./registrar.ts";
 import { workspaceNotFound } from "./workspace.ts";
 
 /**
- * Makes a key of a workspace. Its text is in the answer and nowhere else. Source: contract §2.
+ * Creates a key for a workspace. Only the returned value contains its text. Source: contract §2.
  *
- * @throws VALIDATION_ERROR for one that has expired already, or NOT_FOUND when there is no such workspace
+ * @throws VALIDATION_ERROR when `expires_at` has passed, or NOT_FOUND when there is no such workspace
  */
-export const createKey = (database: Transactional, registrar: Registrar, actor: Actor, request: CreateKey): Promise<CreatedKey> =>
-  database.transaction((tx) => addKey(tx, registrar, actor, request));
+export const createKey = (database: Transactional, adminContext: AdminContext, actor: Actor, request: CreateKey): Promise<CreatedKey> =>
+  database.transaction((tx) => addKey(tx, adminContext, actor, request));
 
-/** As `createKey`, in a transaction under way. @param key its text, when it was chosen */
+/** Like `createKey`, but within the caller's transaction. @param key the text of the key, if an operator chose one */
 export async function addKey(
   tx: Db,
-  { clock, random, ids, audit }: Registrar,
+  { clock, random, ids, audit }: AdminContext,
   { workspaceId, actorId }: Actor,
   { name, role = "write", expires_at = null }: CreateKey,
   key: string = makeKey(random),

@@ -1,38 +1,38 @@
 import { type CreatedWorkspace, type CreateWorkspace, PLANS } from "@tidemill/contract";
 import type { Database, Db, WorkspaceId } from "#kernel";
+import { type AdminContext, OPERATOR, SYSTEM } from "./admin-context.ts";
 import { addKey } from "./create-key.ts";
-import { OPERATOR, type Registrar, SYSTEM } from "./registrar.ts";
 import { limitsOf, showWorkspaceId } from "./workspace.ts";
 import { anyWorkspace, insertWorkspace, lockFirstWorkspace } from "./workspace-store.ts";
 
-/** Makes a workspace with its first key, of role admin. Source: contract §2. */
-export const createWorkspace = (database: Database, registrar: Registrar, workspace: CreateWorkspace): Promise<CreatedWorkspace> =>
-  database.transaction((tx) => create(tx, registrar, OPERATOR, workspace));
+/** Creates a workspace with its first key, which has the role admin. Source: contract §2. */
+export const createWorkspace = (database: Database, adminContext: AdminContext, workspace: CreateWorkspace): Promise<CreatedWorkspace> =>
+  database.transaction((tx) => create(tx, adminContext, OPERATOR, workspace));
 
-/** Makes the workspace that a first start needs; null when there is one already. Nodes that start together make one. */
+/** Creates the first workspace. Returns null if any exists. Nodes that start at the same time create only one. */
 export const createFirstWorkspace = (
   database: Database,
-  registrar: Registrar,
+  adminContext: AdminContext,
   workspace: CreateWorkspace,
   key: string | null,
 ): Promise<CreatedWorkspace | null> =>
   database.transaction(async (tx) => {
     await lockFirstWorkspace(tx);
-    return (await anyWorkspace(tx)) ? null : create(tx, registrar, SYSTEM, workspace, key ?? undefined);
+    return (await anyWorkspace(tx)) ? null : create(tx, adminContext, SYSTEM, workspace, key ?? undefined);
   });
 
 async function create(
   tx: Db,
-  registrar: Registrar,
+  adminContext: AdminContext,
   actorId: string,
   { name, plan = "free", limits }: CreateWorkspace,
   key?: string,
 ): Promise<CreatedWorkspace> {
-  const workspaceId = registrar.ids.next() as WorkspaceId;
+  const workspaceId = adminContext.ids.next() as WorkspaceId;
   const stored = await insertWorkspace(tx, workspaceId, name, plan, { ...PLANS[plan].limits, ...limits });
-  if (!stored) throw new Error("An insert answered no row.");
+  if (!stored) throw new Error("An insert returned no row.");
   const shown = { id: showWorkspaceId(workspaceId), name, plan, limits: limitsOf(stored), created_at: stored.created_at };
-  await registrar.audit.record(tx, {
+  await adminContext.audit.record(tx, {
     workspaceId,
     eventType: "workspace.created",
     actorId,
@@ -41,6 +41,6 @@ async function create(
     input: { name, plan, limits: shown.limits },
     output: null,
   });
-  const first = await addKey(tx, registrar, { workspaceId, actorId }, { name: "First key", role: "admin" }, key);
+  const first = await addKey(tx, adminContext, { workspaceId, actorId }, { name: "First key", role: "admin" }, key);
   return { ...shown, key: first.key };
 }

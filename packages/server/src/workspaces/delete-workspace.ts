@@ -1,17 +1,17 @@
 import type { Db, Transactional, WorkspaceId } from "#kernel";
-import { OPERATOR, type Registrar } from "./registrar.ts";
+import { type AdminContext, OPERATOR } from "./admin-context.ts";
 import { limitsOf, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
 import { markWorkspaceDeleted } from "./workspace-store.ts";
 
 /**
- * Deletes a workspace: its keys and queues are gone for callers at once, what it had is swept after it.
+ * Deletes a workspace. Its keys and queues disappear for callers at once. A background sweep removes the rest of its data.
  *
- * @param onDelete deletes, in the same transaction, what rooms further on keep of it
+ * @param onDelete deletes what other modules store for the workspace, in the same transaction
  * @throws NOT_FOUND
  */
 export const deleteWorkspace = (
   database: Transactional,
-  { audit }: Pick<Registrar, "audit">,
+  { audit }: Pick<AdminContext, "audit">,
   workspaceId: WorkspaceId,
   onDelete: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>,
 ): Promise<void> =>

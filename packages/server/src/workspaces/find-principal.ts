@@ -5,65 +5,65 @@ import { hashKey, isWellFormedKey } from "./api-key.ts";
 import { findPrincipalAcrossWorkspaces } from "./key-store.ts";
 import type { KeyUses } from "./key-uses.ts";
 
-/** How long a node trusts what it read of a key: a revoked one is dead everywhere within this. Milliseconds. */
-const TRUST_MS = 750;
-/** Unknown keys are remembered too, so that a flood of them costs few look-ups. */
-const MAX_REMEMBERED = 10_000;
+/** How long a node caches a key. Every node refuses a revoked key after this time at the latest. Milliseconds. */
+const CACHE_MS = 750;
+/** Unknown keys are cached too, so that a flood of requests with one costs few lookups. */
+const MAX_CACHED_KEYS = 10_000;
 
-interface Remembered {
+interface CachedKey {
   readonly principal: Promise<Principal | null>;
   readonly untilMs: number;
-  /** Whom it turned out to be; undefined while that is being looked up. */
+  /** The result of the lookup; undefined until it ends. */
   holder?: Principal | null;
 }
 
-/** Looks keys up, remembering each for less than a second. Requests that come together share one look-up. */
+/** Finds the principals of keys, and caches each for less than a second. Concurrent requests with a key share one lookup. */
 export class PrincipalFinder {
   readonly #db: Db;
   readonly #clock: Clock;
-  readonly #uses: Pick<KeyUses, "note">;
+  readonly #uses: Pick<KeyUses, "record">;
   readonly #chosenKey: string | null;
-  readonly #remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+  readonly #cache = new LRUCache<string, CachedKey>({ max: MAX_CACHED_KEYS });
 
-  /** @param chosenKey a key whose text an operator chose, which need not have a checksum */
-  constructor(db: Db, clock: Clock, uses: Pick<KeyUses, "note">, chosenKey: string | null) {
+  /** @param chosenKey a key whose text an operator chose. It may lack a valid checksum. */
+  constructor(db: Db, clock: Clock, uses: Pick<KeyUses, "record">, chosenKey: string | null) {
     this.#db = db;
     this.#clock = clock;
     this.#uses = uses;
     this.#chosenKey = chosenKey;
   }
 
-  /** Who holds `key`, or null for one that is malformed, unknown, expired or revoked. */
+  /** Returns the principal of a key, or null for a key that is malformed, unknown, expired or revoked. */
   find(key: string): Promise<Principal | null> {
     const nowMs = this.#clock.elapsedMs();
-    const known = this.#remembered.get(key);
+    const known = this.#cache.get(key);
     if (known && known.untilMs > nowMs) {
-      if (known.holder) this.#uses.note(known.holder.keyId);
+      if (known.holder) this.#uses.record(known.holder.keyId);
       return known.principal;
     }
     if (!isWellFormedKey(key) && key !== this.#chosenKey) return Promise.resolve(null);
-    const found: Remembered = { principal: findPrincipalAcrossWorkspaces(this.#db, hashKey(key)), untilMs: nowMs + TRUST_MS };
-    this.#remembered.set(key, found);
+    const found: CachedKey = { principal: findPrincipalAcrossWorkspaces(this.#db, hashKey(key)), untilMs: nowMs + CACHE_MS };
+    this.#cache.set(key, found);
     found.principal.then(
       (holder) => {
         found.holder = holder;
-        if (holder) this.#uses.note(holder.keyId);
+        if (holder) this.#uses.record(holder.keyId);
       },
-      // A look-up that failed is not remembered.
-      () => this.#remembered.delete(key),
+      // A lookup that failed is not cached.
+      () => this.#cache.delete(key),
     );
     return found.principal;
   }
 
-  /** Whether `key` stands for anybody. A look, and no use of it. */
+  /** Whether the key is valid. Does not count as a use of the key. */
   async knows(key: string): Promise<boolean> {
     return (await findPrincipalAcrossWorkspaces(this.#db, hashKey(key))) !== null;
   }
 
-  /** Forgets the keys of a workspace that has changed, and those being looked up, whose answer may be of before. */
+  /** Forgets the keys of a workspace that has changed. Forgets all pending lookups too: their result may be from before the change. */
   forget(workspaceId: WorkspaceId): void {
-    for (const [key, { holder }] of [...this.#remembered.entries()]) {
-      if (holder === undefined || holder?.workspaceId === workspaceId) this.#remembered.delete(key);
+    for (const [key, { holder }] of [...this.#cache.entries()]) {
+      if (holder === undefined || holder?.workspaceId === workspaceId) this.#cache.delete(key);
     }
   }
 }

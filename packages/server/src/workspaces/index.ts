@@ -1,3 +1,4 @@
+export * from "./admin-context.ts";
 export * from "./api-key.ts";
 export * from "./create-key.ts";
 export * from "./create-workspace.ts";
@@ -6,7 +7,6 @@ export * from "./key.ts";
 export { listKeys } from "./key-store.ts";
 export * from "./patch-workspace.ts";
 export * from "./plan.ts";
-export * from "./registrar.ts";
 export * from "./revoke-key.ts";
 export * from "./workspace.ts";
 export { findWorkspace, listAcrossWorkspaces, removeEmptyWorkspacesAcrossWorkspaces } from "./workspace-store.ts";

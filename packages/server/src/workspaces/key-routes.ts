@@ -2,23 +2,23 @@ import { CreatedKey, CreateKey, Key, KeyPath, ListKeys, Page } from "@tidemill/c
 import { requestActor } from "#audit";
 import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { notFound, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import type { AdminContext } from "./admin-context.ts";
 import { createKey } from "./create-key.ts";
 import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
-import type { Registrar } from "./registrar.ts";
 import { revokeKey } from "./revoke-key.ts";
 
 export interface KeyRoutes {
   readonly tenants: Tenants;
-  readonly registrar: Registrar;
-  /** Told after a key was revoked, or a workspace's plan or limits changed: what nodes remember of it is old. */
+  readonly adminContext: AdminContext;
+  /** Called after a key was revoked, or a workspace's plan or limits changed: what nodes have cached is outdated. */
   readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
 }
 
 const { tags, security } = routeDefaults("Keys");
 
 /** A workspace's own keys. Source: contract §2. */
-export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: KeyRoutes): void {
+export function mountKeys(api: Api, { tenants, adminContext, onWorkspaceChanged }: KeyRoutes): void {
   api.get(
     "/v1/keys",
     {
@@ -27,7 +27,7 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
         tags,
         security,
         summary: "List keys",
-        description: "Returns the keys of the workspace that are not revoked, newest first, without their texts.",
+        description: "Returns the keys of the workspace that are not revoked, newest first. The response does not contain their texts.",
         operationId: "listKeys",
         querystring: ListKeys,
         response: replies({ 200: Page(Key) }),
@@ -49,8 +49,8 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
       schema: {
         tags,
         security,
-        summary: "Make a key",
-        description: "Makes a key for the workspace. Only this response contains its text: the service stores a hash of it.",
+        summary: "Create a key",
+        description: "Creates a key for the workspace. Only this response contains its text: the service stores a hash of it.",
         operationId: "createKey",
         body: CreateKey,
         response: replies({ 201: CreatedKey }, "PAYLOAD_TOO_LARGE"),
@@ -58,7 +58,7 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      return reply.code(201).send(await createKey(tenants.of(actor.workspaceId), registrar, actor, request.body));
+      return reply.code(201).send(await createKey(tenants.of(actor.workspaceId), adminContext, actor, request.body));
     },
   );
 
@@ -71,8 +71,8 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
         security,
         summary: "Revoke a key",
         description:
-          "Revokes a key. The node that answers refuses it at once, all others within a second. The key of the request itself may be " +
-          "revoked too.",
+          "Revokes a key. The node that handles this request refuses the key at once, all other nodes within a second. A request may " +
+          "revoke the key that it was sent with.",
         operationId: "revokeKey",
         params: KeyPath,
         response: replies({ 204: noContent("The key is refused from now on.") }, "NOT_FOUND"),
@@ -82,7 +82,7 @@ export function mountKeys(api: Api, { tenants, registrar, onWorkspaceChanged }: 
       const actor = requestActor(request);
       const id = readKeyId(request.params.id);
       if (!id) throw notFound({ resource: "key", id: request.params.id });
-      await revokeKey(tenants.of(actor.workspaceId), registrar, actor, id);
+      await revokeKey(tenants.of(actor.workspaceId), adminContext, actor, id);
       onWorkspaceChanged(actor.workspaceId);
       return reply.code(204).send();
     },

@@ -3,7 +3,7 @@ import type { Principal } from "#http";
 import { type Db, plainArray, row, rows, sql, type Timestamp, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { KeyRow } from "./key.ts";
 
-/** Nothing when the workspace does not exist. */
+/** Returns null when the workspace does not exist. */
 export const insertKey = (
   db: Db,
   key: { id: Uuid; workspaceId: WorkspaceId; name: string; role: Role; hash: Buffer; expiresAt: string | null },
@@ -17,17 +17,17 @@ export const insertKey = (
       returning id, name, role, expires_at, last_used_at, created_at`,
   );
 
-/** Those that are not revoked, newest first, from below `before`. Leans on api_key_workspace. */
-export const listKeys = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, most: number): Promise<KeyRow[]> =>
+/** Lists keys that are not revoked and older than `before`, newest first. Uses index api_key_workspace. */
+export const listKeys = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, limit: number): Promise<KeyRow[]> =>
   rows(
     db,
     sql`
       select id, name, role, expires_at, last_used_at, created_at from api_key
       where workspace_id = ${workspaceId} and revoked_at is null and (${before}::uuid is null or id < ${before})
-      order by id desc limit ${most}`,
+      order by id desc limit ${limit}`,
   );
 
-/** Nothing when there is no such key, or it is revoked already. Leans on the primary key. */
+/** Returns null when there is no such key, or when it is already revoked. Uses the primary key. */
 export const markKeyRevoked = (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<KeyRow | null> =>
   row(
     db,
@@ -36,7 +36,7 @@ export const markKeyRevoked = (db: Db, workspaceId: WorkspaceId, id: Uuid): Prom
       returning id, name, role, expires_at, last_used_at, created_at`,
   );
 
-/** Whom a key stands for that is neither revoked nor expired. Leans on api_key_hash_key. */
+/** Finds the principal of a key that is neither revoked nor expired. Uses index api_key_hash_key. */
 export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Principal | null> =>
   row(
     db,
@@ -47,7 +47,7 @@ export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Pri
       where k.hash = ${hash} and k.revoked_at is null and (k.expires_at is null or k.expires_at > moment())`,
   );
 
-/** Writes when keys were last used; never an earlier moment over a later one. Leans on the primary key. */
+/** Writes when keys were last used. Never replaces a time by an earlier one. Uses the primary key. */
 export const writeLastUsesAcrossWorkspaces = (db: Db, ids: readonly Uuid[], at: readonly Timestamp[]): Promise<unknown> =>
   rows(
     db,

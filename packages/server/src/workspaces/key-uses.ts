@@ -1,16 +1,16 @@
 import { type Clock, type Db, toMoment, type Uuid } from "#kernel";
 import { writeLastUsesAcrossWorkspaces } from "./key-store.ts";
 
-/** A key's `last_used_at` is written no oftener. Milliseconds. */
-const SELDOM_MS = 60_000;
+/** The shortest time between two writes of a key's `last_used_at`. Milliseconds. */
+const WRITE_INTERVAL_MS = 60_000;
 
-/** Notes which keys requests carry, and writes it now and then: all keys in one statement. */
+/** Records in memory when keys are used, and writes this for many keys in one statement. */
 export class KeyUses {
   readonly #db: Db;
   readonly #clock: Clock;
-  /** When each key was last used, as far as it is not written yet. */
-  readonly #noted = new Map<Uuid, number>();
-  /** When the keys that were written in the last minute were. */
+  /** When each key was last used, for uses that are not written yet. */
+  readonly #unwritten = new Map<Uuid, number>();
+  /** When each key was written, for writes in the last minute. */
   readonly #written = new Map<Uuid, number>();
 
   constructor(db: Db, clock: Clock) {
@@ -18,25 +18,25 @@ export class KeyUses {
     this.#clock = clock;
   }
 
-  note(keyId: Uuid): void {
-    this.#noted.set(keyId, this.#clock.nowMs());
+  record(keyId: Uuid): void {
+    this.#unwritten.set(keyId, this.#clock.nowMs());
   }
 
-  /** Writes what was noted of keys that were not written in the last minute. */
+  /** Writes the uses of keys that were not written in the last minute. */
   async write(): Promise<void> {
     const nowMs = this.#clock.nowMs();
-    for (const [id, atMs] of this.#written) if (nowMs - atMs >= SELDOM_MS) this.#written.delete(id);
-    await this.#write([...this.#noted].filter(([id]) => !this.#written.has(id)));
+    for (const [id, atMs] of this.#written) if (nowMs - atMs >= WRITE_INTERVAL_MS) this.#written.delete(id);
+    await this.#write([...this.#unwritten].filter(([id]) => !this.#written.has(id)));
   }
 
-  /** Writes all that was noted: nothing comes after. */
+  /** Writes all uses. Called when the node stops. */
   async flush(): Promise<void> {
-    await this.#write([...this.#noted]);
+    await this.#write([...this.#unwritten]);
   }
 
   async #write(due: [Uuid, number][]): Promise<void> {
     if (due.length === 0) return;
-    // In one order, so that nodes that write the same keys wait for each other and not crosswise.
+    // All nodes write keys in one order, so that they cannot deadlock.
     due.sort(([one], [other]) => (one < other ? -1 : 1));
     await writeLastUsesAcrossWorkspaces(
       this.#db,
@@ -46,8 +46,8 @@ export class KeyUses {
     const nowMs = this.#clock.nowMs();
     for (const [id, atMs] of due) {
       this.#written.set(id, nowMs);
-      // What was noted while the statement ran stays.
-      if (this.#noted.get(id) === atMs) this.#noted.delete(id);
+      // A use that was recorded during the statement is kept for the next write.
+      if (this.#unwritten.get(id) === atMs) this.#unwritten.delete(id);
     }
   }
 }

@@ -14,25 +14,25 @@ import {
 } from "@tidemill/contract";
 import { type Access, type Api, nextPage, noContent, readPage, replies } from "#http";
 import { type Database, type Db, notFound, typeId, type WorkspaceId } from "#kernel";
+import { type AdminContext, OPERATOR } from "./admin-context.ts";
 import { createKey } from "./create-key.ts";
 import { createWorkspace } from "./create-workspace.ts";
 import { deleteWorkspace } from "./delete-workspace.ts";
 import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
 import { patchWorkspace } from "./patch-workspace.ts";
-import { OPERATOR, type Registrar } from "./registrar.ts";
 import { revokeKey } from "./revoke-key.ts";
 import { readWorkspaceId, showWorkspace, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
 import { findWorkspace, listAcrossWorkspaces } from "./workspace-store.ts";
 
 export interface OperatorRoutes {
   readonly database: Database;
-  readonly registrar: Registrar;
-  /** Told after a key was revoked, or a workspace's plan or limits changed: what nodes remember of it is old. */
+  readonly adminContext: AdminContext;
+  /** Called after a key was revoked, or a workspace's plan or limits changed: what nodes have cached is outdated. */
   readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
-  /** Deletes, with the workspace, what rooms further on keep of it. */
+  /** Deletes what other modules store for a workspace, in the transaction that deletes it. */
   readonly onDeleteWorkspace: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>;
-  /** Told after a workspace was deleted: what is under way for it must end. */
+  /** Called after a workspace was deleted: its attempts in flight must end. */
   readonly onWorkspaceDeleted: (workspaceId: WorkspaceId) => void;
 }
 
@@ -41,7 +41,7 @@ const config: { access: Access } = { access: "operator" };
 /** The operator API, on the internal listener only. Source: contract §2. */
 export function mountOperatorApi(
   api: Api,
-  { database, registrar, onWorkspaceChanged, onDeleteWorkspace, onWorkspaceDeleted }: OperatorRoutes,
+  { database, adminContext, onWorkspaceChanged, onDeleteWorkspace, onWorkspaceDeleted }: OperatorRoutes,
 ): void {
   api.get(
     "/admin/v1/workspaces",
@@ -58,7 +58,7 @@ export function mountOperatorApi(
   api.post(
     "/admin/v1/workspaces",
     { config, schema: { body: CreateWorkspace, response: replies({ 201: CreatedWorkspace }) } },
-    async (request, reply) => reply.code(201).send(await createWorkspace(database, registrar, request.body)),
+    async (request, reply) => reply.code(201).send(await createWorkspace(database, adminContext, request.body)),
   );
 
   api.get(
@@ -72,7 +72,7 @@ export function mountOperatorApi(
     { config, schema: { params: WorkspacePath, body: PatchWorkspace, response: replies({ 200: Workspace }, "NOT_FOUND") } },
     async (request) => {
       const id = workspaceIn(request.params);
-      const patched = await patchWorkspace(database, registrar, id, request.body);
+      const patched = await patchWorkspace(database, adminContext, id, request.body);
       onWorkspaceChanged(id);
       return patched;
     },
@@ -83,7 +83,7 @@ export function mountOperatorApi(
     { config, schema: { params: WorkspacePath, response: replies({ 204: noContent("The workspace is gone.") }, "NOT_FOUND") } },
     async (request, reply) => {
       const id = workspaceIn(request.params);
-      await deleteWorkspace(database, registrar, id, onDeleteWorkspace);
+      await deleteWorkspace(database, adminContext, id, onDeleteWorkspace);
       onWorkspaceDeleted(id);
       return reply.code(204).send();
     },
@@ -106,8 +106,8 @@ export function mountOperatorApi(
     "/admin/v1/workspaces/:id/keys",
     { config, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
     async (request, reply) => {
-      const act = { workspaceId: workspaceIn(request.params), actorId: OPERATOR };
-      return reply.code(201).send(await createKey(database, registrar, act, request.body));
+      const actor = { workspaceId: workspaceIn(request.params), actorId: OPERATOR };
+      return reply.code(201).send(await createKey(database, adminContext, actor, request.body));
     },
   );
 
@@ -118,7 +118,7 @@ export function mountOperatorApi(
       const workspaceId = workspaceIn(request.params);
       const keyId = readKeyId(request.params.key_id);
       if (!keyId) throw notFound({ resource: "key", id: request.params.key_id });
-      await revokeKey(database, registrar, { workspaceId, actorId: OPERATOR }, keyId);
+      await revokeKey(database, adminContext, { workspaceId, actorId: OPERATOR }, keyId);
       onWorkspaceChanged(workspaceId);
       return reply.code(204).send();
     },

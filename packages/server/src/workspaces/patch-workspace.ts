@@ -1,18 +1,18 @@
 import { type Limits, type PatchWorkspace, PLANS, type Workspace } from "@tidemill/contract";
 import type { Transactional, WorkspaceId } from "#kernel";
-import { OPERATOR, type Registrar } from "./registrar.ts";
+import { type AdminContext, OPERATOR } from "./admin-context.ts";
 import { limitsOf, showWorkspace, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
 import { lockWorkspace, updateWorkspace } from "./workspace-store.ts";
 
 /**
- * Changes a workspace's name, plan and limits. A plan brings its own limits, also when it is the plan that holds, and the given
- * ones go over them; limits without a plan go over those that hold.
+ * Changes a workspace's name, plan and limits. A request with a plan starts from the limits of that plan, even if the workspace is
+ * already on it. A request without a plan starts from the current limits. The limits in the request replace those.
  *
  * @throws NOT_FOUND
  */
 export const patchWorkspace = (
   database: Transactional,
-  { audit }: Pick<Registrar, "audit">,
+  { audit }: Pick<AdminContext, "audit">,
   workspaceId: WorkspaceId,
   request: PatchWorkspace,
 ): Promise<Workspace> =>

@@ -2,7 +2,7 @@ import { type Feature, type Plan, planHas, plansWith } from "@tidemill/contract"
 import { problem } from "#kernel";
 
 /**
- * Lets a workspace on that plan go on with what needs the feature. Source: specification, Plans; contract §1.
+ * Checks that a plan includes a feature. Source: specification, Plans; contract §1.
  *
  * @throws PLAN_REQUIRED
  */

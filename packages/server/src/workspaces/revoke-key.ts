@@ -1,16 +1,16 @@
 import type { Actor } from "#audit";
 import { notFound, type Transactional, typeId, type Uuid } from "#kernel";
+import type { AdminContext } from "./admin-context.ts";
 import { markKeyRevoked } from "./key-store.ts";
-import type { Registrar } from "./registrar.ts";
 
 /**
- * Revokes a key for good. Nodes may trust it for less than a second still, unless they are told.
+ * Revokes a key permanently. A node that is not notified may accept it for up to a second more.
  *
- * @throws NOT_FOUND for another workspace's key, one that there is not, and one that was revoked before
+ * @throws NOT_FOUND for a key that does not exist, belongs to another workspace, or is already revoked
  */
 export const revokeKey = (
   database: Transactional,
-  { audit }: Pick<Registrar, "audit">,
+  { audit }: Pick<AdminContext, "audit">,
   { workspaceId, actorId }: Actor,
   id: Uuid,
 ): Promise<void> =>

@@ -24,7 +24,7 @@ export const findWorkspace = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | n
       from workspace where id = ${id} and deleted_at is null`,
   );
 
-/** Locks the workspace against other changes until the transaction ends; what belongs to it can be stored meanwhile. */
+/** Locks the workspace against other changes until the transaction ends. Rows that refer to it can still be inserted. */
 export const lockWorkspace = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | null> =>
   row(
     db,
@@ -33,14 +33,14 @@ export const lockWorkspace = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | n
       from workspace where id = ${id} and deleted_at is null for no key update`,
   );
 
-/** Newest first, from below `before`. Leans on the primary key. */
-export const listAcrossWorkspaces = (db: Db, before: WorkspaceId | null, most: number): Promise<WorkspaceRow[]> =>
+/** Lists workspaces older than `before`, newest first. Uses the primary key. */
+export const listAcrossWorkspaces = (db: Db, before: WorkspaceId | null, limit: number): Promise<WorkspaceRow[]> =>
   rows(
     db,
     sql`
       select id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at
       from workspace where deleted_at is null and (${before}::uuid is null or id < ${before})
-      order by id desc limit ${most}`,
+      order by id desc limit ${limit}`,
   );
 
 export const updateWorkspace = (
@@ -58,7 +58,7 @@ export const updateWorkspace = (
       returning id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at`,
   );
 
-/** Nothing when there is no such workspace. */
+/** Returns null when there is no such workspace. */
 export const markWorkspaceDeleted = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | null> =>
   row(
     db,
@@ -68,8 +68,8 @@ export const markWorkspaceDeleted = (db: Db, id: WorkspaceId): Promise<Workspace
   );
 
 /**
- * Removes the rows of deleted workspaces of which nothing else is left. A row stays for a minute, so that a request under way at the
- * deletion leaves nothing behind. Answers which were removed. Uses index workspace_deleted.
+ * Removes the rows of deleted workspaces that have no other data left, and returns their ids. A row stays for at least a minute, so
+ * that a request in progress at the deletion leaves nothing behind. Uses index workspace_deleted.
  */
 export const removeEmptyWorkspacesAcrossWorkspaces = async (db: Db): Promise<WorkspaceId[]> =>
   (

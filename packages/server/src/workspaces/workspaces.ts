@@ -10,12 +10,12 @@ import {
   type Tenants,
   type WorkspaceId,
 } from "#kernel";
+import type { AdminContext } from "./admin-context.ts";
 import { createFirstWorkspace } from "./create-workspace.ts";
 import { PrincipalFinder } from "./find-principal.ts";
 import { mountKeys } from "./key-routes.ts";
 import { KeyUses } from "./key-uses.ts";
 import { mountOperatorApi } from "./operator-routes.ts";
-import type { Registrar } from "./registrar.ts";
 
 const WRITE_USES_MS = 10_000;
 
@@ -24,12 +24,12 @@ export interface WorkspacesOptions {
   readonly api: Database;
   readonly engine: Database;
   readonly tenants: Tenants;
-  readonly registrar: Registrar;
+  readonly adminContext: AdminContext;
   readonly random: Random;
   readonly emit: EmitEvent;
-  /** Other nodes should forget what they know of a workspace. */
+  /** Notifies other nodes that what they have cached of a workspace is outdated. */
   readonly notifyChanged: (workspaceId: WorkspaceId) => void;
-  /** Deletes, in the transaction that deletes a workspace, what other modules keep of it. */
+  /** Deletes what other modules store for a workspace, in the transaction that deletes it. */
   readonly emptyWorkspace: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>;
   /** Ends the attempts of a deleted workspace, on all nodes. */
   readonly abortWorkspace: (workspaceId: WorkspaceId) => void;
@@ -37,19 +37,19 @@ export interface WorkspacesOptions {
 
 export interface Workspaces extends Module {
   readonly authenticator: Authenticator;
-  /** Makes the first workspace where there is none, when the node starts. */
+  /** Creates the first workspace when the node starts, if there is none. */
   readonly first: Service;
-  /** The first workspace's key, when this start made it. */
+  /** The key of the first workspace, if this start created it. */
   firstKey(): string | null;
-  /** Forgets what this node knows of a workspace's keys, plan and limits. */
+  /** Forgets what this node has cached of a workspace's keys, plan and limits. */
   forget(workspaceId: WorkspaceId): void;
 }
 
-/** Workspaces and their keys, and who a request is from. */
+/** Workspaces, their keys, and the authentication of requests. */
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { config, api, engine, tenants, registrar, random, emit, notifyChanged, emptyWorkspace, abortWorkspace } = options;
-  const keyUses = new KeyUses(engine, registrar.clock);
-  const principals = new PrincipalFinder(api, registrar.clock, keyUses, config.bootstrapKey);
+  const { config, api, engine, tenants, adminContext, random, emit, notifyChanged, emptyWorkspace, abortWorkspace } = options;
+  const keyUses = new KeyUses(engine, adminContext.clock);
+  const principals = new PrincipalFinder(api, adminContext.clock, keyUses, config.bootstrapKey);
   const forget = (workspaceId: WorkspaceId) => principals.forget(workspaceId);
   const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
     forget(workspaceId);
@@ -63,17 +63,17 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     firstKey: () => firstKey,
     first: {
       start: async () => {
-        const made = await createFirstWorkspace(api, registrar, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
+        const made = await createFirstWorkspace(api, adminContext, { name: "Default", plan: config.defaultPlan }, config.bootstrapKey);
         firstKey = made?.key ?? null;
         if (config.bootstrapKey !== null && !(await principals.knows(config.bootstrapKey))) emit("bootstrap_key_refused", {});
       },
       stop: async () => {},
     },
-    routes: (listener) => mountKeys(listener, { tenants, registrar, onWorkspaceChanged }),
+    routes: (listener) => mountKeys(listener, { tenants, adminContext, onWorkspaceChanged }),
     operatorRoutes: (listener) =>
       mountOperatorApi(listener, {
         database: api,
-        registrar,
+        adminContext,
         onWorkspaceChanged,
         onDeleteWorkspace: emptyWorkspace,
         onWorkspaceDeleted: (workspaceId) => {

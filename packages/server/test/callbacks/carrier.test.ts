@@ -118,7 +118,7 @@ describe("a callback", () => {
     const { carrier, sent } = stage(endpoint);
     const attempt = carrier.start(claim);
     attempt.abort();
-    sent[0]?.done({ kind: "answered", status: 200, headers: {}, body: null });
+    sent[0]?.done({ kind: "responded", status: 200, headers: {}, body: null });
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
   });
 

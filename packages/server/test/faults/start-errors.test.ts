@@ -40,7 +40,7 @@ describe("a start with a wrong setting says so in one line", () => {
     ["TIDEMILL_ENV", "staging", "development, production"],
     ["TIDEMILL_LOG_LEVEL", "loud", "debug, info, warn, error, silent"],
     ["TIDEMILL_DEFAULT_PLAN", "gold", "free, pro, team, enterprise"],
-    ["DATABASE_URL", "mysql://user:unguessable@host/name", "postgres:// address"],
+    ["DATABASE_URL", "mysql://user:unguessable@host/name", "postgres:// URL"],
     ["TIDEMILL_BOOTSTRAP_KEY", "unguessable", "svc_ws_"],
     ["TIDEMILL_ADMIN_TOKEN", "unguessable", "at least 16 characters"],
     ["TIDEMILL_ALLOW_ADDRESSES", "10.0.0.0/8, 10.0.0.0/33", '"10.0.0.0/33"'],

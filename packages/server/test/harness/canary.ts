@@ -51,8 +51,8 @@ class Caller {
   call({ origin, pathname: path }: URL): Promise<unknown> {
     return new Promise((resolve) => {
       const onDone = (response: Response) =>
-        resolve(response.kind === "answered" ? response.status : ((response.error as { code?: string }).code ?? response.error));
-      this.#sender.send({ origin, path, headers: {}, body: Buffer.from("{}"), mostBodyBytes: 1_000 }, onDone);
+        resolve(response.kind === "responded" ? response.status : ((response.error as { code?: string }).code ?? response.error));
+      this.#sender.send({ origin, path, headers: {}, body: Buffer.from("{}"), maxBodyBytes: 1_000 }, onDone);
     });
   }
 

@@ -4,7 +4,7 @@ import { type Claim, claimAcrossWorkspaces, Enqueuer, type Outlet, retryJob } fr
 import { type Database, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
 import { findQueueOfLane } from "#queues";
-import { createRegistrar } from "#workspaces";
+import { createAdminContext } from "#workspaces";
 import { comeDueAcrossWorkspaces } from "../../src/engine/come-due.ts";
 import type { Verdict } from "../../src/engine/retry.ts";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
@@ -38,17 +38,17 @@ export class FlowWorld {
   readonly lane: LaneKey;
   readonly #engine: Database;
   readonly #database: TestDatabase;
-  readonly #registrar: ReturnType<typeof createRegistrar>;
+  readonly #adminContext: ReturnType<typeof createAdminContext>;
 
   constructor(database: TestDatabase, engine: Database, clock: FrozenClock, lane: LaneKey) {
     this.lane = lane;
     this.#engine = engine;
     this.#database = database;
-    this.#registrar = createRegistrar(clock, systemRandom);
+    this.#adminContext = createAdminContext(clock, systemRandom);
   }
 
   async enqueue(jobs: readonly NewJob[], db: Transactional = this.#engine): Promise<JobId[]> {
-    const enqueuer = new Enqueuer({ db, ids: this.#registrar.ids, outlet: NO_NODE, emit: quiet, maxWaiting: 10_000 });
+    const enqueuer = new Enqueuer({ db, ids: this.#adminContext.ids, outlet: NO_NODE, emit: quiet, maxWaiting: 10_000 });
     const stored = await enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
     if (!stored) throw new Error("The queue is gone.");
     return stored.map(({ id }) => id);
@@ -86,7 +86,7 @@ export class FlowWorld {
   async killNode(leaseId: number): Promise<void> {
     await rows(this.#engine, sql`update lease set expires_at = now() - interval '1 second' where id = ${leaseId}`);
     const db = this.#engine;
-    const { clock, random } = this.#registrar;
+    const { clock, random } = this.#adminContext;
     await rescueAcrossWorkspaces({ db, clock, random, emit: quiet, kinds: KINDS, settler: new Settler(db, KINDS, quiet), waker: NO_ONE });
   }
 
@@ -149,6 +149,6 @@ export class FlowWorld {
   }
 
   get #actor() {
-    return { audit: this.#registrar.audit, actorId: "system", queue: "emails" };
+    return { audit: this.#adminContext.audit, actorId: "system", queue: "emails" };
   }
 }

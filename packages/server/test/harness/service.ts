@@ -1,4 +1,4 @@
-import { createRegistrar, createWorkspace, DatabaseClock, Events, type Node, readConfig, startNode, systemRandom } from "@tidemill/server";
+import { createAdminContext, createWorkspace, DatabaseClock, Events, type Node, readConfig, startNode, systemRandom } from "@tidemill/server";
 import { test as base, inject } from "vitest";
 import { Database } from "#kernel";
 import { ask, bodyOf, type Reply } from "./ask.ts";
@@ -163,7 +163,7 @@ export async function newWorkspace(
   database: TestDatabase,
   plan: "free" | "pro" | "team" | "enterprise" = "enterprise",
 ): Promise<{ id: string; key: string }> {
-  return createWorkspace(connectionTo(database), createRegistrar(new DatabaseClock(), systemRandom), { name: "Test", plan });
+  return createWorkspace(connectionTo(database), createAdminContext(new DatabaseClock(), systemRandom), { name: "Test", plan });
 }
 
 const connections = new WeakMap<TestDatabase, Database>();

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { createRegistrar, DatabaseClock, type Node, systemRandom, type WorkspaceId } from "@tidemill/server";
+import { createAdminContext, DatabaseClock, type Node, systemRandom, type WorkspaceId } from "@tidemill/server";
 import { Database, type Transactional } from "#kernel";
 import { Keyring } from "#vault";
 import { createSecret } from "../../src/vault/create.ts";
@@ -59,7 +59,7 @@ export class VaultStage {
       "insert into workspace (id, name, plan) values (gen_random_uuid(), 'Test', 'enterprise') returning id",
     );
     const workspaceId = made?.id as WorkspaceId;
-    const { ids, audit } = createRegistrar(new DatabaseClock(), systemRandom);
+    const { ids, audit } = createAdminContext(new DatabaseClock(), systemRandom);
     const vault = { keyring: await this.keyring(), random: systemRandom, ids, audit };
     for (let n = 1; n <= count; n += 1)
       await createSecret(database, vault, { workspaceId, actorId: "operator" }, { name: `SECRET_${n}`, value: `SECRET_${n}` });

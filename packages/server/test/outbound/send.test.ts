@@ -23,7 +23,7 @@ const request = (more: Partial<Request> = {}): Request => ({
   path: "/hook",
   headers: {},
   body: Buffer.from("{}"),
-  mostBodyBytes: 1_000,
+  maxBodyBytes: 1_000,
   ...more,
 });
 
@@ -37,7 +37,7 @@ async function send(more: Partial<Request> = {}): Promise<Response> {
 describe("a request", () => {
   test("a request answers with status, headers and body", async () => {
     server = await RawServer.listen((socket) => socket.write("HTTP/1.1 418 Teapot\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nno"));
-    expect(await send()).toMatchObject({ kind: "answered", status: 418, headers: { "x-a": "1" }, body: Buffer.from("no") });
+    expect(await send()).toMatchObject({ kind: "responded", status: 418, headers: { "x-a": "1" }, body: Buffer.from("no") });
   });
 
   test("a request uses a connection that is open already", async () => {
@@ -55,7 +55,7 @@ describe("a request", () => {
         socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${"x".repeat(length)}`),
       );
       const response = await send();
-      expect(response.kind === "answered" && (response.body?.length ?? null)).toBe(kept);
+      expect(response.kind === "responded" && (response.body?.length ?? null)).toBe(kept);
       if (length === 1_000) await server.close();
     }
   });
@@ -72,7 +72,7 @@ describe("a request", () => {
       socket.write("HTTP/1.1 202 Accepted\r\n\r\n");
       pourForever(socket, "x".repeat(10_000));
     });
-    expect(await send()).toMatchObject({ kind: "answered", status: 202, body: null });
+    expect(await send()).toMatchObject({ kind: "responded", status: 202, body: null });
     await until(() => server.left === 1, "the connection to be closed");
   });
 
@@ -110,6 +110,6 @@ describe("a request", () => {
     const abort = sender.send(request(), (response) => responses.push(response));
     await until(() => responses.length === 1, "the answer");
     abort(new Error("Too late."));
-    expect(responses).toMatchObject([{ kind: "answered" }]);
+    expect(responses).toMatchObject([{ kind: "responded" }]);
   });
 });

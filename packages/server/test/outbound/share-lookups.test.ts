@@ -62,7 +62,7 @@ test("callbacks to a name whose server hangs hold one look-up between them, and 
   onTestFinished(() => sender.close());
   const responses: Response[] = [];
   const send = (origin: string) =>
-    sender.send({ origin, path: "/", headers: {}, body: Buffer.from("{}"), mostBodyBytes: 0 }, (response) => responses.push(response));
+    sender.send({ origin, path: "/", headers: {}, body: Buffer.from("{}"), maxBodyBytes: 0 }, (response) => responses.push(response));
   const aborts = Array.from({ length: 50 }, () => send("http://hanging.example/"));
   send("http://other.example/");
   await setImmediate();

@@ -182,7 +182,7 @@ test("a month that is not over is not dropped", async ({ database, engine, clock
   const { workspaceId } = await putLane(database, { retentionDays: 7 });
   await recordMany(engine, workspaceId, 2);
   for (const parent of ["audit_event", "job_history"]) {
-    await expect(database.query("select drop_partitions($1, '2026-12-01')", [parent])).rejects.toThrow("has not all expired");
+    await expect(database.query("select drop_partitions($1, '2026-12-01')", [parent])).rejects.toThrow("have not all expired");
   }
   expect(await verified(engine, workspaceId)).toMatchObject({ events: 2, broken: null });
 });

@@ -31,7 +31,7 @@ beforeEach(() => {
       answers.push((found) => resolve({ rows: found ? [found] : [], rowCount: 1 }));
     });
   const clock = { nowMs: () => nowMs, elapsedMs: () => nowMs };
-  finder = new PrincipalFinder({ query }, clock, { note: (id) => void uses.push(id) }, KEY);
+  finder = new PrincipalFinder({ query }, clock, { record: (id) => void uses.push(id) }, KEY);
 });
 
 /** Looks the key up, with that answer of the database if it is asked. */

@@ -46,7 +46,7 @@ describe("what requests do with keys", () => {
     const uses = new KeyUses(db, clock);
     await uses.write();
     expect(db.statements).toBe(0);
-    for (const id of [...ids].reverse().slice(0, 2)) uses.note(id);
+    for (const id of [...ids].reverse().slice(0, 2)) uses.record(id);
     const usedMs = clock.nowMs();
     await clock.advance(1);
     await uses.write();
@@ -63,11 +63,11 @@ describe("what requests do with keys", () => {
     const db = counting(engine);
     const uses = new KeyUses(db, clock);
     const firstMs = clock.nowMs();
-    uses.note(busy);
+    uses.record(busy);
     await uses.write();
     await clock.advance(30);
-    uses.note(busy);
-    uses.note(other);
+    uses.record(busy);
+    uses.record(other);
     await uses.write();
     expect([db.statements, await lastUses(database, ids)]).toEqual([2, [firstMs, firstMs + 30_000]]);
     await clock.advance(29.999);
@@ -81,10 +81,10 @@ describe("what requests do with keys", () => {
   test("uses of keys are written at once when the node stops", async ({ service, clock, engine, database }) => {
     const ids = await keysOf(service, 1);
     const uses = new KeyUses(engine, clock);
-    uses.note(ids[0] as Uuid);
+    uses.record(ids[0] as Uuid);
     await uses.write();
     await clock.advance(1);
-    uses.note(ids[0] as Uuid);
+    uses.record(ids[0] as Uuid);
     await uses.flush();
     expect(await lastUses(database, ids)).toEqual([clock.nowMs()]);
   });
@@ -97,9 +97,9 @@ describe("what requests do with keys", () => {
   }) => {
     const ids = await keysOf(service, 1);
     const [early, late] = [new KeyUses(engine, clock), new KeyUses(engine, clock)];
-    early.note(ids[0] as Uuid);
+    early.record(ids[0] as Uuid);
     await clock.advance(1);
-    late.note(ids[0] as Uuid);
+    late.record(ids[0] as Uuid);
     await late.write();
     await early.write();
     expect(await lastUses(database, ids)).toEqual([clock.nowMs()]);
@@ -115,13 +115,13 @@ describe("what requests do with keys", () => {
     const [one, other] = ids as [Uuid, Uuid];
     let during = () => Promise.reject<void>(new Error("The database is away."));
     const uses = new KeyUses({ query: (statement) => during().then(() => engine.query(statement)) }, clock);
-    uses.note(one);
+    uses.record(one);
     const firstMs = clock.nowMs();
     await expect(uses.write()).rejects.toThrow("away");
     during = async () => {
       await clock.advance(1);
-      uses.note(one);
-      uses.note(other);
+      uses.record(one);
+      uses.record(other);
     };
     await uses.write();
     expect(await lastUses(database, ids)).toEqual([firstMs, null]);

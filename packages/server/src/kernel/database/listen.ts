@@ -5,8 +5,8 @@ import { type Connection, clientConfig } from "./pool.ts";
 const RECONNECT_MS = 1_000;
 
 /**
- * Listens to one channel on a connection of its own, made again whenever it breaks. After each (re)connection `onGap` is
- * called, for what was said meanwhile is lost.
+ * Listens to one channel on its own connection, and reconnects whenever that breaks. Calls `onGap` after each connect, because
+ * notifications that were sent before it are lost.
  */
 export class Listener {
   readonly #connection: Connection;

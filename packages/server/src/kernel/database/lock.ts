@@ -1,24 +1,24 @@
 import pg from "pg";
-import { type Connection, clientConfig, refuse } from "./pool.ts";
+import { type Connection, clientConfig, rethrow } from "./pool.ts";
 
-/** Whoever holds a lock for longer than this is taken for stuck. Milliseconds. */
-const PATIENCE_MS = 60_000;
+/** How long to wait for the holder of the lock. Milliseconds. */
+const MAX_WAIT_MS = 60_000;
 
 /**
- * Takes an advisory lock of the database, on a connection of its own; whoever has it is waited for. Answers what gives it back.
+ * Takes an advisory lock of the database on its own connection, and waits for it if necessary. Returns a function that releases it.
  *
- * @throws UNAVAILABLE when the database is away, or the lock is not given back within a minute
+ * @throws UNAVAILABLE when the database is away, or the lock is not released within a minute
  */
 export async function takeLock(connection: Connection, lock: number): Promise<() => Promise<void>> {
-  const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000, statement_timeout: PATIENCE_MS });
-  // A connection that breaks gives the lock back; without a listener the event would end the process.
+  const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000, statement_timeout: MAX_WAIT_MS });
+  // A broken connection releases the lock. Without a listener, its error event would end the process.
   client.on("error", () => {});
-  await client.connect().catch(refuse);
+  await client.connect().catch(rethrow);
   try {
     await client.query("select pg_advisory_lock($1)", [lock]);
   } catch (error) {
     await client.end();
-    refuse(error);
+    rethrow(error);
   }
   let ended: Promise<void> | undefined;
   return () => (ended ??= client.end());

@@ -9,15 +9,15 @@ const SCHEMA = "tidemill";
 const TABLE = "migration";
 const LOCK = 7_305_512_009;
 
-/** Brings the schema up to date. Nodes that start together wait for one another; an up-to-date schema costs one query. */
+/** Brings the schema up to date. Nodes that start at the same time take turns. */
 export async function migrate(connection: Connection, emit: EmitEvent): Promise<void> {
   const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000 });
-  // A connection that breaks fails the statement under way; without a listener the event would end the process.
+  // A broken connection fails the running statement. Without a listener, its error event would end the process.
   client.on("error", () => {});
   await client.connect();
   try {
     if ((await pending(client)) === 0) return;
-    // Nodes that start at once take turns; the lock goes with the connection.
+    // The lock is released when the connection ends.
     await client.query("select pg_advisory_lock($1)", [LOCK]);
     const { runner } = await import("node-pg-migrate");
     const ran = await runner({

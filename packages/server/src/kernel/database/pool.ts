@@ -2,16 +2,16 @@ import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
 import type { Db, Statement } from "./sql.ts";
 
-/** Where the database is: a URL, or a socket directory with a database's name. */
+/** How to reach the database: a URL, or a socket directory and the name of the database. */
 export type Connection = { connectionString: string } | { host: string; port: number; user: string; database: string };
 
-/** A moment as the API shows it: RFC 3339 in UTC with milliseconds. */
+/** A time as the API shows it: RFC 3339 in UTC with milliseconds. */
 export type Timestamp = string;
 
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 
-/** PostgreSQL's "2026-11-21 09:30:00.1234+00" as RFC 3339; sessions run in UTC. */
+/** Converts PostgreSQL's "2026-11-21 09:30:00.1234+00" to RFC 3339. Sessions run in UTC. */
 export function toRfc3339(text: string): Timestamp {
   const fraction = text.charAt(19) === "." ? text.slice(20, text.indexOf("+", 20)) : "";
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
@@ -29,19 +29,19 @@ const types: pg.CustomTypesConfig = {
 const SESSION = "-c timezone=UTC -c jit=off";
 
 /**
- * Every statement leans on an index. Statistics taken while the hot table was empty must not talk the planner into reading it
- * whole when it has a million rows, so connections leave it no such choice.
+ * Every statement uses an index. Statistics from a time when the hot table was empty could make the planner scan it when it has a
+ * million rows, so these settings rule out such plans.
  */
 const BY_INDEX = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
 
 export interface PoolOptions {
   readonly connection: Connection;
   readonly size: number;
-  /** A statement is ended after this. Milliseconds. */
+  /** How long a statement may take. Milliseconds. */
   readonly statementTimeoutMs: number;
 }
 
-/** A pool whose statements find their tables in `schemas`, the first that has them. */
+/** Creates a pool. Its statements look for tables in `schemas`, in this order. */
 export function createPool({ connection, size, statementTimeoutMs }: PoolOptions, schemas: readonly string[]): pg.Pool {
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
   const pool = new pg.Pool({
@@ -49,19 +49,19 @@ export function createPool({ connection, size, statementTimeoutMs }: PoolOptions
     options: `-c search_path=${schemas.join(",")} ${SESSION} ${BY_INDEX} ${timeouts}`,
     max: size,
     connectionTimeoutMillis: 5_000,
-    // A server that has stopped answering altogether: later than its own timeout would have spoken.
+    // For a server that does not respond at all: longer than the server's own timeout.
     query_timeout: statementTimeoutMs + 5_000,
     idleTimeoutMillis: 60_000,
   });
-  // An idle connection that breaks is taken out by the pool; who needs one next is told by the statement.
+  // The pool removes idle connections that break. If the database is gone, the next statement fails.
   pool.on("error", () => {});
   return pool;
 }
 
-/** Runs `work` on one connection of the pool; one that broke on the way is closed. */
+/** Runs `work` on one connection of the pool. Closes the connection if it broke. */
 export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect().catch(refuse);
-  // Without a listener a connection that breaks between two statements would end the process.
+  const client = await pool.connect().catch(rethrow);
+  // Without a listener, a connection that breaks between two statements would end the process.
   const broken = () => {};
   client.on("error", broken);
   try {
@@ -76,26 +76,26 @@ export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.Pool
   }
 }
 
-/** Runs `work` in one transaction, undone when it throws. */
+/** Runs `work` in one transaction, which is rolled back when `work` throws. */
 export async function inTransaction<Result>(client: pg.PoolClient, work: (tx: Db) => Promise<Result>): Promise<Result> {
-  await client.query("begin").catch(refuse);
+  await client.query("begin").catch(rethrow);
   try {
-    const result = await work({ query: (statement) => client.query(statement).catch(refuse) });
-    await client.query("commit").catch(refuse);
+    const result = await work({ query: (statement) => client.query(statement).catch(rethrow) });
+    await client.query("commit").catch(rethrow);
     return result;
   } catch (error) {
-    await client.query("rollback").catch(refuse);
+    await client.query("rollback").catch(rethrow);
     throw error;
   }
 }
 
-/** A pool, or what stands for one: it runs statements one by one, or several in one transaction. */
+/** Runs single statements, or several in one transaction. */
 export interface Transactional extends Db {
-  /** Runs `work` in one transaction, undone when it throws. */
+  /** Runs `work` in one transaction, which is rolled back when `work` throws. */
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result>;
 }
 
-/** Connections to the database. A statement that cannot reach it rejects with `UNAVAILABLE`; the pool itself goes on. */
+/** A pool of connections to the database. A statement that cannot reach the database rejects with `UNAVAILABLE`; the pool recovers. */
 export class Database implements Transactional {
   readonly #pool: pg.Pool;
 
@@ -104,7 +104,7 @@ export class Database implements Transactional {
   }
 
   async query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> {
-    return this.#pool.query(statement).catch(refuse);
+    return this.#pool.query(statement).catch(rethrow);
   }
 
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
@@ -118,29 +118,29 @@ export class Database implements Transactional {
 
 export const clientConfig = (connection: Connection): pg.ClientConfig => ({ ...connection, types, application_name: "tidemill" });
 
-/** SQLSTATE classes of a server that is going, gone, full, too slow, or a replica since a failover. */
+/** SQLSTATEs of a server that shuts down, is gone, full or too slow, or became a replica in a failover. */
 const AWAY = /^(08|53|57|25006)/;
-/** Classes of data that will be refused however often they come: malformed values, broken constraints. */
+/** SQLSTATE classes of data that the database always refuses: malformed values, violated constraints. */
 const REFUSED = /^(22|23)/;
 const QUERY_CANCELED = "57014";
 
-/** Whether the same statement would fail every time: the database refuses its values, or it is a mistake of ours. */
+/** Whether the same statement would fail every time: the database refuses its values, or the code has a fault. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof pg.DatabaseError ? REFUSED.test(error.code ?? "") : !(error instanceof ProblemError);
 
-/** Whether a statement was given up because it took too long. */
+/** Whether a statement was cancelled because it took too long. */
 export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;
 
 /**
- * What pg rejects with, as callers know it. What is not the server's own word about a statement is a broken or absent
+ * Throws pg's error, as UNAVAILABLE if the database is away. An error that the server did not send means a broken or missing
  * connection.
  */
-export function refuse(error: unknown): never {
+export function rethrow(error: unknown): never {
   const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") : isConnectionFault(error);
-  throw away ? Object.assign(unavailable("The database is away."), { cause: error }) : error;
+  throw away ? Object.assign(unavailable("The database is unavailable."), { cause: error }) : error;
 }
 
-/** pg's own errors carry no code for a connection that ended or a time-out; a mistake of ours would be a TypeError, say. */
+/** For an ended connection or a timeout, pg throws a plain Error without a code. A fault in the code would be another class, such as TypeError. */
 function isConnectionFault(error: unknown): boolean {
   return error instanceof Error && (error.name === "Error" || error instanceof AggregateError);
 }

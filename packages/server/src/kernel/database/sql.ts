@@ -7,7 +7,7 @@ export interface Statement extends QueryConfig {
   readonly values: unknown[];
 }
 
-/** A part of a statement that several statements share: text only, without values. */
+/** A part of a statement that several statements share: only text, no values. */
 export class Fragment {
   readonly text: string;
 
@@ -16,7 +16,7 @@ export class Fragment {
   }
 }
 
-/** A fragment: fragment`…`, which may hold other fragments. Made once, when its module is loaded: statements are prepared by it. */
+/** Creates a fragment: fragment`…`. It may contain other fragments. Create it when its module is loaded: statements are prepared by its text. */
 export const fragment = (strings: TemplateStringsArray, ...parts: Fragment[]): Fragment =>
   new Fragment(strings.reduce((text, part, index) => text + (parts[index - 1] as Fragment).text + part));
 
@@ -26,12 +26,12 @@ interface Prepared {
   readonly fragments: readonly Fragment[];
 }
 
-/** For each template what it was prepared as: once, unless it is called with different fragments. */
+/** The prepared statements of each template: one, unless it is called with different fragments. */
 const PREPARED = new WeakMap<TemplateStringsArray, Prepared[]>();
 
 /**
- * A statement with its values apart from its text: sql`select … where id = ${id}`. It is prepared once per connection
- * under a name made from its text. Its text consists of constants only: the template and its fragments.
+ * Creates a statement whose values are separate from its text: sql`select … where id = ${id}`. It is prepared once per connection,
+ * under a name made from its text. The text consists only of constants: the template and its fragments.
  */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   let known = PREPARED.get(strings);
@@ -62,12 +62,12 @@ function prepare(strings: TemplateStringsArray, values: readonly unknown[], frag
   return { name: createHash("sha1").update(text).digest("base64url"), text, fragments };
 }
 
-/** What runs statements: a pool, or a transaction's connection. */
+/** Runs statements: a pool, or the connection of a transaction. */
 export interface Db {
   query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }>;
 }
 
-/** The rows of a statement. `Row` is the caller's word for what the statement selects. */
+/** The rows of a statement. The caller states their type; it is not checked. */
 export async function rows<Row>(db: Db, statement: Statement): Promise<Row[]> {
   return (await db.query(statement)).rows as Row[];
 }
@@ -83,7 +83,7 @@ function escaped(value: string): string {
   return slashed.includes('"') ? slashed.replaceAll('"', '\\"') : slashed;
 }
 
-/** PostgreSQL's literal of a text array; several times as fast as what pg does with an array of strings. */
+/** PostgreSQL's literal for a text array. Several times as fast as pg's own conversion of an array of strings. */
 export function textArray(values: readonly (string | null)[]): string {
   let literal = "{";
   for (let index = 0; index < values.length; index += 1) {
@@ -95,7 +95,7 @@ export function textArray(values: readonly (string | null)[]): string {
   return `${literal}}`;
 }
 
-/** The literal of an array of numbers, booleans or UUIDs, which need no quotes. */
+/** PostgreSQL's literal for an array of numbers, booleans or UUIDs, which need no quotes. */
 export function plainArray(values: readonly (number | boolean | string | null)[]): string {
   let literal = "{";
   for (let index = 0; index < values.length; index += 1) literal += index > 0 ? `,${values[index]}` : `${values[index]}`;

@@ -1,31 +1,31 @@
 import type pg from "pg";
 import type { WorkspaceId } from "../ids.ts";
-import { createPool, inTransaction, onConnection, type PoolOptions, refuse, type Transactional } from "./pool.ts";
+import { createPool, inTransaction, onConnection, type PoolOptions, rethrow, type Transactional } from "./pool.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
 /**
- * Connections on which a workspace sees its own rows and nothing else. They look for tables in the schema `tidemill_tenant`
- * first, where each is a view of the session's workspace (migration 0005): the second wall, behind the `workspace_id` that every
- * statement names (I11). A session without a workspace sees no row.
+ * Connections on which a workspace sees only its own rows. They look for tables in the schema `tidemill_tenant` first, where each table
+ * is a view of the rows of the session's workspace (migration 0009). This is the second wall between tenants. The first is the
+ * `workspace_id` in every statement (I11). A session without a workspace sees no rows.
  */
 export class Tenants {
   readonly #pool: pg.Pool;
-  /** The workspace that a connection works for, so that it is set anew only for another. */
+  /** The workspace that each connection is set to. It is set again only when it changes. */
   readonly #workspaces = new WeakMap<pg.PoolClient, WorkspaceId>();
 
   constructor(options: PoolOptions) {
     this.#pool = createPool(options, ["tidemill_tenant", "tidemill"]);
   }
 
-  /** The database as that workspace sees it. */
+  /** The database as a workspace sees it. */
   of(workspaceId: WorkspaceId): Transactional {
     const enter = async (client: pg.PoolClient): Promise<Db> => {
       if (this.#workspaces.get(client) !== workspaceId) {
         this.#workspaces.delete(client);
-        await client.query(sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`).catch(refuse);
+        await client.query(sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`).catch(rethrow);
         this.#workspaces.set(client, workspaceId);
       }
-      return { query: (statement) => client.query(statement).catch(refuse) };
+      return { query: (statement) => client.query(statement).catch(rethrow) };
     };
     return {
       query: (statement: Statement) => onConnection(this.#pool, async (client) => (await enter(client)).query(statement)),

@@ -1,7 +1,7 @@
 import { CLOSE_ARRAY, COLON, COMMA, nextToken, OPEN_ARRAY, OPEN_OBJECT, QUOTE, tokenEnd } from "./tokens.ts";
 
 /**
- * Writes JSON without white space, and the members of each object in the order of their names. Strings and numbers stay as they are.
+ * Writes JSON without white space, with the members of each object sorted by name. Strings and numbers stay as they are.
  *
  * @param text valid JSON
  */

@@ -2,7 +2,7 @@ const SPACE = /[ \t\r\n]*/y;
 const CHARACTERS = /(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
-/** The index at which a text that `JSON.parse` refuses stops being JSON. Much slower than parsing. */
+/** The index of the first syntax error in a text that `JSON.parse` refuses. Much slower than parsing. */
 export function syntaxErrorAt(text: string): number {
   let at = 0;
   const is = (mark: string): boolean => text[at] === mark && ++at > 0;
@@ -25,7 +25,7 @@ export function syntaxErrorAt(text: string): number {
   return at;
 }
 
-/** The line and column after a text, as people count them. */
+/** The line and column after a text, both counted from 1. */
 export function positionAfter(text: string): string {
   let line = 1;
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) === 10) line++;

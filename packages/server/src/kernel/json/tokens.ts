@@ -1,7 +1,7 @@
 /**
- * Walks the tokens of JSON text without parsing it: strings, scalars (numbers and literals) and the six structural characters. The
- * functions accept any text and never throw; whether it is JSON is for `JSON.parse` to say. Text that holds UTF-8 with one character per
- * byte works too, because every byte of the syntax is ASCII.
+ * Finds the tokens of JSON text without parsing it: strings, scalars (numbers and literals) and the six structural characters. The
+ * functions accept any text and never throw. They do not check the syntax; `JSON.parse` does. Text that holds UTF-8 with one character
+ * per byte works too, because every byte of the syntax is ASCII.
  *
  * ```ts
  * for (let at = nextToken(text, 0), end: number; at < text.length; at = nextToken(text, end)) end = tokenEnd(text, at);

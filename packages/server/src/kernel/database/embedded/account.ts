@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 import { unless } from "../../system-error.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 
-/** An account of the system that PostgreSQL runs as. */
+/** A system account as which PostgreSQL runs. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Accounts without a person behind them, best first. */
+/** Usual service accounts, best first. */
 const UNPRIVILEGED = ["postgres", "_postgres", "nobody", "daemon"];
 
 export const readAccounts = async (): Promise<Account[]> => parseAccounts(await unless("ENOENT", "", readFile("/etc/passwd", "utf8")));
@@ -29,6 +29,6 @@ export function chooseUnprivileged(accounts: readonly Account[]): Account {
   }
   throw new EmbeddedPostgresError(
     "NO_UNPRIVILEGED_USER",
-    `PostgreSQL does not run as root, and /etc/passwd has none of ${UNPRIVILEGED.join(", ")}. Start Tidemill as an ordinary user.`,
+    `PostgreSQL cannot run as root, and /etc/passwd has none of the users ${UNPRIVILEGED.join(", ")}. Start Tidemill as an ordinary user.`,
   );
 }

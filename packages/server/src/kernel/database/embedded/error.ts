@@ -1,4 +1,4 @@
-/** Why there is no embedded PostgreSQL; what callers match on. */
+/** Why the embedded PostgreSQL cannot be used. Callers match on this code. */
 export type EmbeddedPostgresFault =
   | "PLATFORM_UNSUPPORTED"
   | "BINARIES_UNUSABLE"
@@ -11,13 +11,13 @@ export type EmbeddedPostgresFault =
   | "IN_USE_ELSEWHERE"
   | "START_FAILED";
 
-/** The embedded PostgreSQL cannot be had. The message is one line for the person who started the node. */
+/** The embedded PostgreSQL cannot be used. The message is one line for the person who started the node. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
   readonly code: EmbeddedPostgresFault;
 
   constructor(code: EmbeddedPostgresFault, what: string, options?: ErrorOptions) {
-    super(`${what} With DATABASE_URL you can use a PostgreSQL of your own instead.`, options);
+    super(`${what} Or set DATABASE_URL to use a PostgreSQL of your own.`, options);
     this.code = code;
   }
 }

@@ -7,10 +7,10 @@ import { halt } from "./halt.ts";
 import type { Place } from "./place.ts";
 import { disownDeadServer, type Server, whenReady } from "./postmaster.ts";
 import { identify, type ProcessIdentity } from "./process.ts";
-import { cannotRun, lastWords, runOptions } from "./run.ts";
+import { cannotRun, lastError, runOptions } from "./run.ts";
 import { serverArguments } from "./settings.ts";
 
-/** All that a start of the server needs, whether the first or one after a crash. */
+/** Everything that starting the server needs, the first time or after a crash. */
 export interface Site {
   readonly place: Place;
   readonly binaries: Binaries;
@@ -20,14 +20,14 @@ export interface Site {
 
 export type Launched =
   | { kind: "running"; server: Server }
-  /** `retry`: somebody killed it, or the last server crashed and left backends that PostgreSQL waits to see gone. */
-  | { kind: "ended"; lastWords: string; retry: boolean };
+  /** `retry`: it was killed, or the previous server crashed and left backends that must end first. */
+  | { kind: "ended"; lastError: string; retry: boolean };
 
 /**
- * Starts a server on a cluster that has none, and waits until it takes connections. In a session of its own, so that a
- * Ctrl-C meant for the node passes it by, and without holding on to the node's event loop.
+ * Starts a server on a cluster that has none, and waits until it accepts connections. The server has its own process session, so that
+ * Ctrl-C reaches only the node. It does not keep the node's event loop running.
  *
- * @throws {EmbeddedPostgresError} BINARIES_UNUSABLE, NO_UNPRIVILEGED_USER, START_FAILED when it is not ready in ten minutes
+ * @throws {EmbeddedPostgresError} BINARIES_UNUSABLE, NO_UNPRIVILEGED_USER, START_FAILED when it is not ready after ten minutes
  */
 export async function launch(site: Site, signal?: AbortSignal): Promise<Launched> {
   const { cluster, sockets } = site.place;
@@ -40,7 +40,7 @@ export async function launch(site: Site, signal?: AbortSignal): Promise<Launched
     const server = identity && (await readyUnlessAborted(cluster, identity, signal));
     if (server) return { kind: "running", server };
     const said = (await readFile(site.log)).subarray(from).toString();
-    return { kind: "ended", lastWords: lastWords(said), retry: crashedBefore || child.signalCode !== null };
+    return { kind: "ended", lastError: lastError(said), retry: crashedBefore || child.signalCode !== null };
   } finally {
     await log.close();
   }
@@ -50,7 +50,7 @@ async function readyUnlessAborted(cluster: string, identity: ProcessIdentity, si
   try {
     return await whenReady(cluster, identity, signal);
   } catch (error) {
-    // Nobody waits for it any more, and it may be too young for others to find it.
+    // Nothing waits for it any more, and other processes may not be able to find it yet.
     if (signal?.aborted) await halt(identity, cluster);
     throw error;
   }

@@ -6,16 +6,16 @@ import { EmbeddedPostgresError } from "./error.ts";
 import { identifySelf, isAlive } from "./process.ts";
 
 const FREE = "free";
-const LOOK_EVERY_MS = 10;
-/** As long as a server may take to recover from a crash while its starter holds the lock. */
-const MOST_WAIT_MS = 600_000;
+const CHECK_EVERY_MS = 10;
+/** A node holds the lock while the server that it started recovers from a crash, which may take this long. */
+const MAX_WAIT_MS = 600_000;
 
 /**
- * Runs `work` while no other process, and nobody else in this one, holds the lock `path`. A holder that died is passed over.
+ * Runs `work` while no other process, and no other call in this process, holds the lock `path`. The lock of a dead process is free.
  *
- * The lock is a row of symbolic links `<path>.<generation>`, each naming its holder. The highest counts and is never
- * deleted, only followed: who finds it free or its holder dead makes the next, which succeeds for one. So nobody ever
- * removes a lock that another just took, as happens when stale lock files are deleted.
+ * The lock is a sequence of symbolic links `<path>.<generation>`, each with the name of its holder. The highest generation counts. It
+ * is never deleted, only superseded: a process that finds it free, or its holder dead, tries to create the next generation, and only
+ * one succeeds. So no process can remove a lock that another has just taken, which can happen when stale lock files are deleted.
  *
  * @throws {EmbeddedPostgresError} START_FAILED when a living process holds it for ten minutes
  */
@@ -37,17 +37,17 @@ async function acquire(path: string): Promise<number> {
     if (!(await isHeld(newest.holder))) {
       const mine = newest.generation + 1;
       if (await make(path, mine, `${self.pid} ${self.started}`)) {
-        // Others may have come and gone since the look: then `mine` was free because it is outdated.
+        // Other processes may have taken and released the lock since the check. Then `mine` was free only because it is outdated.
         if ((await newestOf(path)).generation === mine) {
           await forget(path, mine);
           return mine;
         }
         await rm(`${path}.${mine}`, { force: true });
       }
-    } else if (performance.now() - sinceMs > MOST_WAIT_MS) {
+    } else if (performance.now() - sinceMs > MAX_WAIT_MS) {
       throw new EmbeddedPostgresError("START_FAILED", `Another process (${newest.holder}) has held ${path} for ten minutes.`);
     } else {
-      await sleep(LOOK_EVERY_MS);
+      await sleep(CHECK_EVERY_MS);
     }
   }
 }
@@ -74,7 +74,7 @@ async function isHeld(holder: string): Promise<boolean> {
   return await isAlive({ pid: Number(holder.slice(0, gap)), started: holder.slice(gap + 1) });
 }
 
-/** Whether this call made it: a symbolic link comes into being whole, or not at all. */
+/** Returns whether this call created the link. The creation of a symbolic link is atomic. */
 const make = (path: string, generation: number, holder: string): Promise<boolean> =>
   doneUnless("EEXIST", symlink(holder, `${path}.${generation}`));
 

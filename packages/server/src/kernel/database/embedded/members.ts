@@ -12,24 +12,24 @@ export interface Member extends ProcessIdentity {
   readonly as: Role;
 }
 
-/** Who uses the server of a data directory now. Read and written under the lock only. */
+/** Who uses the server of a data directory. Read and write it only under the lock. */
 export interface Membership {
   readonly members: readonly Member[];
-  /** A guest started the server and no owner has come since: the last guest turns it off. */
+  /** A guest started the server, and no owner has joined since. Then the last guest stops it. */
   readonly onlyForGuests: boolean;
 }
 
 export const newMember = async (as: Role): Promise<Member> => ({ id: randomUUID(), as, ...(await identifySelf()) });
 
-/** The membership with `member` in it, who found a server or had to start one. */
+/** The membership after `member` joined. @param found whether it found a running server or had to start one */
 export const joined = (before: Membership, member: Member, found: boolean): Membership => ({
   members: [...before.members, member],
   onlyForGuests: member.as === "guest" && (found ? before.onlyForGuests : true),
 });
 
 /**
- * The membership without `member`, and whether the server goes with it. It lives as long as an owner lives; the last owner
- * stops it, whoever else still uses it. One that a dead owner left running waits for the next owner: no guest stops it.
+ * The membership after `member` left, and whether the server stops. The last owner stops it, even if guests still use it. If an owner
+ * died and left it running, it keeps running for the next owner: no guest stops it.
  */
 export function left(before: Membership, member: Member): { after: Membership; stopsServer: boolean } {
   const members = before.members.filter(({ id }) => id !== member.id);
@@ -38,7 +38,7 @@ export function left(before: Membership, member: Member): { after: Membership; s
   return { after: { ...before, members }, stopsServer: !ownersRemain && (member.as === "owner" || lastGuest) };
 }
 
-/** Those of the file's members that still live. A file that is not there, or no JSON, has none. */
+/** Reads the members in the file that are still alive. A file that is missing or not JSON has none. */
 export async function readMembership(file: string): Promise<Membership> {
   const { members, onlyForGuests } = parse(await unless("ENOENT", "", readFile(file, "utf8")));
   const lives = await Promise.all(members.map(isAlive));

@@ -5,19 +5,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { unless } from "../../system-error.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import { identify, isAlive, isPostmasterOf, type ProcessIdentity } from "./process.ts";
-import { answersAt, SOCKET_NAME } from "./session.ts";
+import { isListening, SOCKET_NAME } from "./session.ts";
 
 /** A running server: its main process and the directory of its socket. */
 export interface Server extends ProcessIdentity {
   readonly sockets: string;
 }
 
-const LOOK_EVERY_MS = 5;
-/** Recovery after a crash reads at most the WAL of one checkpoint's distance; slow disks take minutes for that. */
-const MOST_RECOVERY_MS = 600_000;
+const CHECK_EVERY_MS = 5;
+/** Recovery after a crash reads at most the WAL between two checkpoints. On slow disks this takes minutes. */
+const MAX_RECOVERY_MS = 600_000;
 const EMPTY_FOR_MS = 100;
 
-/** What `postmaster.pid` of a cluster says; null when there is none, or one that is only half written. */
+/** Reads `postmaster.pid` of a cluster. Null when it is missing or only partly written. */
 export async function readPostmasterFile(cluster: string): Promise<{ pid: number; sockets: string; status: string } | null> {
   const text = await unless("ENOENT", null, readFile(join(cluster, "postmaster.pid"), "utf8"));
   const [pid = "", , , , sockets = "", , , status = ""] = text?.split("\n") ?? [];
@@ -25,25 +25,25 @@ export async function readPostmasterFile(cluster: string): Promise<{ pid: number
 }
 
 /**
- * The main process of the server that runs on a cluster, verified to be one; null when none does.
+ * Finds the main process of the server that runs on a cluster, and verifies that it is one. Null when no server runs.
  *
- * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when one answers whose process cannot be seen from here
+ * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when a server listens whose process is not visible from here
  */
 export async function findServer(cluster: string): Promise<ProcessIdentity | null> {
   const file = await readPostmasterFile(cluster);
   if (!file) return null;
   if (await isPostmasterOf(file.pid, cluster)) return await identify(file.pid);
-  if (file.sockets === "" || !(await answersAt(file.sockets))) return null;
+  if (file.sockets === "" || !(await isListening(file.sockets))) return null;
   throw new EmbeddedPostgresError(
     "IN_USE_ELSEWHERE",
-    `A PostgreSQL in another container uses ${cluster}. Stop that one, or name another data directory in TIDEMILL_DATA_DIR.`,
+    `A PostgreSQL in another container uses ${cluster}. Stop it, or set TIDEMILL_DATA_DIR to another directory.`,
   );
 }
 
 /**
- * Waits until a server takes connections.
+ * Waits until a server accepts connections.
  *
- * @returns null when it ended instead
+ * @returns null when the server ended instead
  * @throws {EmbeddedPostgresError} START_FAILED when it is not ready after ten minutes, or `signal` aborts
  */
 export async function whenReady(cluster: string, identity: ProcessIdentity, signal?: AbortSignal): Promise<Server | null> {
@@ -51,27 +51,28 @@ export async function whenReady(cluster: string, identity: ProcessIdentity, sign
   while (await isAlive(identity)) {
     const file = await readPostmasterFile(cluster);
     if (file?.pid === identity.pid && file.status === "ready") return { ...identity, sockets: file.sockets };
-    if (signal?.aborted || performance.now() - sinceMs > MOST_RECOVERY_MS) {
+    if (signal?.aborted || performance.now() - sinceMs > MAX_RECOVERY_MS) {
       throw new EmbeddedPostgresError("START_FAILED", `PostgreSQL (process ${identity.pid}) is not ready yet.`);
     }
-    await sleep(LOOK_EVERY_MS);
+    await sleep(CHECK_EVERY_MS);
   }
   return null;
 }
 
 /**
- * Clears the way for a start after a crash. The lock files of the dead server name a pid that meanwhile another process may
- * have (PostgreSQL would take the server for alive), a zombie, or, in a container that was restarted, the new server itself
- * (we would take the old file for its word that it is ready).
+ * Prepares the lock files of a crashed server for a new start. They contain the pid of the dead server, which may now belong to:
+ * - another process: PostgreSQL would consider the old server alive;
+ * - a zombie;
+ * - the new server itself, in a restarted container: the old file would make it look ready.
  *
- * `postmaster.pid` must stay: it also names the shared memory by which PostgreSQL notices backends of the dead server that
- * still write. It gets our pid instead, for a file with the pid of its parent PostgreSQL takes for stale.
+ * `postmaster.pid` must stay: it also names the shared memory by which PostgreSQL detects backends of the dead server that still
+ * write. It gets the pid of this process, because PostgreSQL considers a file with the pid of its parent stale.
  *
- * @returns whether the last server crashed
+ * @returns whether the previous server crashed
  */
 export async function disownDeadServer(cluster: string, sockets: string): Promise<boolean> {
   const path = join(cluster, "postmaster.pid");
-  // As root, never through a link that the account put there; and in place, for the file must stay the account's.
+  // Root must not follow a link that the account created. The file is changed in place, so that its owner stays the same.
   const handle = await unless("ENOENT", null, open(path, constants.O_RDWR | constants.O_NOFOLLOW));
   try {
     if (handle && !(await putOwnPid(handle, cluster))) return true;
@@ -83,13 +84,13 @@ export async function disownDeadServer(cluster: string, sockets: string): Promis
 }
 
 /**
- * False when the file is a living server's: a node that died may have started one that only now gets to writing it. Such a
- * server replaces a stale file by its own, so what is written here reaches no other file than the one that was read.
+ * Returns false when the file belongs to a running server: a node may have died after it started a server, and that server may have
+ * written the file only now. A server replaces a stale file by a new one, so this never writes to a file that it did not read.
  */
 async function putOwnPid(file: FileHandle, cluster: string): Promise<boolean> {
   let text = await file.readFile("utf8");
   if (text === "") {
-    // Just made and about to be written, or left empty by a loss of power.
+    // Just created and not written yet, or left empty by a power loss.
     await sleep(EMPTY_FOR_MS);
     text = await file.readFile("utf8");
   }

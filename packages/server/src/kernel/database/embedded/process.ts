@@ -6,13 +6,13 @@ import { EmbeddedPostgresError } from "./error.ts";
 
 const run = promisify(execFile);
 
-/** A process, told apart from a later one with the same pid by when it started. */
+/** A process. Its start time distinguishes it from a later process with the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly started: string;
 }
 
-/** Who has this pid now; null when nobody has, or only a zombie that its parent has not buried. */
+/** Identifies the process that has this pid now. Null when there is none, or only a zombie. */
 export async function identify(pid: number): Promise<ProcessIdentity | null> {
   const started = process.platform === "linux" ? startedOnLinux(pid) : await startedByPs(pid);
   return started === null ? null : { pid, started };
@@ -21,25 +21,25 @@ export async function identify(pid: number): Promise<ProcessIdentity | null> {
 export async function identifySelf(): Promise<ProcessIdentity> {
   const self = await identify(process.pid);
   if (self) return self;
-  throw new EmbeddedPostgresError("PLATFORM_UNSUPPORTED", "This system does not tell when a process started (/proc or ps).");
+  throw new EmbeddedPostgresError("PLATFORM_UNSUPPORTED", "Neither /proc nor ps shows the start times of processes on this system.");
 }
 
 export const isAlive = async ({ pid, started }: ProcessIdentity): Promise<boolean> => (await identify(pid))?.started === started;
 
-/** Whether `pid` is the main process of a PostgreSQL on `cluster`. Backends are not: they rewrite their command line. */
+/** Whether `pid` is the main process of a PostgreSQL on `cluster`. Backends do not match, because they change their command line. */
 export async function isPostmasterOf(pid: number, cluster: string): Promise<boolean> {
   if ((await identify(pid)) === null) return false;
   return `${await commandLine(pid)} `.includes(` -D ${cluster} `) || workingDirectory(pid) === cluster;
 }
 
-/** Read synchronously: /proc is memory, and a server is looked at several times a second for as long as it lives. */
+/** Reads synchronously, because /proc is in memory and a server is checked several times a second. */
 function startedOnLinux(pid: number): string | null {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === null) return null;
-  // The name, in parentheses, may hold spaces and parentheses itself; state is the field after it, start the twentieth.
+  // The name is in parentheses, and may contain spaces and parentheses. State is the first field after it, start time the twentieth.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z" || fields[0] === "X") return null;
-  // Ticks count from the boot, so that two boots may give the same pid the same tick.
+  // Start times count from the boot, so a process of an earlier boot can have the same pid and start time.
   return `${read("/proc/sys/kernel/random/boot_id")?.trim() ?? ""}/${fields[19]}`;
 }
 
@@ -53,7 +53,7 @@ async function commandLine(pid: number): Promise<string> {
   return read(`/proc/${pid}/cmdline`)?.replaceAll("\0", " ").trimEnd() ?? "";
 }
 
-/** Null where it cannot be known: for a process of another user it takes a right that root in a container may lack. */
+/** Null when it cannot be read: for processes of other users, root in a container may lack the permission. */
 function workingDirectory(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
@@ -62,7 +62,7 @@ function workingDirectory(pid: number): string | null {
   }
 }
 
-/** Null when the process has ended. */
+/** Reads a file of /proc. Null when the process has ended. */
 function read(path: string): string | null {
   try {
     return readFileSync(path, "utf8");

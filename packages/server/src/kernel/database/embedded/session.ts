@@ -7,7 +7,7 @@ import { EmbeddedPostgresError } from "./error.ts";
 
 /** Name of the database superuser and of the database. */
 export const NAME = "tidemill";
-/** PostgreSQL names its socket by a port even where it opens none. */
+/** PostgreSQL names its socket after a port even when it opens none. */
 const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -21,32 +21,32 @@ export interface Connection {
 
 export const connectionTo = (sockets: string, database = NAME): Connection => ({ host: sockets, port: PORT, user: NAME, database });
 
-/** Whether anything listens on the socket in this directory. */
-export const answersAt = (sockets: string): Promise<boolean> =>
+/** Whether a server listens on the socket in this directory. */
+export const isListening = (sockets: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(join(sockets, SOCKET_NAME));
-    const settle = (answer: boolean) => {
+    const settle = (listening: boolean) => {
       socket.destroy();
-      resolve(answer);
+      resolve(listening);
     };
     socket.once("connect", () => settle(true)).once("error", () => settle(false));
   });
 
 /**
- * Makes sure that it is the cluster's own server that answers, and that it has our database. Fails as node-postgres does
- * when the server is going, gone or full.
+ * Checks that the socket belongs to the cluster's own server, and creates the database if it is missing. Fails with the error of
+ * node-postgres when the server is shutting down, gone or full.
  *
- * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when the socket is another cluster's
+ * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when the socket belongs to another cluster
  */
 export async function verifyServer(sockets: string, cluster: string): Promise<void> {
-  // Not our own database, which is missing when a first start ended early.
+  // Not to Tidemill's database, which is missing if the first start was interrupted.
   await withClient(connectionTo(sockets, "postgres"), async (client) => {
     const { rows } = await client.query<{ cluster: string; complete: boolean }>(
       `select system_identifier::text as cluster, exists (select from pg_database where datname = '${NAME}') as complete
        from pg_control_system()`,
     );
     if (rows[0]?.cluster !== (await systemIdentifier(cluster))) {
-      throw new EmbeddedPostgresError("IN_USE_ELSEWHERE", `The server at ${sockets} is not that of ${cluster}. Stop it.`);
+      throw new EmbeddedPostgresError("IN_USE_ELSEWHERE", `The server at ${sockets} does not serve ${cluster}. Stop it.`);
     }
     if (!rows[0].complete) await client.query(`create database ${NAME} strategy file_copy`);
   });
@@ -54,7 +54,7 @@ export async function verifyServer(sockets: string, cluster: string): Promise<vo
 
 async function withClient(connection: Connection, work: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ ...connection, ssl: false, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-  // A server that dies in between fails the query under way; the event tells nothing more.
+  // When the server dies, the running query fails. The event adds nothing.
   client.on("error", () => {});
   await client.connect();
   try {
@@ -64,7 +64,7 @@ async function withClient(connection: Connection, work: (client: pg.Client) => P
   }
 }
 
-/** The first eight bytes of a cluster's control file, which initdb made unique. */
+/** The cluster's unique identifier from initdb: the first eight bytes of its control file. */
 async function systemIdentifier(cluster: string): Promise<string> {
   const file = await open(join(cluster, "global/pg_control"), "r");
   try {

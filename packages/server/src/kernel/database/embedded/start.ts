@@ -12,13 +12,13 @@ import { choosePlace, recordPlace } from "./place.ts";
 import { type Connection, connectionTo } from "./session.ts";
 import { watchServer } from "./watch.ts";
 
-/** A PostgreSQL of our own that runs and takes connections. */
+/** An embedded PostgreSQL that runs and accepts connections. */
 export interface EmbeddedPostgres {
-  /** Settings for node-postgres: the directory of the Unix socket as host, no password. The same for as long as it is held. */
+  /** Settings for node-postgres: the directory of the Unix socket as host, no password. They stay the same until `stop`. */
   readonly connection: Connection;
-  /** Whether a server was found running: left by a node that died, or in use by another process. */
+  /** Whether the server was already running: left by a node that died, or in use by another process. */
   readonly adopted: boolean;
-  /** Releases it. The last owner stops the server, and so does the last guest of one that a guest started. Can be repeated. */
+  /** Releases the server. The last owner stops it. If only guests have used it since a guest started it, the last guest does. Can be repeated. */
   stop(): Promise<void>;
 }
 
@@ -30,15 +30,15 @@ interface Options {
 }
 
 /**
- * Starts the PostgreSQL of a data directory, or joins the one that runs there already. Safe to call from several processes
- * at the same moment: one starts it, all get it.
+ * Starts the PostgreSQL of a data directory, or uses the one that already runs. Several processes may call it at the same time: one
+ * starts the server, and all use it.
  *
- * @param options.dataDir made when missing; the cluster lies in its `postgres`, or where its `postgres.json` says
- * @param options.as an owner has the server started again whenever it dies, and stops it in the end; a guest only uses it
- * @param options.emit told what happened: postgres_initialised, postgres_started, postgres_adopted, postgres_died,
- *   postgres_restart_failed, postgres_stopped, postgres_left_running
- * @param options.settings settings of the server that win over ours; they count when this call starts it
- * @throws {EmbeddedPostgresError} when there can be none here; its message tells the user what to do
+ * @param options.dataDir created if missing; the cluster is in its `postgres`, or where its `postgres.json` says
+ * @param options.as an owner restarts the server whenever it dies, and finally stops it; a guest only uses it
+ * @param options.emit gets postgres_initialised, postgres_started, postgres_adopted, postgres_died, postgres_restart_failed,
+ *   postgres_stopped, postgres_left_running
+ * @param options.settings settings of the server that override the defaults, if this call starts it
+ * @throws {EmbeddedPostgresError} when the embedded PostgreSQL cannot be used; the message says what to do
  */
 export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedPostgres> {
   try {
@@ -64,7 +64,7 @@ async function start({ as, emit, settings = {}, ...options }: Options): Promise<
     await recordPlace(dataDir, place);
     const running = await ensureServer(site, emit);
     await writeMembership(membersFile, joined(before, member, running.found));
-    // Started again, it must be where the caller's pool looks for it.
+    // A restarted server must use the same socket, because the caller's pool keeps its address.
     return { site: { ...site, place: { ...place, sockets: running.server.sockets } }, ...running };
   });
 
@@ -82,7 +82,7 @@ async function start({ as, emit, settings = {}, ...options }: Options): Promise<
     connection: connectionTo(server.sockets),
     adopted: found,
     stop: async () => {
-      // Whoever removed the data directory took the server's data, which ends it, and the lock.
+      // If the data directory was deleted, the lock is gone, and the server ends by itself without its data.
       stopped ??= Promise.resolve(watch?.stop()).then(() => doneUnless("ENOENT", release()));
       await stopped;
     },

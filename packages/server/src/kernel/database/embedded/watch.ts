@@ -3,18 +3,18 @@ import type { EmitEvent } from "../../events.ts";
 import type { Server } from "./postmaster.ts";
 import { isAlive } from "./process.ts";
 
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 const FIRST_BACKOFF_MS = 100;
-const MOST_BACKOFF_MS = 30_000;
-/** A server that lived this long did not fail at its start: the backoff begins anew. */
+const MAX_BACKOFF_MS = 30_000;
+/** After a server ran for this long, the backoff starts from the beginning again. Milliseconds. */
 const LIVED_MS = 60_000;
 
 export interface Watch {
-  /** Ends the watch, once a start under way has ended. */
+  /** Ends the watch, and waits for a running start to end. */
   stop(): Promise<void>;
 }
 
-/** Has a server that dies started again, after a wait that doubles from one failure to the next. Does not keep Node running. */
+/** Restarts a server that dies. The wait before a restart doubles with each failure. Does not keep Node running. */
 export function watchServer(server: Server, revive: (signal: AbortSignal) => Promise<Server>, emit: EmitEvent): Watch {
   const stopping = new AbortController();
   const ended = watch(server, revive, emit, stopping.signal);
@@ -31,16 +31,16 @@ async function watch(first: Server, revive: (signal: AbortSignal) => Promise<Ser
   let sinceMs = performance.now();
   let backoffMs = 0;
   while (!signal.aborted) {
-    // A look that fails (no file handle left, say) proves no death.
+    // A failed check (for example because there are too many open files) does not mean that the server died.
     if (server && (await isAlive(server).catch(() => true))) {
-      await pause(LOOK_EVERY_MS, signal);
+      await pause(CHECK_EVERY_MS, signal);
       continue;
     }
     if (server) emit("postgres_died", { pid: server.pid });
     if (performance.now() - sinceMs > LIVED_MS) backoffMs = 0;
     await pause(backoffMs, signal);
     if (signal.aborted) return;
-    backoffMs = Math.min(Math.max(FIRST_BACKOFF_MS, 2 * backoffMs), MOST_BACKOFF_MS);
+    backoffMs = Math.min(Math.max(FIRST_BACKOFF_MS, 2 * backoffMs), MAX_BACKOFF_MS);
     try {
       server = await revive(signal);
     } catch (error) {
@@ -51,5 +51,5 @@ async function watch(first: Server, revive: (signal: AbortSignal) => Promise<Ser
   }
 }
 
-/** Ends early, without a word, when `signal` aborts. */
+/** Ends early, without an error, when `signal` aborts. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { ref: false, signal }).catch(() => {});

@@ -1,19 +1,20 @@
 import { AuditLog } from "#audit";
 import { type Clock, type Random, UuidSource } from "#kernel";
 
-/** What it takes to make, change and close workspaces and their keys. */
-export interface Registrar {
+/** What functions need that create, change and delete workspaces and keys. */
+export interface AdminContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: UuidSource;
   readonly audit: AuditLog;
 }
 
-export function createRegistrar(clock: Clock, random: Random): Registrar {
+export function createAdminContext(clock: Clock, random: Random): AdminContext {
   const ids = new UuidSource(clock, random);
   return { clock, random, ids, audit: new AuditLog(ids) };
 }
 
-/** Who does what nobody's key asked for, as the audit log names him. */
+/** The actor of changes by the operator, through the operator API or the command line. */
 export const OPERATOR = "operator";
+/** The actor of changes that the service makes by itself. */
 export const SYSTEM = "system";

@@ -1,0 +1,110 @@
+import type { Dispatcher } from "undici";
+import type { Headers, Response } from "./request.ts";
+import { InvalidResponseError, type ResponseLimiter } from "./response-limiter.ts";
+
+/** A body that is too long to keep is still read up to this length, so that the connection can be reused. After that it is closed. */
+const MAX_DRAINED_BYTES = 256 * 1024;
+const FIRST_BODY_BYTES = 512;
+const EMPTY = Buffer.alloc(0);
+
+/** Reads the response to one request. */
+export class ResponseReader implements Dispatcher.DispatchHandler {
+  readonly #maxBodyBytes: number;
+  readonly #currentLimiter: () => ResponseLimiter | null;
+  readonly #onDone: (response: Response) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #limiter: ResponseLimiter | null = null;
+  #aborted: Error | undefined;
+  #status = 0;
+  #headers: Headers = {};
+  #body: Buffer = EMPTY;
+  #bytes = 0;
+  #done = false;
+
+  /** @param currentLimiter returns the limiter of the connection whose bytes the parser is reading */
+  constructor(maxBodyBytes: number, currentLimiter: () => ResponseLimiter | null, onDone: (response: Response) => void) {
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#currentLimiter = currentLimiter;
+    this.#onDone = onDone;
+  }
+
+  abort(reason: Error): void {
+    if (this.#done) return;
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+    this.#fail(reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted) controller.abort(this.#aborted);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200) return;
+    this.#limiter = this.#currentLimiter();
+    this.#limiter?.beginBody();
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const from = this.#bytes;
+    this.#bytes += chunk.length;
+    this.#limiter?.addBody(chunk.length);
+    if (this.#bytes <= this.#maxBodyBytes) this.#keep(chunk, from);
+    else if (this.#bytes > MAX_DRAINED_BYTES) {
+      this.#respond();
+      controller.abort(new Error("The response is too long."));
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#limiter?.endResponse();
+    this.#respond();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#fail(explained(error));
+  }
+
+  /** Copies the chunk: even a chunk of one byte would keep the 64 KiB buffer that it was read with in memory. */
+  #keep(chunk: Buffer, from: number): void {
+    if (this.#bytes > this.#body.length) {
+      const larger = Buffer.allocUnsafe(Math.min(Math.max(FIRST_BODY_BYTES, 2 * this.#bytes), this.#maxBodyBytes));
+      this.#body.copy(larger);
+      this.#body = larger;
+    }
+    chunk.copy(this.#body, from);
+  }
+
+  /** A status of 300 or more counts as a response even if its body is cut off. A success counts only when it arrives complete. */
+  #fail(error: Error): void {
+    if (this.#status >= 300) this.#finish({ kind: "responded", status: this.#status, headers: this.#headers, body: null });
+    else this.#finish({ kind: "failed", error });
+  }
+
+  #respond(): void {
+    const body = this.#bytes <= this.#maxBodyBytes ? this.#body.subarray(0, this.#bytes) : null;
+    this.#finish({ kind: "responded", status: this.#status, headers: this.#headers, body });
+  }
+
+  #finish(response: Response): void {
+    if (this.#done) return;
+    this.#done = true;
+    // The caller's abort function keeps this object alive. These fields would keep the connection and the parser's buffers alive too.
+    this.#controller = undefined;
+    this.#limiter = null;
+    this.#body = EMPTY;
+    this.#onDone(response);
+  }
+}
+
+/** The HTTP client's own errors, in words for the owner of the handler. */
+function explained(error: Error & { code?: string; reason?: string }): Error {
+  if (error.code === "ERR_ASSERTION") return new InvalidResponseError("The response is not valid HTTP.", { cause: error });
+  if (error.code === "UND_ERR_SOCKET")
+    return new InvalidResponseError(`The connection ended before the response was complete: ${error.message}.`, { cause: error });
+  if (error.code?.startsWith("ERR_SSL_")) return new InvalidResponseError(`TLS failed: ${error.reason ?? error.code}.`, { cause: error });
+  return error;
+}
