@@ -29,7 +29,7 @@ export async function listSchedulesCommand(workspace: string, { next, queue, pau
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const filters = { queues: queue === undefined ? null : [queue], states: paused ? (["paused"] as const) : null };
-    const schedules = await allPages((before: ScheduleId | null, most) => listSchedules(api, { workspaceId, ...filters, before, most }));
+    const schedules = await allPages((before: ScheduleId | null, limit) => listSchedules(api, { workspaceId, ...filters, before, limit }));
     const calendars = new Calendars();
     const listed = schedules.map((schedule) => listedOf(schedule, nextRuns(schedule, calendars, next)));
     if (json) printJson(listed);
