@@ -1,15 +1,15 @@
 import { TemplateError } from "@tidemill/contract";
 
-/** A callback cannot be made up: a template in it, or what is to be filled in, is at fault. The message is for the queue's owner. */
-export class LetterError extends Error {
-  override readonly name = "LetterError";
+/** A callback's content cannot be built, because of a template or the secret for it. The message is for the queue's owner. */
+export class RequestContentError extends Error {
+  override readonly name = "RequestContentError";
 }
 
-/** Does what may find fault with a template, and has the fault say where it stands. */
-export function inPlace<Result>(place: string, work: () => Result): Result {
+/** Runs work on a template. When the template is wrong, the error names the place where it stands. */
+export function withPlace<Result>(place: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw error instanceof TemplateError ? new LetterError(`The ${place} ${error.message}.`) : error;
+    throw error instanceof TemplateError ? new RequestContentError(`The ${place} ${error.message}.`) : error;
   }
 }
