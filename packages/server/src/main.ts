@@ -20,7 +20,7 @@ import {
 } from "#kernel";
 import { createAddressGuard } from "#outbound";
 import { createQueues } from "#queues";
-import { createRetention, keepPartitions } from "#retention";
+import { createRetention, maintainPartitions } from "#retention";
 import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
@@ -73,7 +73,7 @@ export async function startNode(
     await migrate(databases.connection, emit);
     // Before any job finishes: what went to the default partition must move when its month is made.
     await tolerate(
-      () => keepPartitions(engineDb, emit),
+      () => maintainPartitions(engineDb, emit),
       (error) => emit("partitions_failed", { error }),
     );
     const opened = await openVault({ config, connection: databases.connection, db: engineDb, random, emit, countNodes });
