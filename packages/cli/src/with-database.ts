@@ -9,13 +9,13 @@ import {
   type Registrar,
   systemRandom,
 } from "@tidemill/server";
-import { fail } from "./fail.ts";
-import { takeConfig } from "./take-config.ts";
+import { exitWithError } from "./exit-with-error.ts";
+import { loadConfig } from "./load-config.ts";
 
-/** Runs work on the database of the configuration: beside a running node, or with the embedded one started for the while. */
+/** Runs work on the configured database. The embedded database is started for the time of the work, unless a node is running it. */
 export async function withDatabase(work: (databases: OpenDatabases, registrar: Registrar, config: Config) => Promise<void>): Promise<void> {
   try {
-    const config = takeConfig();
+    const config = loadConfig();
     const events = new Events();
     const databases = await openDatabases(config, "guest", events.emit);
     try {
@@ -25,6 +25,6 @@ export async function withDatabase(work: (databases: OpenDatabases, registrar: R
       await databases.close();
     }
   } catch (error) {
-    fail(error);
+    exitWithError(error);
   }
 }
