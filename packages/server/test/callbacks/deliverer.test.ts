@@ -51,7 +51,7 @@ const handed = (...values: [name: string, value: string][]): ResolvedSecrets => 
   redactor: new Redactor(new Map(values)),
 });
 
-/** A deliverer whose clock, endpoints and wire are the test's own. */
+/** A carrier whose clock, endpoints and wire are the test's own. */
 function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed()) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
   const sent: { request: Request; done: (response: Response) => void }[] = [];
@@ -59,21 +59,21 @@ function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse
     sent.push({ request, done });
     return (reason) => done({ kind: "failed", error: reason });
   };
-  const deliverer = new CallbackDeliverer({
+  const carrier = new CallbackDeliverer({
     sender: { send },
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
     version: "1.2.3",
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
   });
-  return { deliverer, now, sent };
+  return { carrier, now, sent };
 }
 
 describe("a callback", () => {
   test("is signed for the moment it leaves, not for the one it was claimed at", async () => {
     const loading = Promise.withResolvers<Endpoint>();
-    const { deliverer, now, sent } = stage(loading.promise);
-    deliverer.start(claim);
+    const { carrier, now, sent } = stage(loading.promise);
+    carrier.start(claim);
     now.ms += 90_000;
     loading.resolve(endpoint);
     await loading.promise;
@@ -84,30 +84,30 @@ describe("a callback", () => {
   });
 
   test("counts all attempts that are allowed, the spared ones too", () => {
-    const { deliverer, sent } = stage(endpoint);
-    deliverer.start(claim);
+    const { carrier, sent } = stage(endpoint);
+    carrier.start(claim);
     expect(JSON.parse(String(sent[0]?.request.body))).toMatchObject({ attempt: 2, attempts: 4 });
   });
 
   test("has its time from when it leaves", async () => {
     const loading = Promise.withResolvers<Endpoint>();
-    const { deliverer, now } = stage(loading.promise);
-    const attempt = deliverer.start(claim);
+    const { carrier, now } = stage(loading.promise);
+    const attempt = carrier.start(claim);
     now.elapsedMs += 5_000;
     loading.resolve(endpoint);
     await loading.promise;
     now.elapsedMs += 999;
-    deliverer.sweep();
+    carrier.sweep();
     expect(await Promise.race([attempt.result, "none yet"])).toBe("none yet");
     now.elapsedMs += 1;
-    deliverer.sweep();
+    carrier.sweep();
     expect(await attempt.result).toMatchObject({ kind: "unreachable", code: "TIMEOUT" });
   });
 
   test("that is aborted before it leaves never leaves, and answers that it was withdrawn", async () => {
     const loading = Promise.withResolvers<Endpoint>();
-    const { deliverer, sent } = stage(loading.promise);
-    const attempt = deliverer.start(claim);
+    const { carrier, sent } = stage(loading.promise);
+    const attempt = carrier.start(claim);
     attempt.abort();
     loading.resolve(endpoint);
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
@@ -115,27 +115,27 @@ describe("a callback", () => {
   });
 
   test("that is aborted after it left answers that it was withdrawn, whatever comes", async () => {
-    const { deliverer, sent } = stage(endpoint);
-    const attempt = deliverer.start(claim);
+    const { carrier, sent } = stage(endpoint);
+    const attempt = carrier.start(claim);
     attempt.abort();
     sent[0]?.done({ kind: "answered", status: 200, headers: {}, body: null });
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
   });
 
   test("is withdrawn when its queue has no address any more", async () => {
-    const { deliverer, sent } = stage(Promise.resolve(null));
-    expect(await deliverer.start(claim).result).toEqual({ kind: "withdrawn" });
+    const { carrier, sent } = stage(Promise.resolve(null));
+    expect(await carrier.start(claim).result).toEqual({ kind: "withdrawn" });
     expect(sent).toEqual([]);
   });
 
   test("is postponed when the address cannot be read", async () => {
-    const { deliverer } = stage(Promise.reject(unavailable()));
-    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
+    const { carrier } = stage(Promise.reject(unavailable()));
+    expect(await carrier.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("does not leave for an address that may not be reached", async () => {
-    const { deliverer, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
-    expect(await deliverer.start(claim).result).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
+    const { carrier, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
+    expect(await carrier.start(claim).result).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
     expect(sent).toEqual([]);
   });
 });
@@ -152,11 +152,11 @@ describe("a callback with secrets", () => {
       path: ["/", { secret: "PATH" }],
       headers: { "x-to": [{ secret: "TO" }] },
     };
-    const { deliverer, sent } = stage(bound, async (use) => {
+    const { carrier, sent } = stage(bound, async (use) => {
       asked.push(use);
       return handed(["PATH", "p"], ["TO", "ada"]);
     });
-    await Promise.race([deliverer.start(templated).result, until(() => sent.length > 0)]);
+    await Promise.race([carrier.start(templated).result, until(() => sent.length > 0)]);
     expect(asked).toEqual([
       {
         workspaceId: claim.workspaceId,
@@ -173,22 +173,22 @@ describe("a callback with secrets", () => {
 
   test("asks for none that would go to a blocked address", async () => {
     const asked: SecretUse[] = [];
-    const { deliverer } = stage({ ...endpoint, blocked: "10.0.0.1" }, async (use) => {
+    const { carrier } = stage({ ...endpoint, blocked: "10.0.0.1" }, async (use) => {
       asked.push(use);
       return handed();
     });
-    expect(await deliverer.start(templated).result).toMatchObject({ code: "BLOCKED_ADDRESS" });
+    expect(await carrier.start(templated).result).toMatchObject({ code: "BLOCKED_ADDRESS" });
     expect(asked).toEqual([]);
   });
 
   test("is postponed while the database is away", async () => {
-    const { deliverer } = stage(endpoint, () => Promise.reject(unavailable()));
-    expect(await deliverer.start(templated).result).toEqual({ kind: "postponed", waitMs: 2_000 });
+    const { carrier } = stage(endpoint, () => Promise.reject(unavailable()));
+    expect(await carrier.start(templated).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("tells why it does not get them", async () => {
-    const { deliverer } = stage(endpoint, () => Promise.reject(new SecretError("SECRET_NOT_FOUND", "There is no secret TO.")));
-    expect(await deliverer.start(templated).result).toEqual({
+    const { carrier } = stage(endpoint, () => Promise.reject(new SecretError("SECRET_NOT_FOUND", "There is no secret TO.")));
+    expect(await carrier.start(templated).result).toEqual({
       kind: "unsendable",
       code: "SECRET_NOT_FOUND",
       message: "There is no secret TO.",
@@ -196,14 +196,14 @@ describe("a callback with secrets", () => {
   });
 
   test("a fault of ours on the way is no answer", async () => {
-    const { deliverer } = stage(endpoint, () => Promise.reject(new TypeError("oops")));
-    await expect(deliverer.start(templated).result).rejects.toThrow("oops");
+    const { carrier } = stage(endpoint, () => Promise.reject(new TypeError("oops")));
+    await expect(carrier.start(templated).result).rejects.toThrow("oops");
   });
 
   test("that is aborted while it waits for them never leaves", async () => {
     const waiting = Promise.withResolvers<ResolvedSecrets>();
-    const { deliverer, sent } = stage(endpoint, () => waiting.promise);
-    const attempt = deliverer.start(templated);
+    const { carrier, sent } = stage(endpoint, () => waiting.promise);
+    const attempt = carrier.start(templated);
     attempt.abort();
     waiting.resolve(handed(["TO", "ada"]));
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
