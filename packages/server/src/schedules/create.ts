@@ -49,7 +49,7 @@ export async function createSchedule(
 
 /**
  * Names the schedule after its queue, with a number from 2 to 9 when the name is taken. When all of these are taken, or another request
- * takes the free one at the same moment, the name ends with random digits, so that concurrent requests do not wait for each other.
+ * takes the free one at the same moment, the name ends with random digits. So concurrent requests do not wait for each other.
  */
 async function insertUnnamed(
   tx: Db,
