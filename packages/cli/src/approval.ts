@@ -13,12 +13,12 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
-import { allPages } from "./all-pages.ts";
 import { findLane } from "./find-lane.ts";
+import { notifyNodes } from "./notify-nodes.ts";
+import { readAllPages } from "./read-all-pages.ts";
 import { printJson, printTable } from "./table.ts";
-import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
-import { idOf } from "./workspace.ts";
+import { parseWorkspaceId } from "./workspace.ts";
 
 interface ListOptions {
   readonly queue?: string;
@@ -32,13 +32,13 @@ interface DecideOptions {
 
 const COLUMNS = ["id", "queue", "tag", "priority", "run_at", "created_at"];
 
-/** `tidemill approval list`: a workspace's jobs that wait to be decided, newest first. */
+/** `tidemill approval list`: lists a workspace's jobs that wait for a decision, newest first. */
 export async function listApprovalsCommand(workspace: string, { queue, json }: ListOptions): Promise<void> {
-  const workspaceId = idOf(workspace);
+  const workspaceId = parseWorkspaceId(workspace);
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const filters = { queues: queue === undefined ? null : [queue], tags: null };
-    const jobs = await allPages((before: JobId | null, limit) => listPending(api, { workspaceId, ...filters, before, limit }));
+    const jobs = await readAllPages((before: JobId | null, limit) => listPending(api, { workspaceId, ...filters, before, limit }));
     if (json) printJson(jobs.map((job) => recordOf(job, job.queue)));
     else
       printTable(
@@ -60,7 +60,7 @@ export async function approveCommand(
   await decide(workspace, queue, job, { decision: "approved", by: by ?? null, comment: comment ?? null }, json);
 }
 
-/** `tidemill approval reject`: ends a job unstarted, as the operator. */
+/** `tidemill approval reject`: ends a job that has not started, as the operator. */
 export async function rejectCommand(
   workspace: string,
   queue: string,
@@ -75,24 +75,24 @@ export async function rejectCommand(
 const WORDS = "a --by of 1 to 256 characters, and a comment or reason of at most 4096";
 
 async function decide(workspace: string, queue: string, job: string, ruling: Ruling, json: boolean | undefined): Promise<void> {
-  const workspaceId = idOf(workspace);
+  const workspaceId = parseWorkspaceId(workspace);
   const id = readJobId(job);
   if (!id) throw new Error(`"${job}" is not the id of a job.`);
   await withDatabase(async (databases, { audit }) => {
     const lane = await findLane(databases, workspaceId, queue);
     const key = { workspaceId, laneId: lane.id, id };
-    const decided = await decideJob(databases.api, { audit, actorId: OPERATOR, queue }, key, ruling).catch(sayState);
-    if (decided.state === "waiting") await tellNodes(databases, { kind: "lane", lane: key });
+    const decided = await decideJob(databases.api, { audit, actorId: OPERATOR, queue }, key, ruling).catch(explainState);
+    if (decided.state === "waiting") await notifyNodes(databases, { kind: "lane", lane: key });
     if (json) printJson(recordOf(decided, queue));
     else printTable([{ id: job, queue, state: decided.state, run_at: decided.run_at, by: ruling.by }]);
   });
 }
 
-/** What INVALID_STATE means here. */
-function sayState(error: unknown): never {
+/** Says what INVALID_STATE means here. */
+function explainState(error: unknown): never {
   const { code, details } = error as { code?: string; details?: { state?: string } };
-  throw code === "INVALID_STATE" ? new Error(`The job does not wait to be decided: it is ${details?.state}.`) : error;
+  throw code === "INVALID_STATE" ? new Error(`The job does not wait for a decision: its state is ${details?.state}.`) : error;
 }
 
-/** The job as the API shows it. Payloads with numbers beyond what JavaScript holds lose digits here. */
+/** The job as the API shows it. Numbers in payloads that JavaScript cannot represent exactly lose digits here. */
 const recordOf = (job: JobRow, queue: string): unknown => JSON.parse(showJob(job, queue));

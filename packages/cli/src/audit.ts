@@ -5,14 +5,14 @@ import { Value } from "typebox/value";
 import { printJson } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 
-/** What an earlier verification printed with `--json`, as far as it is asked. */
+/** The part of an earlier verification's `--json` output that `--noted` reads. */
 const Noted = Type.Object({
   chains: Type.Array(Type.Object({ workspace: Type.String(), head: Type.Object({ seq: Type.Integer(), hash: Type.String() }) })),
 });
 
 /**
- * `tidemill audit verify`: reads the audit logs of all workspaces, or of one, and says where a chain first does not hold. It ends
- * with exit code 1 when one does not.
+ * `tidemill audit verify`: verifies the audit logs of all workspaces, or of one, and reports the first broken event of each. The exit
+ * code is 1 when a log is broken.
  */
 export async function verifyAuditCommand(
   workspace: string | undefined,
@@ -37,7 +37,7 @@ export async function verifyAuditCommand(
 
 function readNoted(file: string): readonly NotedHead[] {
   const report = parsed(readFileSync(file, "utf8"));
-  if (!Value.Check(Noted, report)) throw new Error(`${file} is not what "tidemill audit verify --json" printed.`);
+  if (!Value.Check(Noted, report)) throw new Error(`${file} is not the output of "tidemill audit verify --json".`);
   return report.chains;
 }
 
@@ -52,4 +52,4 @@ function parsed(text: string): unknown {
 const BREAKS = { altered: "was altered", missing: "is missing", added: "was added" } as const;
 
 const sentence = (workspace: string, { seq, id, problem }: NonNullable<ChainReport["broken"]>): string =>
-  `The audit log of ${workspace} does not hold: event ${seq}${id ? ` (${id})` : ""} ${BREAKS[problem]}.`;
+  `The audit log of ${workspace} is broken: event ${seq}${id ? ` (${id})` : ""} ${BREAKS[problem]}.`;

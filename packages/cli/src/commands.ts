@@ -3,28 +3,32 @@ import { Command, InvalidArgumentError } from "commander";
 import { approveCommand, listApprovalsCommand, rejectCommand } from "./approval.ts";
 import { verifyAuditCommand } from "./audit.ts";
 import { showConfig } from "./config.ts";
+import { exitWithError } from "./exit-with-error.ts";
 import { explainCommand } from "./explain.ts";
-import { fail } from "./fail.ts";
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from "./key.ts";
 import { listSchedulesCommand } from "./schedule.ts";
 import { up } from "./up.ts";
 import { rotateMasterKeyCommand, showVaultCommand } from "./vault.ts";
 import { createWorkspaceCommand, deleteWorkspaceCommand, listWorkspacesCommand, updateWorkspaceCommand } from "./workspace.ts";
 
-// Whoever reads our words may go first ("| head", a closed terminal); what is under way is finished all the same.
+// The reader of our output may go away first ("| head", a closed terminal). The command still finishes its work.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 
-const program = new Command("tidemill").description("Queues whose jobs are delivered as signed HTTP callbacks.").version(VERSION);
+const program = new Command("tidemill")
+  .description("A job queue service that delivers jobs as signed HTTP callbacks.")
+  .version(VERSION, "-V, --version", "Print the version")
+  .helpOption("-h, --help", "Print help for the command")
+  .helpCommand("help [command]", "Print help for a command");
 
-program.command("up").description("start a node").action(up);
-program.command("config").description("show every setting").option("--json", "as JSON").action(showConfig);
+program.command("up").description("Start a node, until Ctrl-C or SIGTERM stops it").action(up);
+program.command("config").description("List all settings with their values").option("--json", "Print JSON").action(showConfig);
 
-/** Options of what a plan limits. Source: contract §2. */
+/** Options for the limits of a plan. Source: contract §2. */
 const withLimits = (command: Command): Command =>
   command
-    .option("--executions <number>", 'executions per month, or "none"', numberOrNone)
-    .option("--requests-per-minute <number>", 'requests per minute, or "none"', numberOrNone)
-    .option("--retention-days <number>", 'days that history is kept, or "none" for ever', numberOrNone);
+    .option("--executions <number>", 'Executions per calendar month (UTC), or "none" for no limit', numberOrNone)
+    .option("--requests-per-minute <number>", 'API requests per minute, or "none" for no limit', numberOrNone)
+    .option("--retention-days <number>", 'Days to keep finished jobs and audit events, or "none" to keep them forever', numberOrNone);
 
 function numberOrNone(text: string): number | "none" {
   if (text === "none") return text;
@@ -37,117 +41,124 @@ function oneToTen(text: string): number {
   return Number(text);
 }
 
-const WORKSPACE = ["<workspace>", "id of the workspace: ws_…"] as const;
-const JSON_OPTION = ["--json", "as JSON"] as const;
+const WORKSPACE = ["<workspace>", "Id of the workspace: ws_…"] as const;
+const QUEUE = ["<queue>", "Name of the job's queue"] as const;
+const JOB = ["<job>", "Id of the job: job_…"] as const;
+const QUEUE_OPTION = ["--queue <name>", "Only those of this queue"] as const;
+const JSON_OPTION = ["--json", "Print JSON"] as const;
 
-const workspace = program.command("workspace").description("workspaces of customers");
+const workspace = program.command("workspace").description("Manage workspaces, one per tenant");
 workspace
   .command("list")
-  .description("list all workspaces, newest first")
+  .description("List all workspaces, newest first")
   .option(...JSON_OPTION)
   .action(listWorkspacesCommand);
-withLimits(workspace.command("create").description("make a workspace with its first key, which is shown this once"))
-  .argument("<name>")
-  .option("--plan <plan>", "free, pro, team or enterprise", "free")
+withLimits(workspace.command("create").description("Create a workspace and its first key, which is only shown this once"))
+  .argument("<name>", "Name of the workspace, 1 to 128 characters")
+  .option("--plan <plan>", "Plan: free, pro, team or enterprise. It sets the limits that no option sets", "free")
   .option(...JSON_OPTION)
   .action(createWorkspaceCommand);
-withLimits(workspace.command("update").description("change a workspace's name, plan or limits; a plan brings its own limits"))
+withLimits(workspace.command("update").description("Change a workspace's name, plan or limits"))
   .argument(...WORKSPACE)
-  .option("--name <name>", "another name")
-  .option("--plan <plan>", "free, pro, team or enterprise")
+  .option("--name <name>", "New name, 1 to 128 characters")
+  .option("--plan <plan>", "New plan: free, pro, team or enterprise. It resets the limits that no option sets")
   .option(...JSON_OPTION)
   .action(updateWorkspaceCommand);
 workspace
   .command("delete")
-  .description("delete a workspace with its queues, jobs and keys")
+  .description("Delete a workspace with its queues, jobs and keys. This cannot be undone")
   .argument(...WORKSPACE)
-  .option("--yes", "do not ask")
+  .option("--yes", "Do not ask for confirmation")
   .option(...JSON_OPTION)
   .action(deleteWorkspaceCommand);
 
-const key = program.command("key").description("keys of workspaces");
+const key = program.command("key").description("Manage the API keys of workspaces");
 key
   .command("list")
-  .description("list a workspace's keys, newest first")
+  .description("List a workspace's keys, newest first")
   .argument(...WORKSPACE)
   .option(...JSON_OPTION)
   .action(listKeysCommand);
 key
   .command("create")
-  .description("make a key, which is shown this once")
+  .description("Create a key, which is only shown this once")
   .argument(...WORKSPACE)
-  .requiredOption("--name <name>", "what the key is for")
-  .option("--role <role>", "admin, write or read", "write")
-  .option("--expires-at <moment>", "RFC 3339 date and time")
+  .requiredOption("--name <name>", "What the key is for, 1 to 128 characters (required)")
+  .option("--role <role>", "Role: admin, write or read. Each includes those after it", "write")
+  .option("--expires-at <moment>", 'When the key expires, like "2030-01-31T12:00:00Z" (RFC 3339). Without it the key never expires')
   .option(...JSON_OPTION)
   .action(createKeyCommand);
 key
   .command("revoke")
-  .description("refuse a key from now on")
+  .description("Revoke a key. Requests with it are refused from now on")
   .argument(...WORKSPACE)
-  .argument("<key>", "id of the key: key_…")
+  .argument("<key>", "Id of the key: key_…")
   .option(...JSON_OPTION)
   .action(revokeKeyCommand);
 
 program
   .command("schedule")
-  .description("schedules of workspaces")
+  .description("Inspect the schedules of workspaces")
   .command("list")
-  .description("list a workspace's schedules, newest first, with their next runs in local time and in each one's time zone")
+  .description("List a workspace's schedules, newest first, with their next runs in local time and in the schedule's time zone")
   .argument(...WORKSPACE)
-  .option("--next <number>", "how many next runs to show of each, 1 to 10", oneToTen, 1)
-  .option("--queue <name>", "those of one queue")
-  .option("--paused", "those that are paused")
+  .option("--next <number>", "Number of next runs to show for each schedule, 1 to 10", oneToTen, 1)
+  .option(...QUEUE_OPTION)
+  .option("--paused", "Only those that are paused")
   .option(...JSON_OPTION)
   .action(listSchedulesCommand);
 
-const approval = program.command("approval").description("jobs that wait to be approved");
+const approval = program.command("approval").description("Decide on jobs of approval queues");
 approval
   .command("list")
-  .description("list a workspace's jobs that wait to be approved or rejected, newest first")
+  .description("List a workspace's jobs that wait for a decision, newest first")
   .argument(...WORKSPACE)
-  .option("--queue <name>", "those of one queue")
+  .option(...QUEUE_OPTION)
   .option(...JSON_OPTION)
   .action(listApprovalsCommand);
 const ofJob = (command: Command): Command =>
   command
     .argument(...WORKSPACE)
-    .argument("<queue>", "name of the job's queue")
-    .argument("<job>", "id of the job: job_…")
-    .option("--by <who>", "who decides, for the record")
+    .argument(...QUEUE)
+    .argument(...JOB)
+    .option("--by <name>", "Who decides, up to 256 characters. It is stored with the decision")
     .option(...JSON_OPTION);
-ofJob(approval.command("approve").description("let a job start")).option("--comment <text>", "what to say about it").action(approveCommand);
-ofJob(approval.command("reject").description("end a job that has not started")).option("--reason <text>", "why").action(rejectCommand);
+ofJob(approval.command("approve").description("Approve a job, so that it can start"))
+  .option("--comment <text>", "Remark on the decision, up to 4096 characters")
+  .action(approveCommand);
+ofJob(approval.command("reject").description("Reject a job, which then never starts"))
+  .option("--reason <text>", "Why the job is rejected, up to 4096 characters")
+  .action(rejectCommand);
 
 program
   .command("explain")
-  .description("say why a job is not running, and when it will")
+  .description("Explain why a job is not running, and estimate when it will start")
   .argument(...WORKSPACE)
-  .argument("<queue>", "name of the job's queue")
-  .argument("<job>", "id of the job: job_…")
+  .argument(...QUEUE)
+  .argument(...JOB)
   .option(...JSON_OPTION)
   .action(explainCommand);
 
-const vault = program.command("vault").description("the master key of the secrets vault");
+const vault = program.command("vault").description("Manage the master key of the secrets vault");
 vault
   .command("status")
-  .description("show which master keys secrets are wrapped by, and which are given here")
+  .description("List the master keys that wrap secrets, and which of them this configuration has")
   .option(...JSON_OPTION)
   .action(showVaultCommand);
 vault
   .command("rotate-master-key")
-  .description("wrap all secrets by another master key, beside running nodes")
+  .description("Rewrap all secrets with another master key, while nodes keep running")
   .option(...JSON_OPTION)
   .action(rotateMasterKeyCommand);
 
 program
   .command("audit")
-  .description("audit logs of workspaces")
+  .description("Verify the audit logs of workspaces")
   .command("verify")
-  .description("check that nothing in them was altered, added or taken away")
-  .argument("[workspace]", "id of the workspace: ws_…; all when left out")
-  .option("--json", "as JSON, with the head of each chain")
-  .option("--noted <file>", "what an earlier --json printed: the chains must go on from those heads")
+  .description("Check that no audit event was altered, added or removed. The exit code is 1 when a log is broken")
+  .argument("[workspace]", "Id of the workspace: ws_…. Without it, all workspaces are checked")
+  .option("--json", "Print JSON, with the head of each chain")
+  .option("--noted <file>", "Output of an earlier --json. The chains must continue from the heads in it")
   .action(verifyAuditCommand);
 
-await program.parseAsync().catch(fail);
+await program.parseAsync().catch(exitWithError);

@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 
-/** Asks, and answers whether "y" or "yes" came back. Input that ends, Ctrl-D and Ctrl-C are a no. */
+/** Asks a question and returns whether the reply is "y" or "yes". The end of the input, Ctrl-D and Ctrl-C count as "no". */
 export async function confirm(question: string, input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Promise<boolean> {
   const terminal = createInterface({ input, output });
   const closed = once(terminal, "close").then(() => "");
-  // Of Ctrl-D and Ctrl-C at a terminal it is told by a rejection.
-  const answered = terminal.question(question).catch(() => "");
+  // Ctrl-D and Ctrl-C at a terminal reject the question.
+  const replied = terminal.question(question).catch(() => "");
   try {
-    const answer = await Promise.race([answered, closed]);
-    return /^y(es)?$/i.test(answer.trim());
+    const reply = await Promise.race([replied, closed]);
+    return /^y(es)?$/i.test(reply.trim());
   } finally {
     terminal.close();
   }

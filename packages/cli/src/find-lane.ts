@@ -1,6 +1,6 @@
 import { findQueue, findWorkspace, type OpenDatabases, queueNotFound, type WorkspaceId, workspaceNotFound } from "@tidemill/server";
 
-/** The queue of that name. @throws NOT_FOUND, for the workspace where it is that which is not there */
+/** The queue with a name. @throws NOT_FOUND, which names the workspace when the workspace does not exist either */
 export async function findLane({ api }: OpenDatabases, workspaceId: WorkspaceId, queue: string) {
   const lane = await findQueue(api, workspaceId, queue);
   if (lane) return lane;

@@ -11,31 +11,31 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
-import { allPages } from "./all-pages.ts";
+import { notifyNodes } from "./notify-nodes.ts";
+import { readAllPages } from "./read-all-pages.ts";
 import { printJson, printRecord, printTable } from "./table.ts";
-import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
-import { idOf } from "./workspace.ts";
+import { parseWorkspaceId } from "./workspace.ts";
 
 const COLUMNS = ["id", "name", "role", "expires_at", "last_used_at", "created_at"];
 
-/** `tidemill key list`: a workspace's keys that are not revoked, newest first. */
+/** `tidemill key list`: lists a workspace's keys that are not revoked, newest first. */
 export async function listKeysCommand(workspace: string, { json }: { json?: boolean }): Promise<void> {
-  const workspaceId = idOf(workspace);
+  const workspaceId = parseWorkspaceId(workspace);
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
-    const keys = (await allPages((before: Uuid | null, most) => listKeys(api, workspaceId, before, most))).map(showKey);
+    const keys = (await readAllPages((before: Uuid | null, limit) => listKeys(api, workspaceId, before, limit))).map(showKey);
     if (json) printJson(keys);
     else printTable(keys, COLUMNS);
   });
 }
 
-/** `tidemill key create`: makes a key of a workspace. */
+/** `tidemill key create`: creates a key for a workspace. */
 export async function createKeyCommand(
   workspace: string,
   { name, role, expiresAt, json }: { name: string; role: string; expiresAt?: string; json?: boolean },
 ): Promise<void> {
-  const workspaceId = idOf(workspace);
+  const workspaceId = parseWorkspaceId(workspace);
   const request = { name, role, expires_at: expiresAt ?? null };
   if (!Value.Check(CreateKey, request)) {
     throw new Error(
@@ -47,14 +47,14 @@ export async function createKeyCommand(
   });
 }
 
-/** `tidemill key revoke`: the key is refused from then on. */
+/** `tidemill key revoke`: revokes a key, which the service refuses from then on. */
 export async function revokeKeyCommand(workspace: string, key: string, { json }: { json?: boolean }): Promise<void> {
-  const workspaceId = idOf(workspace);
+  const workspaceId = parseWorkspaceId(workspace);
   const id = readKeyId(key);
-  if (!id) throw new Error('A key is named by its id, key_…, which "tidemill key list" shows.');
+  if (!id) throw new Error('A key is named by its id, key_…: "tidemill key list" shows it.');
   await withDatabase(async (databases, adminContext) => {
     await revokeKey(databases.api, adminContext, { workspaceId, actorId: OPERATOR }, id);
-    await tellNodes(databases, { kind: "workspace", workspaceId });
+    await notifyNodes(databases, { kind: "workspace", workspaceId });
     printRecord({ id: key, revoked: true }, json);
   });
 }

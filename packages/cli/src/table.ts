@@ -1,6 +1,6 @@
 type Cells = Readonly<Record<string, unknown>>;
 
-/** Prints rows as columns, each as wide as its widest cell. Without rows there is the head alone. */
+/** Prints rows in columns, each as wide as its widest cell. Without rows it prints only the head. */
 export function printTable(rows: readonly Cells[], columns: readonly string[] = Object.keys(rows[0] ?? {})): void {
   const lines = rows.map((row) => columns.map((column) => printable(String(row[column] ?? ""))));
   const head = columns.map((column) => column.toUpperCase());
@@ -21,6 +21,6 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2).split("\n").map(printable).join("\n")}\n`);
 }
 
-/** Names are customers' words: one must not move the cursor of the operator's terminal, end its line, or turn its direction. */
+/** Tenants choose names. A name must not move the cursor of the operator's terminal, end its line, or reverse its direction. */
 const printable = (text: string): string =>
   text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -1,33 +1,33 @@
 import { type Node, startNode, unknownSettings } from "@tidemill/server";
-import { fail } from "./fail.ts";
-import { takeConfig } from "./take-config.ts";
+import { exitWithError } from "./exit-with-error.ts";
+import { loadConfig } from "./load-config.ts";
 
-/** Ctrl-C, a supervisor's word, a terminal that is closed. */
-const ENDS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Ctrl-C, a supervisor's request, a closed terminal. */
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** A Ctrl-C reaches us twice when npm runs us: from the terminal, and passed on by npm. */
+/** When npm runs this program, one Ctrl-C arrives twice: from the terminal and from npm. Milliseconds between the two. */
 const ECHO_MS = 250;
 
-/** Starts a node and keeps it until a signal ends it, also one that comes during the start. A second signal ends it at once. */
+/** `tidemill up`: runs a node until a signal stops it, even during the start. A second signal ends the process at once. */
 export async function up(): Promise<void> {
   const startedMs = performance.now();
   for (const name of unknownSettings(process.env))
     process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
-  const starting = startNode(takeConfig());
-  starting.catch(fail);
+  const starting = startNode(loadConfig());
+  starting.catch(exitWithError);
 
-  let endingSinceMs: number | null = null;
-  const end = async (signal: NodeJS.Signals) => {
-    if (endingSinceMs !== null) {
-      if (performance.now() - endingSinceMs > ECHO_MS) process.exit(1);
+  let stoppingSinceMs: number | null = null;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stoppingSinceMs !== null) {
+      if (performance.now() - stoppingSinceMs > ECHO_MS) process.exit(1);
       return;
     }
-    endingSinceMs = performance.now();
-    process.stdout.write(`\n  ${signal}: finishing what is under way. Again to end at once.\n`);
-    await starting.then((node) => node.stop()).catch(fail);
+    stoppingSinceMs = performance.now();
+    process.stdout.write(`\n  ${signal}: stopping after the running attempts have finished. Send it again to stop at once.\n`);
+    await starting.then((node) => node.stop()).catch(exitWithError);
     process.exit(0);
   };
-  for (const signal of ENDS) process.on(signal, end);
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
   process.stdout.write(welcome(await starting, performance.now() - startedMs));
 }
 
@@ -43,14 +43,16 @@ function welcome({ url, internalUrl, firstKey }: Node, tookMs: number): string {
   if (firstKey) {
     lines.push(
       `  Key      ${firstKey}`,
-      "           It is shown this once; keep it.",
+      "           It is only shown this once. Store it safely.",
       "",
       "  Try it:",
       "",
       `    curl -s ${url}/v1/queues -H 'Authorization: Bearer ${firstKey}' -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
     );
   } else {
-    lines.push("  Key      was shown at the first start; `npm run tidemill -- workspace create NAME` makes another workspace and key.");
+    lines.push(
+      "  Key      was shown at the first start; `npm run tidemill -- workspace create NAME` creates another workspace with a key.",
+    );
   }
   return `${lines.join("\n")}\n\n`;
 }

@@ -8,11 +8,11 @@ import {
   rotateMasterKey,
   systemRandom,
 } from "@tidemill/server";
+import { notifyNodes } from "./notify-nodes.ts";
 import { printJson, printTable } from "./table.ts";
-import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
 
-/** `tidemill vault status`: the master keys that secrets are wrapped by, and which of them are given here. */
+/** `tidemill vault status`: lists the master keys that wrap secrets, and which of them this configuration has. */
 export const showVaultCommand = ({ json }: { json?: boolean }): Promise<void> =>
   withDatabase(async ({ api }, _adminContext, config) => {
     const keyring = await Keyring.open(config);
@@ -24,7 +24,10 @@ export const showVaultCommand = ({ json }: { json?: boolean }): Promise<void> =>
     else printTable(keys, ["master_key", "current", "given", "secrets"]);
   });
 
-/** `tidemill vault rotate-master-key`: beside running nodes, which go on delivering. It ends with exit code 1 when a secret did not open. */
+/**
+ * `tidemill vault rotate-master-key`: rewraps all secrets with another master key while nodes keep delivering. The exit code is 1 when a
+ * secret could not be decrypted.
+ */
 export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<void> =>
   withDatabase(async (databases, _adminContext, config) => {
     const keyring = await Keyring.open(config);
@@ -34,23 +37,24 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
       keyring,
       random: systemRandom,
       countNodesWithout,
-      notifyNodes: () => tellNodes(databases, { kind: "vault" }),
+      notifyNodes: () => notifyNodes(databases, { kind: "vault" }),
       sleep,
     });
     if (json) printJson(rotation);
     else process.stdout.write(`${sentences(rotation).join("\n")}\n`);
     for (const { workspace, name } of rotation.unreadable)
-      process.stderr.write(`tidemill: The secret ${name} of ${workspace} does not open. Give it a new value, or delete it.\n`);
+      process.stderr.write(`tidemill: The secret ${name} of ${workspace} cannot be decrypted. Give it a new value, or delete it.\n`);
     if (rotation.unreadable.length > 0) process.exitCode = 1;
   });
 
 function sentences({ from, to, rewrapped, unreadable, kept }: Rotation): string[] {
-  const done = `The vault is locked with the master key ${to}. Secrets wrapped anew: ${rewrapped}.`;
+  const done = `The master key of the vault is now ${to}. Secrets rewrapped: ${rewrapped}.`;
   if (unreadable.length > 0)
     return [
       done,
-      `${unreadable.length} were not: keep the key ${from} where it is, and run this again when they are mended. No other rotation begins before.`,
+      `Secrets not rewrapped: ${unreadable.length}. Keep the key ${from} where it is, fix these secrets, and run this command again. ` +
+        "The next rotation can only begin after that.",
     ];
-  const old = kept === null ? `Take the old key, ${from}, out of TIDEMILL_MASTER_KEY.` : `The old key, ${from}, is now in ${kept}.`;
-  return [done, old, "Backups of the database from before need the old key."];
+  const old = kept === null ? `Remove the old key, ${from}, from TIDEMILL_MASTER_KEY.` : `The old key, ${from}, is now in ${kept}.`;
+  return [done, old, "Backups of the database from before the rotation need the old key."];
 }

@@ -9,15 +9,13 @@ import {
   openDatabases,
   systemRandom,
 } from "@tidemill/server";
-import { fail } from "./fail.ts";
-import { takeConfig } from "./take-config.ts";
+import { exitWithError } from "./exit-with-error.ts";
+import { loadConfig } from "./load-config.ts";
 
-/** Runs work on the database of the configuration: beside a running node, or with the embedded one started for the while. */
-export async function withDatabase(
-  work: (databases: OpenDatabases, adminContext: AdminContext, config: Config) => Promise<void>,
-): Promise<void> {
+/** Runs work on the configured database. The embedded database is started for the time of the work, unless a node is running it. */
+export async function withDatabase(work: (databases: OpenDatabases, adminContext: AdminContext, config: Config) => Promise<void>): Promise<void> {
   try {
-    const config = takeConfig();
+    const config = loadConfig();
     const events = new Events();
     const databases = await openDatabases(config, "guest", events.emit);
     try {
@@ -27,6 +25,6 @@ export async function withDatabase(
       await databases.close();
     }
   } catch (error) {
-    fail(error);
+    exitWithError(error);
   }
 }

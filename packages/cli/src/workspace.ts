@@ -12,13 +12,13 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
-import { allPages } from "./all-pages.ts";
 import { confirm } from "./confirm.ts";
+import { notifyNodes } from "./notify-nodes.ts";
+import { readAllPages } from "./read-all-pages.ts";
 import { printJson, printRecord, printTable } from "./table.ts";
-import { tellNodes } from "./tell-nodes.ts";
 import { withDatabase } from "./with-database.ts";
 
-/** As the command line has it, where nothing stands for null. */
+/** A limit on the command line; "none" stands for null. */
 type Limit = number | "none";
 
 interface TermOptions {
@@ -32,15 +32,17 @@ interface TermOptions {
 const TERMS = `a name of 1 to 128 characters, the plan free, pro, team or enterprise, and limits of whole numbers (executions from 0, \
 requests per minute from 1, retention of 1 to 36500 days) or "none"`;
 
-/** `tidemill workspace list`: all of them, newest first. */
+/** `tidemill workspace list`: lists all workspaces, newest first. */
 export const listWorkspacesCommand = ({ json }: { json?: boolean }): Promise<void> =>
   withDatabase(async ({ api }) => {
-    const workspaces = (await allPages((before: WorkspaceId | null, most) => listAcrossWorkspaces(api, before, most))).map(showWorkspace);
+    const workspaces = (await readAllPages((before: WorkspaceId | null, limit) => listAcrossWorkspaces(api, before, limit))).map(
+      showWorkspace,
+    );
     if (json) printJson(workspaces);
     else printTable(workspaces.map(flat), COLUMNS);
   });
 
-/** `tidemill workspace create`: makes a workspace with its first key, in the database of the configuration. */
+/** `tidemill workspace create`: creates a workspace and its first key. */
 export async function createWorkspaceCommand(name: string, { plan, json, ...options }: TermOptions): Promise<void> {
   const request = { name, plan, limits: limitsIn(options) };
   if (!Value.Check(CreateWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
@@ -51,44 +53,44 @@ export async function createWorkspaceCommand(name: string, { plan, json, ...opti
   });
 }
 
-/** `tidemill workspace update`: changes what the options name. */
+/** `tidemill workspace update`: changes the name, plan or limits that the options give. */
 export async function updateWorkspaceCommand(
   workspace: string,
   { name, plan, json, ...options }: TermOptions & { readonly name?: string },
 ): Promise<void> {
-  const workspaceId = idOf(workspace);
+  const workspaceId = parseWorkspaceId(workspace);
   const limits = limitsIn(options);
   const request = {
     ...(name !== undefined && { name }),
     ...(plan !== undefined && { plan }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };
-  if (Object.keys(request).length === 0) throw new Error("Nothing is to be changed: name it with --name, --plan or a limit.");
+  if (Object.keys(request).length === 0) throw new Error("There is nothing to change: give --name, --plan or a limit.");
   if (!Value.Check(PatchWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
   await withDatabase(async (databases, adminContext) => {
     const patched = await patchWorkspace(databases.api, adminContext, workspaceId, request);
-    await tellNodes(databases, { kind: "workspace", workspaceId });
+    await notifyNodes(databases, { kind: "workspace", workspaceId });
     printRecord(json ? patched : flat(patched), json);
   });
 }
 
-/** `tidemill workspace delete`: with its queues, jobs and keys, once whoever sits at the terminal has agreed. */
+/** `tidemill workspace delete`: deletes a workspace with its queues, jobs and keys, after the operator has confirmed it. */
 export async function deleteWorkspaceCommand(workspace: string, { yes, json }: { yes?: boolean; json?: boolean }): Promise<void> {
-  const workspaceId = idOf(workspace);
-  if (!yes && !process.stdin.isTTY) throw new Error("Without a terminal to ask at, deleting a workspace needs --yes.");
+  const workspaceId = parseWorkspaceId(workspace);
+  if (!yes && !process.stdin.isTTY) throw new Error("Deleting a workspace without a terminal needs --yes.");
   await withDatabase(async (databases, adminContext) => {
     const found = await findWorkspace(databases.api, workspaceId);
     if (!found) throw workspaceNotFound(workspaceId);
     const question = `Delete the workspace ${JSON.stringify(found.name)} with its queues, jobs and keys? [y/N] `;
     if (!yes && !(await confirm(question, process.stdin, process.stderr))) throw new Error("Nothing was deleted.");
     await deleteWorkspace(databases.api, adminContext, workspaceId, emptyWorkspace);
-    await tellNodes(databases, { kind: "closed", workspaceId });
+    await notifyNodes(databases, { kind: "closed", workspaceId });
     printRecord({ id: workspace, deleted: true }, json);
   });
 }
 
-/** @throws an error that says so when it is none */
-export function idOf(workspace: string): WorkspaceId {
+/** Reads the id of a workspace from the command line. @throws an error for the operator when it is not one */
+export function parseWorkspaceId(workspace: string): WorkspaceId {
   const id = readWorkspaceId(workspace);
   if (!id) throw new Error(`"${workspace}" is not the id of a workspace.`);
   return id;

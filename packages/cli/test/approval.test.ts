@@ -65,7 +65,7 @@ describe("tidemill approval", () => {
     await run("approve", "payouts", one.id);
     const absent = "ws_01kajv3k4ve6nsd9z5kgtzx0rw";
     const asked: [says: string, ...command: [string, ...string[]]][] = [
-      ["The job does not wait to be decided: it is waiting.", "reject", id, "payouts", one.id],
+      ["The job does not wait for a decision: its state is waiting.", "reject", id, "payouts", one.id],
       [`There is no job "${other.id}" in the queue "mails".`, "approve", id, "mails", other.id],
       ['There is no queue "absent".', "approve", id, "absent", other.id],
       ['"nope" is not the id of a job.', "approve", id, "payouts", "nope"],

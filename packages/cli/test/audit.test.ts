@@ -55,14 +55,12 @@ test("tidemill audit verify reads every chain, and names the first event that is
   writeFileSync(notes, JSON.stringify({ chains: [{ workspace: id, head: { ...report.chains[0].head, hash: "0".repeat(64) } }] }));
   expect(await verify("--noted", notes)).toMatchObject({ code: 1, stderr: expect.stringMatching(/was altered\.\n$/) });
   writeFileSync(notes, '{"chains":[{}]}');
-  expect((await verify("--noted", notes)).stderr).toBe(`tidemill: ${notes} is not what "tidemill audit verify --json" printed.\n`);
+  expect((await verify("--noted", notes)).stderr).toBe(`tidemill: ${notes} is not the output of "tidemill audit verify --json".\n`);
 
   await tamper(database, "update audit_event set actor_id = 'nobody' where resource_id = 'two'");
   const altered = await stage.run(["audit", "verify"], settings);
   expect([altered.code, altered.stdout]).toEqual([1, expect.stringMatching(/^Read \d+ audit events in 2 workspaces\.\n$/)]);
-  expect(altered.stderr).toMatch(
-    new RegExp(`^tidemill: The audit log of ${id} does not hold: event \\d+ \\(aud_\\w{26}\\) was altered\\.\n$`),
-  );
+  expect(altered.stderr).toMatch(new RegExp(`^tidemill: The audit log of ${id} is broken: event \\d+ \\(aud_\\w{26}\\) was altered\\.\n$`));
   const asJson = await verify("--json");
   expect([asJson.code, JSON.parse(asJson.stdout).chains.filter(({ broken }: { broken: unknown }) => broken)]).toEqual([
     1,

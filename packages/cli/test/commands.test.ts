@@ -98,7 +98,7 @@ describe("workspaces and keys from the command line", () => {
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--colour"], "unknown option '--colour'"],
     [["workspace", "create", "Acme", "--executions", "many"], 'whole number or "none"'],
     [["workspace", "create", "Acme", "--requests-per-minute", "0"], "requests per minute from 1"],
-    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9"], "Nothing is to be changed"],
+    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9"], "There is nothing to change"],
     [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--plan", "gold"], "plan free, pro, team or enterprise"],
     [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--retention-days", "-1"], 'whole number or "none"'],
     [["workspace", "update", "acme", "--name", "x"], '"acme" is not the id of a workspace'],

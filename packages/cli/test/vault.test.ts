@@ -86,7 +86,7 @@ describe("tidemill vault rotate-master-key", () => {
     await stage.node(both);
     const { code, stdout, stderr } = await stage.run(["vault", "rotate-master-key"], both);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/Secrets wrapped anew: 1\.\nTake the old key, [0-9a-f]{16}, out of TIDEMILL_MASTER_KEY/);
+    expect(stdout).toMatch(/Secrets rewrapped: 1\.\nRemove the old key, [0-9a-f]{16}, from TIDEMILL_MASTER_KEY/);
     for (const key of [MASTER_KEY, ANOTHER_KEY]) expect(stdout).not.toContain(key.slice(0, 8));
   });
 
@@ -113,8 +113,8 @@ describe("tidemill vault rotate-master-key", () => {
     const settings = { DATABASE_URL: vault.database.url, TIDEMILL_MASTER_KEY_FILE: vault.file };
     const { code, stdout, stderr } = await stage.run(["vault", "rotate-master-key"], settings);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/Secrets wrapped anew: 1\.\n1 were not: keep the key/);
-    expect(stderr).toMatch(/^tidemill: The secret MOVED of ws_\w{26} does not open\. [^\n]+\n$/);
+    expect(stdout).toMatch(/Secrets rewrapped: 1\.\nSecrets not rewrapped: 1\. Keep the key/);
+    expect(stderr).toMatch(/^tidemill: The secret MOVED of ws_\w{26} cannot be decrypted\. [^\n]+\n$/);
     expect(existsSync(`${vault.file}.next`)).toBe(true);
   });
 

@@ -23,7 +23,7 @@ export const ApproveJob = Type.Object(
 );
 export type ApproveJob = Static<typeof ApproveJob>;
 
-/** Ends a job of an approval queue unstarted. Source: contract §5. */
+/** Ends a job of an approval queue before it starts. Source: contract §5. */
 export const RejectJob = Type.Object(
   { by: Type.Optional(By), reason: Words("Why the job is rejected.") },
   {

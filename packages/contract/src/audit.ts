@@ -33,11 +33,11 @@ export const AUDIT_EVENT_TYPES = [
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
-/** What audit events are about. */
+/** The types of resources that audit events are about. */
 export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "secret", "queue", "job", "schedule", "dlq"] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 
-/** A fact of the audit log. Its types are those above, and what later releases add. Source: specification, Audit event; contract §10. */
+/** An audit event. Later releases may add types to those above. Source: specification, Audit event; contract §10. */
 export const AuditEvent = Type.Object(
   {
     id: Type.String({ pattern: "^aud_[0-7][0-9a-hjkmnp-tv-z]{25}$", description: "Id of the event." }),

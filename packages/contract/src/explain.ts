@@ -4,7 +4,7 @@ import { QueueName } from "./names.ts";
 import { Moment, Nullable } from "./paging.ts";
 import { PlanName } from "./plans.ts";
 
-/** What a job has to pass before it starts, in the order in which it is told. Source: contract §4, explain. */
+/** What a job has to pass before it starts, in the order of the response. Source: contract §4, explain. */
 export const GATES = [
   "state",
   "due",
@@ -23,14 +23,16 @@ const GateName = Type.Enum([...GATES], { title: "GateName", description: "What a
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
-/** `name` names the gate's schemas in the API's document. */
+/** @param name of the gate's schemas in the OpenAPI document */
 const Gate = <Gate extends GateName, Figures extends TProperties>(name: string, gate: Gate, description: string, figures: Figures) =>
   Type.Object(
     {
       gate: Type.Literal(gate, { description: "Which gate it is." }),
-      holds: Type.Boolean({ description: "Whether it keeps the job from starting now, or would if the job came to it now." }),
+      holds: Type.Boolean({
+        description: "Whether it keeps the job from starting now, or would do so if the job had passed the other gates.",
+      }),
       message: Type.String({ description: "The gate's state as a sentence, for people." }),
-      figures: Type.Object(figures, { title: `${name}Figures`, description: "The same in figures, for programs." }),
+      figures: Type.Object(figures, { title: `${name}Figures`, description: "The gate's state in figures, for programs." }),
     },
     { title: name, description },
   );
@@ -66,7 +68,7 @@ export const ExplainedGate = Type.Union(
       state: Type.Enum(["closed", "open"], { description: "While it is open, only one probe at a time is sent." }),
       opened_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the circuit opened; null while closed." }),
       next_probe_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the next job may be sent as a probe; null while closed." }),
-      may_probe: Type.Boolean({ description: "Whether a probe is due, and this job is the one to be sent." }),
+      may_probe: Type.Boolean({ description: "Whether a probe is due and this job would be the probe." }),
       last_error: Nullable(LastError, { description: "Why the last callback or probe failed; null while closed." }),
     }),
     Gate("KeyConcurrencyGate", "key_concurrency", "Whether the limit for the job's concurrency key is reached.", {
@@ -76,7 +78,7 @@ export const ExplainedGate = Type.Union(
       ahead: Nullable(Count("Jobs."), {
         description: "Jobs of the key that wait before this one; null without a key, or once it has started or finished.",
       }),
-      ahead_is_more: Type.Boolean({ description: "Whether there are more than `ahead`: at most 10,000 are counted." }),
+      ahead_is_more: Type.Boolean({ description: "Whether there are more jobs than `ahead` says: at most 10,000 are counted." }),
     }),
     Gate("QueueConcurrencyGate", "queue_concurrency", "Whether the queue's limit of jobs in flight is reached.", {
       limit: Nullable(Count("Jobs."), { description: "How many jobs of the queue may be in flight at once; null: any number." }),
@@ -92,10 +94,10 @@ export const ExplainedGate = Type.Union(
       started: Nullable(Count("Attempts."), { description: "Attempts that started in the last `per_seconds`; null without a limit." }),
       free: Nullable(Count("Attempts."), { description: "How many more may start now; null without a limit." }),
       opens_at: Nullable(Moment("RFC 3339 in UTC."), {
-        description: "When the oldest of those starts no longer counts; null when none does.",
+        description: "When the oldest counted attempt leaves the window; null when none is counted.",
       }),
     }),
-    Gate("QuotaGate", "quota", "What is left of the month's executions. It never holds a job that was accepted.", {
+    Gate("QuotaGate", "quota", "How many executions of the month are used. The quota never holds a job that was accepted.", {
       used: Count("Executions used in the month."),
       limit: Nullable(Count("Executions."), { description: "Executions that the workspace may use in the month; null: any number." }),
       resets_at: Moment("When the next month begins, in UTC."),
@@ -164,16 +166,18 @@ export const Explanation = Type.Object(
     queue: QueueName,
     state: JobState,
     held_by: Type.Array(GateName, { description: "The gates that hold the job; empty when none does." }),
-    summary: Type.String({ description: "Why the job is not running, in a sentence or two; or how it stands once it has started." }),
+    summary: Type.String({
+      description: "Why the job is not running, in a sentence or two; after it has started, how it is doing or how it ended.",
+    }),
     ahead: Nullable(Count("Jobs."), {
       description: "Jobs of the queue that may start before this one; null once it has started or finished.",
     }),
     ahead_is_more: Type.Boolean({
-      description: "Whether there are more than `ahead`: they are counted to 10,000, or as far as the queue's limits reach.",
+      description: "Whether there are more jobs than `ahead` says: at most 10,000 are counted, or fewer when the queue has limits.",
     }),
     gates: Type.Array(ExplainedGate, { description: "All gates, each once, always in the same order." }),
     estimated_start: Nullable(Moment("RFC 3339 in UTC."), {
-      description: "When the job will start if everything goes on as it does now; null when that cannot be known.",
+      description: "When the job should start if nothing changes; null when that cannot be known.",
     }),
   },
   {

@@ -53,9 +53,10 @@ export const JobId = Type.String({
   examples: ["job_01kajv3k4ve6nsd9z5kgtzx0rw"],
 });
 
-const REPEATED = "Names the job in its queue. A job sent again with the same key is not enqueued twice: the response is the first job.";
+const REPEATED =
+  "A name for the job, unique in its queue. A job sent again with the same key is not enqueued twice: the response contains the first job.";
 
-/** What a caller names a job by, so that the job sent again is the same one. Source: contract §1, Idempotency. */
+/** A caller's name for a job, so that the same job sent twice is enqueued once. Source: contract §1, Idempotency. */
 export const IdempotencyKey = Type.String({
   title: "IdempotencyKey",
   format: "storable",
@@ -69,7 +70,7 @@ export const Priority = Type.Integer({
   title: "Priority",
   minimum: -100,
   maximum: 100,
-  description: "Of the jobs that may start, those with a higher priority start first. 0 unless given.",
+  description: "Jobs with a higher priority start before others. 0 unless given.",
 });
 
 export const Attempts = Type.Integer({
@@ -113,14 +114,14 @@ export const EnqueueJob = Type.Object(
   },
   {
     title: "EnqueueJob",
-    description: "A job to enqueue. What is left out of `attempts` and `backoff` comes from the queue's `defaultJobOptions`.",
+    description: "A job to enqueue. `attempts` and `backoff` default to the queue's `defaultJobOptions`.",
     additionalProperties: false,
     examples: [{ payload: { to: "ada@example.com" }, tag: "welcome" }],
   },
 );
 export type EnqueueJob = Static<typeof EnqueueJob>;
 
-/** The header may name the job of a single enqueue in place of its body. In ASCII: what other bytes of a header mean nobody says. */
+/** A single enqueue may give its key in this header instead of the body. Only ASCII: no standard says what other bytes in headers mean. */
 export const EnqueueHeaders = Type.Object({
   "Idempotency-Key": Type.Optional({
     ...IdempotencyKey,
@@ -167,7 +168,7 @@ export const Decision = Type.Object(
   {
     decision: Type.Enum(["approved", "rejected"], { title: "DecisionKind", description: "What was decided." }),
     by: Nullable(Type.String(), {
-      description: "Who decided, as the caller gave it; null when the caller gave nobody, or when the approval timed out.",
+      description: "Who decided, as the caller gave it; null when the caller gave no name, or when the approval timed out.",
     }),
     comment: Nullable(Type.String(), { description: "The approval's `comment` or the rejection's `reason`." }),
     decided_at: Moment("When it was decided."),
@@ -208,8 +209,8 @@ const jobFields = {
   started_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the newest attempt started; null before the first." }),
   finished_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the job finished; null before that." }),
   result: Type.Unknown({ description: "The JSON body of the handler's successful response, at most 64 KiB; null when there is none." }),
-  schedule: Nullable(Type.String(), { description: "Name of the schedule that made the job; null for an enqueued job." }),
-  scheduled_for: Nullable(Moment("RFC 3339 in UTC."), { description: "The tick of the schedule that the job was made for." }),
+  schedule: Nullable(Type.String(), { description: "Name of the schedule that created the job; null for an enqueued job." }),
+  scheduled_for: Nullable(Moment("RFC 3339 in UTC."), { description: "The tick of the schedule that the job was created for." }),
   approval: Nullable(Decision, { description: "How the job was decided; null without a decision." }),
   last_error: Nullable(LastError, { description: "Why the newest unsuccessful attempt did not succeed; null when there is none." }),
 };
@@ -269,11 +270,11 @@ export const JobWithLog = Type.Object(
 );
 
 const duplicate = Type.Literal(true, {
-  description: "The idempotency key was known: this is the job that was enqueued with it first, in its present state.",
+  description: "The idempotency key was already used: this is the job that was enqueued with it, in its present state.",
 });
 const duplicateExample = { ...jobExample, idempotencyKey: "order-1815-receipt", duplicate: true };
 
-/** What an enqueue answers to a job that came before. Source: contract §1, Idempotency. */
+/** The response to a job that had been enqueued before. Source: contract §1, Idempotency. */
 export const DuplicateJob = Type.Object(
   { ...jobFields, duplicate },
   {
@@ -297,7 +298,7 @@ export const EnqueuedBatch = Type.Object(
   { title: "EnqueuedBatch", description: "The jobs of a batch, at least one of them new.", examples: [{ jobs: [jobExample] }] },
 );
 
-/** The jobs of a batch that all came before, in the order sent. */
+/** The jobs of a batch that had all been enqueued before, in the order sent. */
 export const DuplicateBatch = Type.Object(
   { jobs: Type.Array(DuplicateJob, { description: "The jobs, in the order sent." }) },
   {
@@ -325,7 +326,7 @@ export const ListJobs = Type.Object(
   { additionalProperties: false },
 );
 
-/** Which jobs of the dead-letter queue: filters that are given together must all hold. */
+/** Selects jobs of the dead-letter queue: filters that are given together must all match. */
 export const DeadLetterFilter = Type.Object(
   {
     queue: Type.Optional(
@@ -338,7 +339,8 @@ export const DeadLetterFilter = Type.Object(
   },
   {
     title: "DeadLetterFilter",
-    description: "Which failed jobs to take. All filters that are given must match; without a filter it is every failed job.",
+    description:
+      "Which failed jobs the request is for. All filters that are given must match; without a filter it is for every failed job.",
     additionalProperties: false,
     examples: [{ queue: "emails", error: "TIMEOUT" }],
   },

@@ -36,7 +36,7 @@ export const CreateKey = Type.Object(
   },
   {
     title: "CreateKey",
-    description: "A key to make. Its role is `write` when none is given.",
+    description: "A key to create. Its role is `write` unless given.",
     additionalProperties: false,
     examples: [{ name: "Deploys", role: "write", expires_at: "2030-01-31T12:00:00Z" }],
   },
@@ -48,7 +48,7 @@ const fields = {
   name: Type.String({ description: "What the key is for." }),
   role: RoleField,
   expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the key expires; null: never." }),
-  created_at: Moment("When the key was made."),
+  created_at: Moment("When the key was created."),
 };
 
 const example = {
@@ -59,7 +59,7 @@ const example = {
   created_at: "2026-11-21T09:30:00.000Z",
 };
 
-/** A key as lists show it: without its text, which nobody has any more. */
+/** A key as lists show it: without its text, which is not stored. */
 export const Key = Type.Object(
   {
     ...fields,

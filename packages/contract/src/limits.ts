@@ -1,4 +1,4 @@
-/** Sizes that the wire allows. */
+/** Size limits of the API. */
 export const LIMITS = {
   payloadBytes: 1024 * 1024,
   bodyBytes: 2 * 1024 * 1024,
@@ -16,8 +16,8 @@ export const LIMITS = {
   callbackUrlLength: 2_048,
   secretBytes: 64 * 1024,
   secretNameLength: 128,
-  /** Different ones that one callback may name. */
+  /** How many different secrets one callback may contain. */
   callbackSecrets: 100,
-  /** What secrets may add to one callback: its address, headers and body together. */
+  /** How much secrets may add to one callback: its address, headers and body together. */
   templateGrowthBytes: 128 * 1024,
 } as const;

@@ -26,7 +26,7 @@ export const ConcurrencyKey = Type.String({
   examples: ["customer-1815"],
 });
 
-/** The filters that several lists have. */
+/** Filters that several lists share. */
 export const QueueFilter = Type.String({
   title: "QueueFilter",
   format: "storable",

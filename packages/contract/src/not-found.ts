@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { Nullable } from "./paging.ts";
 
 const Suggestion = Nullable(
-  Type.String({ description: "A name that is near, and was probably meant: one of the workspace's own. Null where none is near." }),
+  Type.String({ description: "A similar name in the workspace, which was probably meant. Null when there is none." }),
 );
 
 const Named = <Resource extends string>(resource: Resource) =>
@@ -11,7 +11,8 @@ const Named = <Resource extends string>(resource: Resource) =>
 const Identified = <Resource extends string>(resource: Resource) => Type.Object({ resource: Type.Literal(resource), id: Type.String() });
 
 /**
- * The details of `NOT_FOUND`: what the request looked for. They say the same of what another workspace has and of what nobody has.
+ * The details of `NOT_FOUND`: what the request looked for. They are the same for a resource of another workspace as for one that does
+ * not exist anywhere.
  * Source: contract §1, `NOT_FOUND`.
  */
 export const NotFoundDetails = Type.Union([

@@ -1,6 +1,11 @@
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 
-/** The `cursor` of a list: `name` names it in the API's document, `example` is one that the list takes. */
+/**
+ * The `cursor` of a list.
+ *
+ * @param name of its schema in the OpenAPI document
+ * @param example a cursor that the list accepts
+ */
 export const Cursor = (name: string, example: string) =>
   Type.Optional(Type.String({ title: name, maxLength: 256, description: "`next_cursor` of the page before.", examples: [example] }));
 
@@ -26,7 +31,7 @@ export const Page = <T extends TSchema>(record: T) => {
     {
       data: Type.Array(record, { description: "The records of the page, newest first." }),
       next_cursor: Type.Union([Type.String(), Type.Null()], {
-        description: "Give it as `cursor` for the next page; null on the last one.",
+        description: "The `cursor` of the next page; null on the last page.",
       }),
     },
     {

@@ -1,18 +1,18 @@
 import { Type } from "typebox";
 
-/** What a workspace may use. `null` means no limit. */
+/** The limits of a workspace. `null` means no limit. */
 export interface Limits {
   executions_per_month: number | null;
   requests_per_minute: number | null;
   retention_days: number | null;
 }
 
-/** What only some plans have. */
+/** Features that only some plans have. */
 export const FEATURES = ["callback_url"] as const;
 export type Feature = (typeof FEATURES)[number];
 
 interface PlanTerms {
-  /** USD per month; null is agreed with the customer. */
+  /** USD per month; null: agreed with each tenant. */
   readonly price: number | null;
   readonly limits: Limits;
   readonly features: readonly Feature[];

@@ -44,11 +44,11 @@ const RateLimit = Type.Object(
   },
 );
 
-/** What becomes of a job that nobody decides. */
+/** What the timeout decides. */
 const ON_TIMEOUT = ["reject", "approve"] as const;
 const OnTimeout = Type.Enum([...ON_TIMEOUT], {
   title: "OnTimeout",
-  description: "What is decided when nobody decides in time. `reject` unless given.",
+  description: "The decision when no caller decides in time. `reject` unless given.",
 });
 
 const Approval = Type.Object(
@@ -62,13 +62,13 @@ const Approval = Type.Object(
         }),
         {
           description:
-            "How long a job that is enqueued from now on waits for a decision before `on_timeout` decides it. Seconds; null: without end.",
+            "How long a job waits for a decision before `on_timeout` decides it. Seconds; null: without end. It applies to jobs enqueued from now on.",
         },
       ),
     ),
     on_timeout: Type.Optional(OnTimeout),
   },
-  { title: "ApprovalSettings", additionalProperties: false, description: "What happens to jobs that nobody decides." },
+  { title: "ApprovalSettings", additionalProperties: false, description: "What happens to jobs that no caller decides." },
 );
 
 const settings = {
@@ -119,7 +119,9 @@ export type CreateQueue = Static<typeof CreateQueue>;
 export const PatchQueue = Type.Object(
   {
     ...settings,
-    rotate_callback_secret: Type.Optional(Type.Boolean({ description: "Makes a new callback secret, which only this response contains." })),
+    rotate_callback_secret: Type.Optional(
+      Type.Boolean({ description: "Generates a new callback secret, which only this response contains." }),
+    ),
   },
   {
     title: "PatchQueue",
@@ -160,7 +162,7 @@ const queueFields = {
     ),
     {
       description:
-        "Why no callbacks are sent though there is a `callback_url`; null while they are. Jobs wait until the plan has them again.",
+        "Why no callbacks are sent although there is a `callback_url`; null while they are sent. Jobs wait until the plan has callbacks again.",
     },
   ),
   concurrency: Nullable(Type.Integer(), {
@@ -188,9 +190,9 @@ const queueFields = {
         }),
         on_timeout: OnTimeout,
       },
-      { title: "QueueApproval", description: "What happens to jobs that nobody decides." },
+      { title: "QueueApproval", description: "What happens to jobs that no caller decides." },
     ),
-    { description: "What happens to jobs that nobody decides; null for a `standard` queue." },
+    { description: "What happens to jobs that no caller decides; null for a `standard` queue." },
   ),
   created_at: Moment("When the queue was created."),
   updated_at: Moment("When its settings last changed."),
@@ -224,15 +226,15 @@ export type Queue = Static<typeof Queue>;
 
 const CallbackSecret = Type.String({
   pattern: "^cbs_[A-Za-z0-9_-]{43}$",
-  description: "The secret that callbacks are signed with. Only the response that makes it contains it.",
+  description: "The secret that callbacks are signed with. Only the response to the request that generated it contains it.",
 });
 
-/** A queue as the reply that makes or rotates its callback secret shows it. */
+/** A queue in the response to a request that may generate a callback secret. */
 export const QueueWithSecret = Type.Object(
   { ...queueFields, callback_secret: Type.Optional(CallbackSecret) },
   {
     title: "QueueWithSecret",
-    description: "A queue's settings, with its callback secret when this request made one.",
+    description: "A queue's settings, with its callback secret when this request generated one.",
     examples: [{ ...queueExample, callback_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs" }],
   },
 );
@@ -259,13 +261,13 @@ export const QueueMetrics = Type.Object(
   { title: "QueueMetrics", description: "How many jobs the queue has in each state, and how fast they finish." },
 );
 
-/** Whether callbacks go out, or the endpoint is taken for dead. Source: contract §4, Callback. */
+/** The circuit breaker of a queue's callback host. Source: contract §4, Callback. */
 export const QueueCircuit = Type.Object(
   {
     state: Type.Enum(["closed", "open"], {
       title: "CircuitState",
       description:
-        "Open after 20 callbacks in a row that had no response or a 5xx. While it is open, jobs wait without using attempts, except for one probe at a time.",
+        "It opens after 20 callbacks in a row without a response or with a 5xx. While it is open, jobs wait without using attempts, except for one probe at a time.",
     }),
     host: Nullable(Type.String(), { description: "The callback host that failed; null while closed." }),
     opened_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the circuit opened; null while closed." }),
@@ -330,6 +332,6 @@ export const RetryAll = Type.Object(
 );
 export type RetryAll = Static<typeof RetryAll>;
 export const Retried = Type.Object(
-  { retried: Type.Integer({ description: "How many jobs wait again." }) },
-  { title: "Retried", description: "The outcome of a retry of many jobs.", examples: [{ retried: 17 }] },
+  { retried: Type.Integer({ description: "How many jobs were put back to wait." }) },
+  { title: "Retried", description: "The outcome of retrying many jobs.", examples: [{ retried: 17 }] },
 );

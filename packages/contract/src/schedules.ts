@@ -9,39 +9,40 @@ export const SCHEDULE_STATES = ["active", "paused"] as const;
 export type ScheduleState = (typeof SCHEDULE_STATES)[number];
 const ScheduleState = Type.Enum([...SCHEDULE_STATES], {
   title: "ScheduleState",
-  description: "Whether ticks make jobs (`active`) or are skipped (`paused`).",
+  description: "Whether ticks create jobs (`active`) or are skipped (`paused`).",
 });
 
-/** What becomes of a tick while a job of the schedule has not finished. Source: contract §6. */
+/** What a tick does while a job of the schedule has not finished. Source: contract §6. */
 export const OVERLAPS = ["allow", "skip"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 const Overlap = Type.Enum([...OVERLAPS], {
   title: "Overlap",
-  description: "`skip`: a tick makes no job while an earlier job of the schedule has not finished. `allow` unless given.",
+  description: "`skip`: a tick creates no job while an earlier job of the schedule has not finished. `allow` unless given.",
 });
 
-/** What becomes of ticks that a downtime kept from running. Source: contract §6. */
+/** What happens after a downtime to the ticks that it missed. Source: contract §6. */
 export const CATCH_UPS = ["none", "last", "all"] as const;
 export type CatchUp = (typeof CATCH_UPS)[number];
 const CatchUp = Type.Enum([...CATCH_UPS], {
   title: "CatchUp",
-  description: "Which ticks of a downtime run afterwards: none, the last one, or all, at most the newest 1,000. `last` unless given.",
+  description:
+    "Which ticks that were missed in a downtime run afterwards: none, the last one, or all, at most the newest 1,000. `last` unless given.",
 });
 
-/** Why a tick made no job. */
+/** Why a tick created no job. */
 export const SKIP_REASONS = ["overlap", "quota", "catch_up", "unreadable"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 const SkipReason = Type.Enum([...SKIP_REASONS], {
   title: "SkipReason",
   description:
-    "Why a tick made no job. `overlap`: an earlier job had not finished. `quota`: the month's executions were used up. " +
-    "`catch_up`: the tick fell into a downtime. `unreadable`: the node did not know the time zone and tries again an hour later.",
+    "Why a tick created no job. `overlap`: an earlier job had not finished. `quota`: the month's executions were used up. " +
+    "`catch_up`: the tick was missed in a downtime. `unreadable`: the node did not know the time zone and tries again an hour later.",
 });
 
 const ScheduleName = Type.String({
   title: "ScheduleName",
   pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
-  description: "Name of a schedule, unique in the workspace; `preview` is reserved. Created from the queue's name when left out.",
+  description: "Name of a schedule, unique in the workspace; `preview` is reserved. Derived from the queue's name when left out.",
   examples: ["nightly-report"],
 });
 
@@ -118,24 +119,26 @@ export const Schedule = Type.Object(
     overlap: Overlap,
     catch_up: CatchUp,
     state: ScheduleState,
-    next_run_at: Nullable(Moment("RFC 3339 in UTC."), { description: "The next tick; null while paused, or when there is none any more." }),
+    next_run_at: Nullable(Moment("RFC 3339 in UTC."), {
+      description: "The next tick; null while paused, or when there is no further tick.",
+    }),
     last_run_at: Nullable(Moment("RFC 3339 in UTC."), {
-      description: "The tick, or the manual trigger, that the newest job was made for; null before the first.",
+      description: "The tick, or the manual trigger, that the newest job was created for; null before the first.",
     }),
     last_job_id: Nullable(JobId, { description: "Id of the newest job; null before the first." }),
     last_skip: Nullable(
       Type.Object(
-        { scheduled_for: Moment("The tick that made no job."), reason: SkipReason },
-        { title: "SkippedTick", description: "A tick that made no job." },
+        { scheduled_for: Moment("The tick that created no job."), reason: SkipReason },
+        { title: "SkippedTick", description: "A tick that created no job." },
       ),
-      { description: "The newest tick that made no job; null when there was none." },
+      { description: "The newest tick that created no job; null when there was none." },
     ),
     created_at: Moment("When the schedule was created."),
     updated_at: Moment("When its settings or state last changed."),
   },
   {
     title: "Schedule",
-    description: "A schedule: it makes a job at each tick of a cron expression.",
+    description: "A schedule: it creates a job at each tick of a cron expression.",
     examples: [
       {
         ...nightly,
@@ -195,7 +198,7 @@ export const PreviewSchedule = Type.Object(
   { additionalProperties: false },
 );
 
-/** The next ticks of a cron expression, as no schedule has it yet. Source: contract §6. */
+/** The next ticks of a cron expression, without a schedule. Source: contract §6. */
 export const SchedulePreview = Type.Object(
   {
     cron: Cron,

@@ -11,7 +11,7 @@ export const SecretName = Type.String({
   examples: ["STRIPE_KEY"],
 });
 
-/** Longer values than these characters hold more bytes than `LIMITS.secretBytes`, which the service counts. */
+/** It has no `maxLength`, which counts characters: the service checks the value's bytes against `LIMITS.secretBytes`. */
 const Value = Type.String({
   format: "storable",
   minLength: 1,
@@ -72,7 +72,7 @@ export const Secret = Type.Object(
     value_hint: Type.String({ description: "The first characters of the value, at most 4 and at most a quarter of it, then `...`." }),
     allowed_queues: Nullable(Type.Array(Type.String()), { description: "Queues whose jobs and settings may use the secret; null: all." }),
     allowed_hosts: Nullable(Type.Array(Type.String()), { description: "Hosts that the secret may be sent to; null: all." }),
-    created_at: Moment("When the secret was stored first."),
+    created_at: Moment("When the secret was first stored."),
     updated_at: Moment("When its value or its restrictions last changed."),
   },
   {

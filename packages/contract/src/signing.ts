@@ -7,8 +7,8 @@ export const CALLBACK_HEADERS = {
 } as const;
 
 /**
- * The same signature under the names of Standard Webhooks, so that any library of theirs verifies it; the secret is in their raw
- * format. Source: contract §4, Callback; https://www.standardwebhooks.com
+ * The headers of Standard Webhooks, with the same signature, so that any library for Standard Webhooks verifies callbacks. The secret is
+ * in its raw format. Source: contract §4, Callback; https://www.standardwebhooks.com
  */
 export const WEBHOOK_HEADERS = {
   id: "webhook-id",
@@ -16,11 +16,11 @@ export const WEBHOOK_HEADERS = {
   signature: "webhook-signature",
 } as const;
 
-/** A handler's answer with this header set to `true` fails the job at once. */
+/** With this header set to `true`, a handler's response other than 2xx fails the job for good, without further attempts. */
 export const NO_RETRY_HEADER = "X-Service-No-Retry";
 
-/** The version tag that stands before the base64 digest in the signature header. */
+/** The version tag before the base64 digest in the signature header. */
 export const SIGNATURE_VERSION = "v1,";
 
-/** How far a callback's timestamp may lie from the receiver's clock. Seconds. */
+/** How much a callback's timestamp may differ from the receiver's clock. Seconds. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300;

@@ -23,7 +23,7 @@ const Window = Type.Object(
   {
     limit: Type.Integer({ description: "Requests that the workspace may send in any 60 seconds." }),
     remaining: Count("Requests that are left now."),
-    resets_at: Moment("When the whole limit is available again if no more requests are sent."),
+    resets_at: Moment("When the full limit is available again if no more requests are sent."),
   },
   { title: "RequestRate", description: "The workspace's limit of requests." },
 );
@@ -49,8 +49,8 @@ export const Status = Type.Object(
       title: "RunCounts",
       description: "How many workflow runs are in each status.",
     }),
-    queues: Count("How many queues there are."),
-    schedules: Count("How many schedules there are."),
+    queues: Count("How many queues the workspace has."),
+    schedules: Count("How many schedules the workspace has."),
     quota: Type.Object(
       {
         used: Count("Executions used."),
@@ -71,7 +71,7 @@ export const Status = Type.Object(
         workspace: { id: "ws_01kajv3k4ve6nsd9z5kgtzx0rw", name: "Acme", plan: "pro" },
         checks: [
           { name: "quota", status: "ok", message: "1200 of 100000 executions are used." },
-          { name: "callbacks", status: "ok", message: "Callbacks go out." },
+          { name: "callbacks", status: "ok", message: "Callbacks are sent." },
           { name: "dead_letters", status: "ok", message: "Jobs that failed for good in the last minute: 0." },
         ],
         jobs: { waiting: 12, delayed: 3, pending_approval: 0, active: 4, completed: 9120, failed: 2, cancelled: 1, rejected: 0 },

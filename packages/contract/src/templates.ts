@@ -3,10 +3,10 @@ import { LIMITS } from "./limits.ts";
 /** Source: specification, Secret. */
 export const SECRET_NAME = `^[A-Z][A-Z0-9_]{0,${LIMITS.secretNameLength - 1}}$`;
 
-/** A text in pieces: what stands as it is, and the secrets whose values go between. */
+/** A part of a text: literal text, or a secret whose value replaces the template. */
 export type TemplatePart = string | { readonly secret: string };
 
-/** A `${{` that begins no template. The message says what is wrong, as the end of a sentence whose subject is the field. */
+/** A `${{` that does not begin a valid template. The message completes a sentence that begins with the name of the field. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
@@ -19,10 +19,10 @@ const LONGEST_SHOWN = 40;
 export const hasTemplate = (text: string): boolean => text.includes(OPENING);
 
 /**
- * Takes a text apart at its templates: `${{ secrets.NAME }}`, white space inside the braces optional, no nesting.
+ * Splits a text at its templates: `${{ secrets.NAME }}`, with optional white space inside the braces and without nesting.
  * Source: specification, Secret templates at dispatch; contract §9.
  *
- * @throws {TemplateError} for a `${{` that is not closed, of another namespace than `secrets`, or without the name of a secret
+ * @throws {TemplateError} for a `${{` that is not closed, has a namespace other than `secrets`, or lacks the name of a secret
  */
 export function parseTemplates(text: string): TemplatePart[] {
   const parts: TemplatePart[] = [];

@@ -8,7 +8,7 @@ const Attempts = Type.Object(
   {
     total: Count("Attempts that succeeded or failed."),
     succeeded: Count("Attempts that completed their job."),
-    failed: Count("Attempts that did not."),
+    failed: Count("Attempts that failed."),
   },
   {
     title: "AttemptCounts",
@@ -30,7 +30,7 @@ export const Usage = Type.Object(
         limit: Nullable(Count("Executions."), { description: "Executions that the workspace may use in the period; null: any number." }),
         remaining: Nullable(Count("Executions."), { description: "Executions that are left; null without a limit." }),
         jobs: Count("Jobs that were enqueued."),
-        schedules: Count("Jobs that a schedule made."),
+        schedules: Count("Jobs that schedules created."),
         workflows: Count("Workflow runs that were started."),
       },
       { title: "UsageExecutions", description: "Executions: each accepted job is one, whatever its retries." },

@@ -11,7 +11,7 @@ const Limits = Type.Object({
   retention_days: Nullable(Type.Integer()),
 });
 
-/** Limits of a workspace's own. Those that are left out stay as they are, or as the plan has them. */
+/** Limits that replace those of the plan. A limit that is left out stays as it is or, with a new plan, is the plan's. */
 const OwnLimits = Type.Object(
   {
     executions_per_month: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))),
@@ -27,7 +27,7 @@ const terms = { plan: Type.Optional(PlanName), limits: Type.Optional(OwnLimits) 
 export const CreateWorkspace = Type.Object({ name: Name, ...terms }, { additionalProperties: false });
 export type CreateWorkspace = Static<typeof CreateWorkspace>;
 
-/** A plan brings its own limits, over which `limits` go; `limits` alone go over those that hold. */
+/** A new plan sets all limits to its own, except those in `limits`. Without a plan, `limits` changes only the limits that it contains. */
 export const PatchWorkspace = Type.Object({ name: Type.Optional(Name), ...terms }, { additionalProperties: false, minProperties: 1 });
 export type PatchWorkspace = Static<typeof PatchWorkspace>;
 

@@ -1,6 +1,6 @@
 import { countNodes } from "#engine";
 import { type Config, createMetrics, DatabaseClock, Events, logEvents, migrate, type Random, systemRandom, tolerate } from "#kernel";
-import { keepPartitions } from "#retention";
+import { maintainPartitions } from "#retention";
 import { openVault } from "#vault";
 import { type OpenDatabases, openDatabases } from "./databases.ts";
 import { composeNode } from "./main.ts";
@@ -70,7 +70,7 @@ async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<
   await migrate(connection, emit);
   // Before any job finishes: rows that went to the default partition must move when the partition of their month is made.
   await tolerate(
-    () => keepPartitions(db, emit),
+    () => maintainPartitions(db, emit),
     (error) => emit("partitions_failed", { error }),
   );
   const vault = await openVault({ config, connection, db, random, emit, countNodes });

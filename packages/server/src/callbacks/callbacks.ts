@@ -3,7 +3,7 @@ import type { Module } from "#http";
 import type { Clock, Database } from "#kernel";
 import { type AddressGuard, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
-import { CallbackDeliverer } from "./carrier.ts";
+import { CallbackDeliverer } from "./deliverer.ts";
 import { Endpoints } from "./endpoint.ts";
 
 export interface CallbacksOptions {
@@ -14,7 +14,7 @@ export interface CallbacksOptions {
   readonly version: string;
 }
 
-/** Delivers the jobs of queues to their callback_url. */
+/** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. */
 export function createCallbacks({ engine, guard, secrets, clock, version }: CallbacksOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard);
   const deliverer = new CallbackDeliverer({ sender, endpoints: new Endpoints(engine, guard), secrets, clock, version });

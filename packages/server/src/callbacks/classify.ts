@@ -5,26 +5,26 @@ import { isNestedAtMost, parseHttpDate } from "#kernel";
 import type { Response } from "#outbound";
 import type { Redactor } from "#redaction";
 
-/** Statuses whose `Retry-After` is heeded. */
+/** Statuses with which `Retry-After` counts. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
 const GONE = 410;
 const TOO_MUCH = "it holds too much to be looked through for secrets";
 const NOT_UTF8 = "it is not UTF-8 and cannot be looked through for secrets";
 const EXCERPT_CHARACTERS = 200;
-/** What a terminal that prints an error would obey. */
+/** Control characters, which a terminal that prints the error would obey. */
 const CONTROLS = /(?![\t\n\r])\p{Cc}/gu;
 
 type Headers = Extract<Response, { kind: "responded" }>["headers"];
 
-/** An attempt that was ended because it took longer than its queue allows. */
+/** The attempt took longer than the queue's `callback_timeout`. */
 export class CallbackTimeoutError extends Error {
   readonly code = "CALLBACK_TIMEOUT";
 }
 
 /**
- * What a handler's response means for the attempt. Source: contract §4, Callback.
+ * The result of an attempt, from the handler's response. Source: contract §4, Callback.
  *
- * @param redactor takes the attempt's secrets out of what is kept; null when it had none
+ * @param redactor takes the attempt's secrets out of what is kept; null when the attempt used none
  */
 export function classify(response: Response, nowMs: number, redactor: Redactor | null): AttemptResult {
   if (response.kind === "failed") return unreachable(response.error, redactor);
@@ -47,7 +47,10 @@ export function classify(response: Response, nowMs: number, redactor: Redactor |
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
 
-/** A JSON body of at most 64 KiB, with secrets and without, as it came; one that says it is something else is none. */
+/**
+ * The body as JSON text, as it came but without secrets. Null when it is not JSON or has another content type, and when it exceeds
+ * 64 KiB (before or after redaction), the limit of depth, or what can be searched for secrets.
+ */
 function resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): string | null {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
   if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
@@ -61,10 +64,10 @@ function resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | nu
   }
 }
 
-/** Compressed, say: nothing is unpacked here. */
+/** Whether the body is compressed or otherwise encoded. It is not decoded here. */
 const isEncoded = (headers: Headers): boolean => !/^(identity)?$/i.test(single(headers["content-encoding"]) ?? "");
 
-/** Secrets are taken out before the cut: it might leave half of one. */
+/** The beginning of the body, for the error message. Secrets are taken out first: cutting first could leave half of one. */
 function excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): string {
   const bytes = body && !isEncoded(headers) ? body : Buffer.alloc(0);
   if (redactor && !isUtf8(bytes)) return `; what it said is left out: ${NOT_UTF8}.`;
@@ -96,7 +99,7 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
 
 function unreachable(error: unknown, redactor: Redactor | null): AttemptResult {
   const { code, message } = error as { code?: string; message?: string };
-  // A host with several addresses fails with one error for each; the first has the reason.
+  // A host with several addresses fails with one error per address. The first one gives the reason.
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;
   const reason = first?.message ?? message ?? "The connection failed.";
   const kept = redactor ? redactor.text(reason) : reason;

@@ -8,7 +8,7 @@ import type { LaneId } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
 import { findQueueOfLane, type Queue, readCallbackUrl } from "#queues";
 import { secretNamesIn } from "#vault";
-import { inPlace } from "./letter-error.ts";
+import { withPlace } from "./request-content-error.ts";
 
 /** Where and how a queue's callbacks are sent. */
 export interface Endpoint {
@@ -19,21 +19,21 @@ export interface Endpoint {
   /** Path and query. */
   readonly path: readonly TemplatePart[];
   readonly headers: Readonly<Record<string, readonly TemplatePart[]>>;
-  /** Those that path and headers name. */
+  /** Names of the secrets in the path and the headers. */
   readonly secrets: readonly string[];
-  /** Path and headers as they stand, when they name none. */
+  /** Path and headers as plain text; null when they contain secrets. */
   readonly plain: { readonly path: string; readonly headers: Readonly<Record<string, string>> } | null;
   readonly timeoutMs: number;
   readonly key: KeyObject;
-  /** The host, when it is one that callbacks may not go to. */
+  /** The host when callbacks may not be sent to it; otherwise null. */
   readonly blocked: string | null;
 }
 
 const MAX_ENDPOINTS = 10_000;
 
 /**
- * Remembers endpoints by the revision of their queue, which every claim carries: what a claim was made under is what is used,
- * with one read per change.
+ * Caches the endpoints of queues. Every claim carries the revision of its queue, so that a claim made after a change of the queue's
+ * settings never uses older ones, and a change costs one read.
  */
 export class Endpoints {
   readonly #db: Db;
@@ -47,9 +47,9 @@ export class Endpoints {
   }
 
   /**
-   * The endpoint if it is at hand, else a promise of it; null when the queue has no callback address any more.
+   * The endpoint if it is cached, otherwise a promise of it; null when the queue no longer has a `callback_url`.
    *
-   * @throws {LetterError} for templates that were stored before they were checked
+   * @throws {RequestContentError} for an invalid template that was stored before templates were checked
    */
   of(claim: Claim): Endpoint | Promise<Endpoint | null> {
     const known = this.#known.get(claim.laneId);
@@ -71,9 +71,9 @@ export class Endpoints {
   }
 
   #endpointOf(queue: Queue, callbackUrl: string, secret: string): Endpoint {
-    const { origin, hostname, path } = inPlace("callback_url", () => readCallbackUrl(callbackUrl));
+    const { origin, hostname, path } = withPlace("callback_url", () => readCallbackUrl(callbackUrl));
     const values = settable(JSON.parse(queue.callback_headers) as Record<string, string>);
-    const headers = mapValues(values, (value, name) => inPlace(`header ${name}`, () => parseTemplates(value)));
+    const headers = mapValues(values, (value, name) => withPlace(`header ${name}`, () => parseTemplates(value)));
     const secrets = secretNamesIn([path, ...Object.values(headers)]);
     return {
       revision: queue.revision,
@@ -91,7 +91,7 @@ export class Endpoints {
   }
 }
 
-/** Headers that were stored before their names were reserved do not go out. */
+/** Leaves out headers that were stored before their names were reserved. */
 const settable = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !isReservedHeader(name)));
 

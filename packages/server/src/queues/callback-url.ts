@@ -1,21 +1,21 @@
 import { parseTemplates, TemplateError, type TemplatePart } from "@tidemill/contract";
 
-/** A callback address whose secrets are not filled in yet. */
+/** A callback address with its templates. */
 export interface CallbackUrl {
   readonly origin: string;
-  /** As the URL parser spells it: IPv6 addresses in brackets, names in ASCII. */
+  /** As the URL parser returns it: IPv6 addresses in brackets, names in ASCII. */
   readonly hostname: string;
-  /** Path and query, percent-encoded but for the secrets. */
+  /** Path and query, percent-encoded except for the templates. */
   readonly path: readonly TemplatePart[];
 }
 
 const SHAPE = "must be an http or https address without user, password or fragment, with templates in its path and query alone";
 
 /**
- * Takes a callback address apart. Where a template stands is the URL parser's word: each is replaced by a mark, and all marks
- * must come back in the path and query, so that no value of a secret can have a say in where a callback goes.
+ * Splits a callback address into its parts. The URL parser decides in which part a template stands: each template is replaced by a
+ * mark, and all marks must come back in the path and query. So the value of a secret can never change where a callback goes.
  *
- * @throws {TemplateError} for anything else
+ * @throws {TemplateError} for an address that is not allowed
  */
 export function readCallbackUrl(text: string): CallbackUrl {
   const parts = parseTemplates(text);
@@ -33,7 +33,7 @@ export function readCallbackUrl(text: string): CallbackUrl {
   return { origin: url.origin, hostname: url.hostname, path };
 }
 
-/** Not in the text, nor overlapping itself, nor changed by the URL parser: where it is found it was put. */
+/** A mark that is not in the text, does not overlap itself, and is not changed by the URL parser: it is only found where it was put. */
 function markFor(text: string): string {
   for (let number = 0; ; number += 1) if (!text.includes(`t${number}p`)) return `t${number}p`;
 }

@@ -2,10 +2,10 @@ import type { CreateQueue, PatchQueue, QueueType } from "@tidemill/contract";
 import { invalid } from "#kernel";
 
 /**
- * Checks that only an approval queue is told how its jobs are decided.
+ * Checks that only a queue of type `approval` gets approval settings.
  *
  * @throws VALIDATION_ERROR
  */
 export function checkApproval(type: QueueType, { approval }: CreateQueue | PatchQueue): void {
-  if (approval && type !== "approval") throw invalid("approval", "is for queues of type approval alone");
+  if (approval && type !== "approval") throw invalid("approval", "is only for queues of type approval");
 }

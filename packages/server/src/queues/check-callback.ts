@@ -4,8 +4,8 @@ import type { AddressGuard } from "#outbound";
 import { readCallbackUrl } from "./callback-url.ts";
 
 /**
- * Checks what a request says of callbacks beyond its shape. Names are not resolved: what they mean is only true when a callback
- * connects, and is checked then.
+ * Checks a request's callback settings beyond their shape. Host names are not resolved here: the addresses that they resolve to can
+ * change, so they are checked when a callback connects.
  *
  * @throws VALIDATION_ERROR for a host that callbacks may not reach, and for a template that is malformed or in the wrong place
  */
@@ -21,7 +21,7 @@ export function checkCallback(
 }
 
 const refusalOf = (hostname: string): string =>
-  `names ${hostname}, where callbacks may not go: loopback, private and other special addresses are closed unless the operator opens them`;
+  `names ${hostname}, where callbacks may not go: loopback, private and other special addresses are blocked unless the operator allows them`;
 
 function inField<Read>(path: string, read: () => Read): Read {
   try {

@@ -1,10 +1,10 @@
 import { ERRORS, type Plan, planHas, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
-import type { AuditLog } from "#audit";
+import type { Actor, AuditLog } from "#audit";
 import type { Random, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { AddressGuard } from "#outbound";
 
-/** A queue, with its lane, as view `queue_record` has it. Durations are in the unit that their name ends with; `callback_timeout` is in seconds. */
+/** A queue with its lane, as a row of view `queue_record`. */
 export interface Queue {
   readonly workspace_id: WorkspaceId;
   readonly id: LaneId;
@@ -12,13 +12,14 @@ export interface Queue {
   readonly type: QueueType;
   readonly callback_url: string | null;
   readonly callback_headers: string;
+  /** Seconds. */
   readonly callback_timeout: number;
   readonly callback_secret: string | null;
   readonly attempts: number;
   readonly backoff_delay_ms: number;
   readonly concurrency: number | null;
   readonly concurrency_per_key: number;
-  /** After a change of `concurrency_per_key`: slots of the keys after this one are to be assigned again; null when that is done. */
+  /** A change of `concurrency_per_key` is being applied: slots of the keys after this one are still to be reassigned. Null: it is done. */
   readonly reassign_after_key: string | null;
   readonly rate_max: number | null;
   readonly rate_seconds: number | null;
@@ -31,24 +32,22 @@ export interface Queue {
   readonly updated_at: Timestamp;
 }
 
-/** Who asks for a change, as the audit log names the actor, and on what plan. */
-export interface Caller {
-  readonly workspaceId: WorkspaceId;
+/** Who creates or changes a queue, and the plan of their workspace. */
+export interface QueueActor extends Actor {
   readonly plan: Plan;
-  readonly actorId: string;
 }
 
-/** What it takes to make and change queues. */
-export interface QueueMaker {
+/** What creating and changing queues needs. */
+export interface QueueContext {
   readonly random: Random;
   readonly audit: AuditLog;
   readonly guard: Pick<AddressGuard, "refusesHost">;
 }
 
 /** The HMAC key of a queue's callbacks: `cbs_` and 43 base64url characters. Source: contract §3. */
-export const makeCallbackSecret = (random: Random): string => `cbs_${random.bytes(32).toString("base64url")}`;
+export const generateCallbackSecret = (random: Random): string => `cbs_${random.bytes(32).toString("base64url")}`;
 
-/** The record as the API shows it to a workspace on that plan, without its secret. */
+/** The record as the API shows it to a workspace with this plan, without its secret. */
 export function showQueue(queue: Queue, plan: Plan): QueueRecord {
   const stopped = queue.callback_url !== null && !planHas(plan, "callback_url");
   return {

@@ -30,23 +30,23 @@ import { type Aborter, queueNotFound, type Waker } from "#lanes";
 import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
 import { patchQueue } from "./patch.ts";
-import { type Caller, type Queue, type QueueMaker, showQueue } from "./queue.ts";
+import { type Queue, type QueueActor, type QueueContext, showQueue } from "./queue.ts";
 import { readCircuit } from "./show-circuit.ts";
 import { findQueue, listQueues } from "./store.ts";
 
-export interface QueueRoutes extends QueueMaker {
+export interface QueueRoutes extends QueueContext {
   readonly tenants: Tenants;
   readonly waker: Waker;
   readonly aborter: Aborter;
-  /** Slots of concurrency keys are to be assigned again, after a change of a queue's limit per key. */
+  /** Called after a change of a queue's `concurrency_per_key`: slots of its keys must be reassigned. */
   readonly onKeyLimitChanged: () => void;
 }
 
 const { tags, security } = routeDefaults("Queues");
 
 /** The queue endpoints of the specification. */
-export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChanged, ...maker }: QueueRoutes): void {
-  /** Counting a million jobs takes a while: frequent requests share one count. */
+export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChanged, ...context }: QueueRoutes): void {
+  /** Counting a million jobs is slow, so requests that come at the same time share one count. */
   const metrics = new SharedReads<Static<typeof QueueMetrics>>();
   const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, { plan }: Principal) => ({
     ...showQueue(queue, plan),
@@ -85,7 +85,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         security,
         summary: "Create a queue",
         description:
-          "Creates a queue. When the request sets `callback_url`, a callback secret is made, and only this response contains it. " +
+          "Creates a queue. When the request sets `callback_url`, a callback secret is generated, and only this response contains it. " +
           "`CONFLICT` means that the name is taken, `PLAN_REQUIRED` that the plan has no callbacks.",
         operationId: "createQueue",
         body: CreateQueue,
@@ -94,7 +94,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
     },
     async (request, reply) => {
       const principal = principalOf(request);
-      const created = await createQueue(tenants.of(principal.workspaceId), maker, callerOf(request), request.body);
+      const created = await createQueue(tenants.of(principal.workspaceId), context, queueActor(request), request.body);
       return reply.code(201).send(withSecret(created, principal));
     },
   );
@@ -137,7 +137,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         summary: "Change a queue",
         description:
           "Changes the given settings and leaves the others as they are. Delivery, limits and `paused` change at once, for waiting jobs " +
-          "too. A callback secret that this request makes, the first or a rotated one, is only in this response.",
+          "too. When the request generates a callback secret, the first or a rotated one, only this response contains it.",
         operationId: "patchQueue",
         params: QueuePath,
         body: PatchQueue,
@@ -147,7 +147,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
     async (request) => {
       const principal = principalOf(request);
       const db = tenants.of(principal.workspaceId);
-      const patched = await patchQueue(db, maker, callerOf(request), request.params.name, request.body);
+      const patched = await patchQueue(db, context, queueActor(request), request.params.name, request.body);
       const { workspace_id, id, reassign_after_key } = patched.queue;
       waker.wake([{ workspaceId: workspace_id, laneId: id }]);
       if (reassign_after_key !== null) onKeyLimitChanged();
@@ -170,14 +170,14 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      aborter.abortLane(await deleteQueue(tenants.of(caller.workspaceId), maker, caller, request.params.name));
+      const actor = queueActor(request);
+      aborter.abortLane(await deleteQueue(tenants.of(actor.workspaceId), context, actor, request.params.name));
       return reply.code(204).send();
     },
   );
 }
 
-function callerOf(request: FastifyRequest): Caller {
+function queueActor(request: FastifyRequest): QueueActor {
   const { workspaceId, plan } = principalOf(request);
   return { workspaceId, plan, actorId: actorOf(request) };
 }

@@ -1,7 +1,7 @@
 import type { CreateQueue, PatchQueue } from "@tidemill/contract";
 import type { QueueSettings } from "./store.ts";
 
-/** A request's settings as they are stored. */
+/** A request's settings as they are stored; `undefined` where the request leaves a setting out. */
 export function settingsOf(request: CreateQueue | PatchQueue, secret: string | null): QueueSettings {
   const { callback_url, callback_headers, callback_timeout, defaultJobOptions, rate_limit, approval } = request;
   return {

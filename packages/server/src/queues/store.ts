@@ -2,7 +2,7 @@ import { type Db, row, rows, sql, type WorkspaceId } from "#kernel";
 import { insertLane, type LaneId, type LaneSettings, updateLane } from "#lanes";
 import type { Queue } from "./queue.ts";
 
-/** What a caller may set of a queue beyond what its lane has; `undefined` leaves a setting as it is. */
+/** The settings of a queue that its lane does not have; `undefined` leaves a setting as it is. */
 interface CallbackSettings {
   readonly callbackUrl: string | null | undefined;
   readonly callbackHeaders: string | undefined;
@@ -63,7 +63,7 @@ export const findQueue = (db: Db, workspaceId: WorkspaceId, name: string): Promi
 export const findQueueOfLane = (db: Db, workspaceId: WorkspaceId, id: LaneId): Promise<Queue | null> =>
   row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and id = ${id} and deleted_at is null`);
 
-/** Newest first, from below `before`. Uses the primary keys. */
+/** Newest first, those with an id below `before`. Uses the primary keys. */
 export const listQueues = (db: Db, workspaceId: WorkspaceId, before: number | null, limit: number): Promise<Queue[]> =>
   rows(
     db,

@@ -1,21 +1,21 @@
 import { type Database, type Db, type EmitEvent, rows, sql } from "#kernel";
 
-/** How far ahead partitions stand ready: a year, the longest retention of a plan, and some. Months. */
+/** How far ahead partitions are created: the longest retention of a plan, which is a year, and two months more. Months. */
 const MONTHS_AHEAD = 14;
 
-/** The tables whose rows expire. Their functions are migration 0007's. */
+/** The partitioned tables, whose rows expire. */
 const EXPIRING = ["job_history", "audit_event"] as const;
 type Expiring = (typeof EXPIRING)[number];
 
 /**
- * Makes the partitions of the coming months, and drops those of which all has expired. Nodes take turns; whoever comes second
- * finds nothing to do. Each step is a transaction of its own that gives up rather than have settles wait behind it; the next
- * pass tries again.
+ * Creates the partitions of the coming months, and drops those in which all rows have expired. An advisory lock lets one node run at a
+ * time; the next one finds nothing to do. Each step is a transaction of its own with a short lock timeout, so that settles do not queue
+ * behind it. A step that times out is tried again by the next pass.
  */
-export async function keepPartitions(database: Database, emit: EmitEvent): Promise<void> {
+export async function maintainPartitions(database: Database, emit: EmitEvent): Promise<void> {
   for (const table of EXPIRING) {
     for (let month = 0; month <= MONTHS_AHEAD; month += 1) await step(database, (tx) => make(tx, table, month));
-    // Months that passed while nobody looked were never made: what expired in them stands in the default partition.
+    // When no node ran for months, their partitions were never created, and their rows are in the default partition.
     await step(database, (tx) => rows(tx, sql`select clear_expired(${table})`));
     const dropped = await step(database, (tx) => drop(tx, table));
     if (dropped.length > 0) emit("history_dropped", { partitions: dropped.map(({ name }) => name) });

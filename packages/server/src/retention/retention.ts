@@ -1,6 +1,6 @@
 import type { Module } from "#http";
 import { type Database, type EmitEvent, PeriodicLoop, type Random } from "#kernel";
-import { keepPartitions } from "./partitions.ts";
+import { maintainPartitions } from "./partitions.ts";
 import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
 import { sweepDeletedWorkspacesAcrossWorkspaces } from "./sweep-workspaces.ts";
 
@@ -12,14 +12,14 @@ export interface RetentionOptions {
   readonly emit: EmitEvent;
 }
 
-/** Removes what was deleted, and what has expired. */
+/** Deletes the rows of deleted queues and workspaces, and rows whose retention has expired. */
 export function createRetention({ engine, random, emit }: RetentionOptions): Module {
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
     services: [
       loop("sweep-lanes", 15_000, () => sweepDeletedLanesAcrossWorkspaces(engine)),
       loop("sweep-workspaces", 60_000, () => sweepDeletedWorkspacesAcrossWorkspaces(engine)),
-      loop("partitions", HOUR_MS, () => keepPartitions(engine, emit)),
+      loop("partitions", HOUR_MS, () => maintainPartitions(engine, emit)),
     ],
   };
 }

@@ -4,8 +4,8 @@ import { markLateLanesDeletedAcrossWorkspaces } from "#lanes";
 import { removeEmptyWorkspacesAcrossWorkspaces } from "#workspaces";
 
 /**
- * Removes the rows of deleted workspaces once nothing is left of them: no lane, no job, no audit event, no usage. A queue made while the
- * workspace was being deleted is deleted first.
+ * Deletes the rows of deleted workspaces that have nothing left: no lane, job, audit event or usage. Queues that were created while
+ * their workspace was being deleted are deleted first.
  */
 export async function sweepDeletedWorkspacesAcrossWorkspaces(db: Transactional): Promise<void> {
   await markLateLanesDeletedAcrossWorkspaces(db);

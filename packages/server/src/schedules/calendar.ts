@@ -5,40 +5,40 @@ import { WallClock } from "./wall-clock.ts";
 export { CronError } from "./cron.ts";
 export { UnknownZoneError } from "./wall-clock.ts";
 
-/** When a schedule's ticks are. Moments are milliseconds since 1970, ticks whole seconds. */
+/** The ticks of a schedule. Moments are milliseconds since 1970, ticks are whole seconds. */
 export interface Calendar {
-  /** The first tick after a moment; null when there is none any more. */
+  /** The first tick after a moment; null when there is no further tick. */
   next(afterMs: number): number | null;
-  /** The newest ticks t with `afterMs` < t <= `untilMs`, at most `most`, oldest first. Costs by `most`, not by the span. */
-  newest(afterMs: number, untilMs: number, most: number): number[];
+  /** The newest ticks t with `afterMs` < t <= `untilMs`, at most `limit`, oldest first. The cost depends on `limit`, not on the span. */
+  newest(afterMs: number, untilMs: number, limit: number): number[];
 }
 
 const SECOND_MS = 1_000;
-/** Longer than any two offsets of a zone differ (26 hours), and too short for two changes. */
+/** More than the offsets of any zone can differ (26 hours), and too short for two changes of an offset. */
 const NEAR_MS = 36 * 3_600_000;
-/** 3 kB each; reading one anew costs some 60 µs. */
+/** 3 kB each. Reading one again takes about 60 µs. */
 const MAX_CALENDARS = 4_000;
-/** 30 kB each; IANA has fewer. */
+/** 30 kB each. IANA has fewer time zones. */
 const MAX_CLOCKS = 1_000;
 
 /**
- * The calendar of a cron expression, read in a time zone. Source: contract §6.
+ * The calendar of a cron expression in a time zone. Source: contract §6.
  *
  * @throws {CronError} when the expression cannot be read or never fires
  * @throws {UnknownZoneError}
  */
 export const readCalendar = (cron: string, timezone: string): Calendar => calendarOf(readCron(cron), new WallClock(timezone));
 
-/** Reads calendars, and caches them. */
+/** Reads calendars and caches them. */
 export class Calendars {
   readonly #clocks = new LRUCache<string, WallClock>({ max: MAX_CLOCKS });
   readonly #calendars = new LRUCache<string, Calendar>({ max: MAX_CALENDARS });
 
-  /** As `readCalendar`. */
+  /** The same as `readCalendar`. */
   of(cron: string, timezone: string): Calendar {
-    // Zones go by their names in any case, of which there are thousands.
+    // Names of zones are case-insensitive: in lower case, each zone has one entry instead of one per spelling.
     const zone = timezone.toLowerCase();
-    // The name of a zone has no space in it, so no two calendars have one key.
+    // The name of a zone contains no space, so no two calendars have the same key.
     const key = `${zone} ${cron}`;
     const known = this.#calendars.get(key);
     if (known) return known;
@@ -67,12 +67,12 @@ abstract class Ticks implements Calendar {
   }
 
   abstract next(afterMs: number): number | null;
-  /** The last tick at a moment, given in whole seconds, or before. */
+  /** The last tick at or before a moment, which is a whole second. */
   protected abstract upTo(untilMs: number): number | null;
 
-  newest(afterMs: number, untilMs: number, most: number): number[] {
+  newest(afterMs: number, untilMs: number, limit: number): number[] {
     const ticks: number[] = [];
-    for (let tick = this.upTo(wholeSeconds(untilMs)); tick !== null && tick > afterMs && ticks.length < most; ) {
+    for (let tick = this.upTo(wholeSeconds(untilMs)); tick !== null && tick > afterMs && ticks.length < limit; ) {
       ticks.push(tick);
       tick = this.upTo(tick - SECOND_MS);
     }
@@ -81,8 +81,8 @@ abstract class Ticks implements Calendar {
 }
 
 /**
- * Each time that matches runs once, at the first moment at which the clocks show it or a later one: the times of a gap when it is over, and
- * those that come twice the first time.
+ * Each matching local time runs once, at the first moment at which clocks show this time or a later one. Times that clocks skip run
+ * when the gap ends. Times that clocks show twice run the first time.
  */
 class DailyCalendar extends Ticks {
   next(afterMs: number): number | null {
@@ -96,11 +96,11 @@ class DailyCalendar extends Ticks {
   }
 }
 
-/** Every moment at which the clocks show a time that matches: on through gaps and overlaps. */
+/** Runs at every moment at which clocks show a matching time. It stays hourly when clocks are set forward or back. */
 class HourlyCalendar extends Ticks {
   next(afterMs: number): number | null {
     let fromMs = wholeSeconds(afterMs);
-    /** The moment from which `offsetMs` has been in force, as far as looked. */
+    /** The search has got here; `offsetMs` is in force at this moment. */
     let sinceMs = fromMs;
     for (;;) {
       const offsetMs = this.clock.offsetMs(sinceMs);
@@ -110,7 +110,7 @@ class HourlyCalendar extends Ticks {
       const nearMs = Math.min(tickMs, sinceMs + NEAR_MS);
       const changeMs = this.clock.changeBetween(sinceMs, nearMs);
       if (changeMs === null && nearMs === tickMs) return tickMs;
-      // Nothing is due further than NEAR_MS from both ends, whatever the clocks are set to in between.
+      // Between here and NEAR_MS before `tickMs` there is no tick, whatever offset clocks change to.
       sinceMs = changeMs ?? Math.max(nearMs, tickMs - NEAR_MS);
       fromMs = changeMs === null ? sinceMs : changeMs - SECOND_MS;
     }

@@ -1,67 +1,67 @@
 import { type Db, momentMs, type Transactional, type WorkspaceId } from "#kernel";
-import { type Fired, type Firing, fireDue } from "./fire.ts";
+import { type FireContext, type FireResult, fireSchedule } from "./fire.ts";
 import { holdQueue } from "./hold-queue.ts";
 import { scheduleNotFound } from "./not-found.ts";
 import type { Schedule } from "./schedule.ts";
 import { findSchedule, type HeldLane, lockSchedule } from "./store.ts";
 
-/** What it takes to change schedules. */
-export interface Changing extends Firing {
-  /** Told after each commit what came of ticks that were due before a change, and of triggers. */
-  readonly onFired: (fired: Fired) => void;
+/** What changing schedules needs. */
+export interface ChangeContext extends FireContext {
+  /** Called after each commit that created jobs: from ticks that were due before the change, or from a trigger. */
+  readonly onFired: (fired: FireResult) => void;
 }
 
-/** Which schedule is to change. */
+/** The schedule to change. */
 export interface Target {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
-  /** The queue that it is given to, if it is. */
+  /** The queue to move it to; undefined when it stays. */
   readonly toQueue?: string | undefined;
 }
 
-/** A schedule that the transaction holds, with nothing due. */
-export interface UpToDate {
+/** A schedule without due ticks, locked until the transaction ends. */
+export interface LockedSchedule {
   readonly schedule: Schedule;
-  /** Ticks after this moment have not been taken. Milliseconds since 1970. */
+  /** All ticks up to this moment have been taken. Milliseconds since 1970. */
   readonly nowMs: number;
-  /** The database's own moment, which a tick may be ahead of that was taken while this one waited. */
+  /** The database's time. Less than `nowMs` when another transaction took a later tick while this one waited for the lock. */
   readonly atMs: number;
-  /** The queue that it is given to. */
+  /** The lane of `toQueue`. */
   readonly toLane: HeldLane | undefined;
 }
 
 /**
- * Changes a schedule once all that was due is fired: by the settings that were in force then. What is more than one transaction writes
- * is fired by several before the one that changes, so that none holds the schedule and its workspace's quota for long; what they fired
- * stays so, whatever becomes of the change. Source: decision 13.
+ * Changes a schedule after firing all its due ticks with the old settings. When these ticks are more than one transaction should write,
+ * earlier transactions fire them, so that none holds the locks of the schedule and the workspace's quota for long. Their jobs stay,
+ * even if the change fails. Source: decision 13.
  *
- * @throws NOT_FOUND, also when there is no queue that it could be given to; and what `change` does
+ * @throws NOT_FOUND, also when `toQueue` does not exist; and what `change` throws
  */
 export async function changeSchedule<Changed>(
   database: Transactional,
-  changing: Changing,
+  context: ChangeContext,
   target: Target,
-  change: (tx: Db, held: UpToDate) => Promise<Changed>,
+  change: (tx: Db, locked: LockedSchedule) => Promise<Changed>,
 ): Promise<Changed> {
   for (;;) {
     const { fired, changed } = await database.transaction(async (tx) => {
-      const { isDue, fired: some, ...held } = await fireSome(tx, changing, target);
-      return { fired: some, changed: isDue ? null : { record: await change(tx, held) } };
+      const { isDue, fired: result, ...locked } = await lockAndFire(tx, context, target);
+      return { fired: result, changed: isDue ? null : { record: await change(tx, locked) } };
     });
-    if (fired.jobs > 0) changing.onFired(fired);
+    if (fired.jobs > 0) context.onFired(fired);
     if (changed) return changed.record;
   }
 }
 
-/** Locks a schedule until the transaction ends, and fires what it can of what is due. */
-async function fireSome(tx: Db, firing: Firing, target: Target): Promise<UpToDate & { fired: Fired; isDue: boolean }> {
+/** Locks a schedule until the transaction ends, and fires as many of its due ticks as one transaction should write. */
+async function lockAndFire(tx: Db, context: FireContext, target: Target): Promise<LockedSchedule & { fired: FireResult; isDue: boolean }> {
   const { workspaceId, name, toQueue } = target;
-  // Before the schedule, in the order in which whoever deletes a queue locks them.
+  // The queue first, then the schedule: the order in which deleting a queue locks them.
   const toLane = toQueue === undefined ? undefined : await holdQueue(tx, workspaceId, toQueue);
   const locked = await lockSchedule(tx, workspaceId, name);
   if (!locked) throw await scheduleNotFound(tx, workspaceId, name);
-  const fired = await fireDue(tx, firing, locked);
-  // By a statement of its own: it sees what the last holder committed, and what was fired just now.
+  const fired = await fireSchedule(tx, context, locked);
+  // A second statement has a new snapshot: it sees what the lock's last holder committed, and what was fired above.
   const schedule = await findSchedule(tx, workspaceId, name);
   if (!schedule) throw await scheduleNotFound(tx, workspaceId, name);
   const atMs = momentMs(locked.now);

@@ -7,16 +7,16 @@ interface Pattern {
 }
 
 /**
- * The calendar of what a request names.
+ * The calendar of a request's cron expression and time zone.
  *
- * @throws VALIDATION_ERROR for an expression that cannot be read or never fires, and for a time zone that is none
+ * @throws VALIDATION_ERROR for an expression that cannot be read or never fires, and for an unknown time zone
  */
 export const checkCalendar = (calendars: Calendars, pattern: Pattern): Calendar => read(calendars, pattern, invalid);
 
 /**
  * The calendar of a stored schedule.
  *
- * @throws INVALID_STATE when this program does not read it any more, a zone that its rules do not have say
+ * @throws INVALID_STATE when this node cannot read it, for example because its ICU does not know the time zone
  */
 export const calendarOf = (calendars: Calendars, { cron, timezone }: Pattern): Calendar =>
   read(calendars, { cron, timezone }, (path, message) =>

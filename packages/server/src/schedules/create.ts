@@ -1,60 +1,65 @@
 import type { CreateSchedule } from "@tidemill/contract";
+import type { Actor } from "#audit";
 import { type Db, invalid, momentMs, problem, type Transactional, type UuidSource } from "#kernel";
+import { auditCreated } from "./audit.ts";
 import { checkCalendar } from "./check-calendar.ts";
-import type { Firing } from "./fire.ts";
+import type { FireContext } from "./fire.ts";
 import { holdQueue } from "./hold-queue.ts";
-import type { Caller, Schedule } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
 import { settingsOf } from "./settings.ts";
 import { findFreeName, insertSchedule } from "./store.ts";
-import { tellCreated } from "./tell.ts";
 
 type NewSchedule = Parameters<typeof insertSchedule>[1];
 type Stored = Awaited<ReturnType<typeof insertSchedule>>;
 
-/** Hexadecimal digits at the end of a name, and what is left of 128 characters before them and a dash. */
-const CHANCE = 8;
-const LONGEST_BASE = 119;
+/** A generated name ends with a dash and random hexadecimal digits; the rest of its 128 characters is for the queue's name. */
+const RANDOM_DIGITS = 8;
+const MAX_BASE_LENGTH = 119;
 
 /**
- * Makes a schedule, named after its queue when the request names none. Its first tick is the first one after now.
+ * Creates a schedule, named after its queue when the request gives no name. Its first tick is the first one after now.
  *
- * @throws NOT_FOUND when the workspace has no such queue; CONFLICT when it has a schedule of that name; VALIDATION_ERROR for a cron
- *   expression, a time zone, a template or a name that is none; PAYLOAD_TOO_LARGE
+ * @throws NOT_FOUND when the workspace has no such queue; CONFLICT when it has a schedule of that name; VALIDATION_ERROR for an invalid
+ *   cron expression, time zone, template or name; PAYLOAD_TOO_LARGE
  */
 export async function createSchedule(
   database: Transactional,
-  { calendars, ids, audit }: Pick<Firing, "calendars" | "ids" | "audit">,
-  caller: Caller,
+  { calendars, ids, audit }: Pick<FireContext, "calendars" | "ids" | "audit">,
+  actor: Actor,
   request: CreateSchedule,
 ): Promise<Schedule> {
-  if (request.name === "preview") throw invalid("name", "cannot be preview: GET /v1/schedules/preview is another thing");
+  if (request.name === "preview")
+    throw invalid("name", 'cannot be "preview": GET /v1/schedules/preview is the preview of a cron expression');
   const settings = settingsOf(request);
   const calendar = checkCalendar(calendars, request);
   return database.transaction(async (tx) => {
-    const { workspaceId } = caller;
+    const { workspaceId } = actor;
     const queue = await holdQueue(tx, workspaceId, request.queue);
-    const asked = { workspaceId, laneId: queue.id, nextMs: calendar.next(momentMs(queue.now)) };
-    const insert = (one: NewSchedule) => insertSchedule(tx, one, settings);
+    const unnamed = { workspaceId, laneId: queue.id, nextMs: calendar.next(momentMs(queue.now)) };
+    const insert = (schedule: NewSchedule) => insertSchedule(tx, schedule, settings);
     const stored = await (request.name === undefined
-      ? insertUnnamed(tx, ids, asked, request.queue, insert)
-      : insert({ ...asked, name: request.name }));
-    if (!stored) throw problem("CONFLICT", { name: request.name }, { message: "There is a schedule of that name already." });
+      ? insertUnnamed(tx, ids, unnamed, request.queue, insert)
+      : insert({ ...unnamed, name: request.name }));
+    if (!stored) throw problem("CONFLICT", { name: request.name }, { message: `The schedule "${request.name}" already exists.` });
     const schedule = { ...stored, queue: request.queue };
-    await tellCreated(tx, audit, caller, schedule, request);
+    await auditCreated(tx, audit, actor, schedule, request);
     return schedule;
   });
 }
 
-/** Past the first numbers, and where another takes the free name at the same moment, the name ends by chance: nobody waits in line for it. */
+/**
+ * Names the schedule after its queue, with a number from 2 to 9 when the name is taken. When all of these are taken, or another request
+ * takes the free one at the same moment, the name ends with random digits. So concurrent requests do not wait for each other.
+ */
 async function insertUnnamed(
   tx: Db,
   ids: UuidSource,
-  asked: Omit<NewSchedule, "name">,
+  unnamed: Omit<NewSchedule, "name">,
   base: string,
-  insert: (one: NewSchedule) => Promise<Stored>,
+  insert: (schedule: NewSchedule) => Promise<Stored>,
 ): Promise<Stored> {
-  const free = await findFreeName(tx, asked.workspaceId, base);
-  let stored = free && (await insert({ ...asked, name: free.name }));
-  while (!stored) stored = await insert({ ...asked, name: `${base.slice(0, LONGEST_BASE)}-${ids.next().slice(-CHANCE)}` });
+  const free = await findFreeName(tx, unnamed.workspaceId, base);
+  let stored = free && (await insert({ ...unnamed, name: free.name }));
+  while (!stored) stored = await insert({ ...unnamed, name: `${base.slice(0, MAX_BASE_LENGTH)}-${ids.next().slice(-RANDOM_DIGITS)}` });
   return stored;
 }

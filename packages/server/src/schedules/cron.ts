@@ -2,14 +2,14 @@ import { LIMITS } from "@tidemill/contract";
 import { CronDate, CronPattern } from "croner";
 import { dateAt } from "#kernel";
 
-/** A cron expression that cannot be read. Its message says what is wrong, and where. */
+/** A cron expression that cannot be read. Its message says what is wrong, and in which field. */
 export class CronError extends Error {
   override readonly name = "CronError";
 }
 
 const NICKNAMES = ["@hourly", "@daily", "@weekly", "@monthly", "@yearly"];
 
-/** The fields in their order, each with what it takes and the longest step that croner does. */
+/** The fields in their order: name, allowed values, and the longest step that croner accepts. */
 const FIELDS = [
   ["second", "0 to 59", 60],
   ["minute", "0 to 59", 60],
@@ -19,34 +19,34 @@ const FIELDS = [
   ["day of week", "0 to 7 (0 and 7 are Sunday), SUN to SAT, 5L (the last Friday), 1#2 (the second Monday)", 7],
 ] as const;
 
-/** Day of month and day of week, when neither is `*`: either matches, as in crontab. */
+/** When neither day of month nor day of week is `*`, a day that matches either of them matches, as in crontab. */
 const DAYS = { domAndDow: false };
 
-/** croner's own fixed offset: its clock then shows what it is given, and asks nobody about time zones. */
+/** With a fixed offset, croner takes times as they are given and does no time zone conversion. */
 const NO_OFFSET = 0;
 
 /**
- * The times at which a cron expression matches, of a clock that knows nothing of time zones: here "milliseconds since 1970" are those
- * that the clock shows, as if it were in UTC.
+ * The local times that a cron expression matches, without time zones. A local time is given as the milliseconds since 1970 at which
+ * UTC shows the same time.
  */
 export class Cron {
   readonly #pattern: CronPattern;
-  /** It fires every hour or oftener on the days that it fires on. */
+  /** Whether it matches in every hour of the days on which it matches. */
   readonly isEveryHour: boolean;
 
   constructor(pattern: CronPattern) {
     this.#pattern = pattern;
-    // 10,000 numbers, 80 kB, which croner reads only for patterns with a year.
+    // 10,000 numbers (80 kB), which croner reads only for patterns with a year.
     pattern.year = [];
     this.isEveryHour = pattern.hour.every((fires) => fires > 0);
   }
 
-  /** The first match after that time; null past the year 2999. Milliseconds, whole seconds. */
+  /** The first match after a time; null when it would be after the year 2999. Milliseconds, a whole second. */
   after(ms: number): number | null {
     return new CronDate(dateAt(ms), NO_OFFSET).increment(this.#pattern, DAYS, false)?.getTime() ?? null;
   }
 
-  /** The last match at that time or before. */
+  /** The last match at or before a time. */
   upTo(ms: number): number | null {
     return new CronDate(dateAt(ms + 1_000), NO_OFFSET).decrement(this.#pattern, DAYS)?.getTime() ?? null;
   }
@@ -55,12 +55,12 @@ export class Cron {
 /**
  * Reads a cron expression: five fields, six with seconds first, or a nickname. Source: contract §6; croner's dialect without `?`, `+` and years.
  *
- * @throws {CronError} for anything else, and for what never fires
+ * @throws {CronError} for anything else, and for an expression that never fires
  */
 export function readCron(text: string): Cron {
   if (text.length > LIMITS.cronLength) throw new CronError(`must be no longer than ${LIMITS.cronLength} characters`);
   const cron = new Cron(text.startsWith("@") ? parseNickname(text) : parseFields(text));
-  // The calendar repeats itself after 400 years, and that is how far croner looks.
+  // The calendar repeats after 400 years, and croner looks that far ahead.
   if (cron.after(0) === null) throw new CronError(`${JSON.stringify(text)} never fires: no month has such a day`);
   return cron;
 }
@@ -74,15 +74,15 @@ function parseFields(text: string): CronPattern {
   const fields = text.split(/[ \t]+/).filter((field) => field !== "");
   if (fields.length !== 5 && fields.length !== 6) {
     throw new CronError(
-      `has ${fields.length} fields: it takes 5 (minute, hour, day of month, month, day of week), 6 with seconds first, or one of ${NICKNAMES.join(", ")}`,
+      `has ${fields.length} fields: it must have 5 (minute, hour, day of month, month, day of week), 6 with seconds first, or be one of ${NICKNAMES.join(", ")}`,
     );
   }
   const pattern = fields.every(isPlain) && tryParse(text);
-  return pattern || blame(fields);
+  return pattern || throwForField(fields);
 }
 
-/** Tells which field is wrong, in a person's words: croner's own messages count days and months from 0. */
-function blame(fields: string[]): never {
+/** Says which field is wrong. croner's own messages would confuse callers: they count days and months from 0. */
+function throwForField(fields: string[]): never {
   for (const [at, [name, takes, longestStep]] of FIELDS.slice(-fields.length).entries()) {
     const field = fields[at] ?? "";
     const alone = fields.map((other, place) => (place === at ? other : "*"));
@@ -94,7 +94,7 @@ function blame(fields: string[]): never {
   throw new CronError("cannot be read");
 }
 
-/** Without what croner takes besides: `?`, and `+` for both days. */
+/** Whether a field has only characters of our dialect. croner also accepts `?`, and `+` for days that must match both fields. */
 const isPlain = (field: string): boolean => /^[\dA-Z*,/#-]+$/i.test(field);
 
 const parse = (text: string): CronPattern => new CronPattern(text, undefined, { mode: "5-or-6-parts" });

@@ -1,17 +1,16 @@
-import type { AuditLog } from "#audit";
+import type { Actor, AuditLog } from "#audit";
 import type { Transactional } from "#kernel";
+import { auditDeleted } from "./audit.ts";
 import { scheduleNotFound } from "./not-found.ts";
-import type { Caller } from "./schedule.ts";
 import { removeSchedule } from "./store.ts";
-import { tellDeleted } from "./tell.ts";
 
 /**
- * Deletes a schedule. The jobs that it made stay.
+ * Deletes a schedule. Jobs that it has created stay.
  *
  * @throws NOT_FOUND
  */
-export const deleteSchedule = (database: Transactional, audit: AuditLog, caller: Caller, name: string): Promise<void> =>
+export const deleteSchedule = (database: Transactional, audit: AuditLog, actor: Actor, name: string): Promise<void> =>
   database.transaction(async (tx) => {
-    if (!(await removeSchedule(tx, caller.workspaceId, name))) throw await scheduleNotFound(tx, caller.workspaceId, name);
-    await tellDeleted(tx, audit, caller, name);
+    if (!(await removeSchedule(tx, actor.workspaceId, name))) throw await scheduleNotFound(tx, actor.workspaceId, name);
+    await auditDeleted(tx, audit, actor, name);
   });

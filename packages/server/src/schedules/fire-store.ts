@@ -9,13 +9,13 @@ export interface DueSchedule extends Schedule {
   readonly now_ms: number;
   /** Its workspace has a quota. */
   readonly limited: boolean;
-  /** Ticks that the quota refused and that are not in the audit log yet, since when; and when some were last recorded. */
+  /** Ticks that the quota refused and no audit event contains yet, the moment of the first one, and when the last such event was recorded. */
   readonly unreported_skips: number;
   readonly unreported_since: Timestamp | null;
   readonly reported_at: Timestamp | null;
 }
 
-/** How long until the next tick of any schedule is due, in milliseconds: none or less when one is. Leans on schedule_due. */
+/** How long until the next tick of any schedule is due. Milliseconds; zero or less when one is due. Uses index schedule_due. */
 export const findNextDueAcrossWorkspaces = async (db: Db): Promise<number | null> =>
   (
     await row<{ in_ms: number }>(
@@ -26,7 +26,7 @@ export const findNextDueAcrossWorkspaces = async (db: Db): Promise<number | null
     )
   )?.in_ms ?? null;
 
-/** The workspaces that have due ticks, the longest waiting first, and of how many schedules. Leans on schedule_due. */
+/** The workspaces with due ticks and how many of their schedules are due, the workspace with the oldest tick first. Uses index schedule_due. */
 export const findDueAcrossWorkspaces = (db: Db): Promise<{ id: WorkspaceId; schedules: number }[]> =>
   rows(
     db,
@@ -35,21 +35,24 @@ export const findDueAcrossWorkspaces = (db: Db): Promise<{ id: WorkspaceId; sche
       group by workspace_id order by min(next_run_at), workspace_id`,
   );
 
-/** How much one transaction fires. */
+/** Limits of one transaction. */
 export interface Share {
-  /** Schedules of each workspace that are on time, and that are overdue. */
+  /** Schedules per workspace that are on time. */
   readonly punctual: number;
+  /** Schedules per workspace that are overdue. */
   readonly overdue: number;
-  /** Of all together, by number and by size of payload; but one schedule in any case. */
+  /** Weight of all schedules together. The first one is taken even if it weighs more. */
   readonly weight: number;
+  /** A schedule weighs 1, and 1 more for each of these bytes of payload. */
   readonly weightBytes: number;
+  /** How late a tick may be to count as on time. */
   readonly onTimeMs: number;
 }
 
 /**
- * Locks a share of each workspace's schedules whose tick is due; what another node has locked is passed over. Workspaces take turns
- * by weight, and in each those that are on time have four for one of the overdue, of which the newest comes first: one that makes up
- * for a long downtime holds up no other. Leans on schedule_share.
+ * Locks a share of each workspace's schedules with a due tick, and skips those that another node has locked. Workspaces take turns by
+ * weight. Within a workspace, schedules that are on time get four turns for one of the overdue ones, whose newest ticks come first: a
+ * schedule that catches up after a long downtime does not delay others. Uses index schedule_share.
  */
 export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<DueSchedule[]> =>
   rows(
@@ -84,7 +87,7 @@ export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Worksp
       order by d.place`,
   );
 
-/** Locks one schedule if its tick is due. Leans on the primary key. */
+/** Locks one schedule if its tick is due. Uses the primary key. */
 export const lockDue = (tx: Db, { workspace_id, id }: Pick<Schedule, "workspace_id" | "id">): Promise<DueSchedule | null> =>
   row(
     tx,
@@ -99,8 +102,8 @@ export const lockDue = (tx: Db, { workspace_id, id }: Pick<Schedule, "workspace_
   );
 
 /**
- * Those of the schedules that have a job which has not finished. Asked once they are locked: what their last holder committed is
- * seen. Leans on job_schedule.
+ * The schedules of these that have an unfinished job. It runs after they were locked, so that it sees what the lock's last holder
+ * committed. Uses index job_schedule.
  */
 export const findBusyAcrossWorkspaces = async (tx: Db, schedules: readonly Schedule[]): Promise<ReadonlySet<ScheduleId>> =>
   new Set(
@@ -115,25 +118,25 @@ export const findBusyAcrossWorkspaces = async (tx: Db, schedules: readonly Sched
     ).map(({ id }) => id),
   );
 
-/** A tick that is to make a job. */
-export interface TakenTick {
+/** A tick that is to create a job. */
+export interface TickToTake {
   readonly workspaceId: WorkspaceId;
   readonly scheduleId: ScheduleId;
   readonly atMs: number;
 }
 
-/** How a schedule goes on. Moments are milliseconds since 1970; where a comment says so, null leaves what is stored. */
+/** The changes to a schedule after its ticks. Moments are milliseconds since 1970. Null is stored, except where a comment says otherwise. */
 export interface Advance {
   readonly workspaceId: WorkspaceId;
   readonly scheduleId: ScheduleId;
   readonly nextMs: number | null;
   readonly catchUpToMs: number | null;
-  /** Null leaves it. */
+  /** Null: unchanged. */
   readonly lastTickMs: number | null;
-  /** Null leaves both. */
+  /** Null: unchanged, and `jobId` too. */
   readonly runMs: number | null;
   readonly jobId: JobId | null;
-  /** Null leaves both. */
+  /** Null: unchanged, and `skipReason` too. */
   readonly skipMs: number | null;
   readonly skipReason: SkipReason | null;
   readonly unreportedSkips: number;
@@ -142,12 +145,12 @@ export interface Advance {
 }
 
 /**
- * Records ticks, and moves their schedules on. Answers those that had not been recorded before: they alone make jobs (I7). Ticks of
- * more than a minute ago are forgotten. Leans on the primary keys.
+ * Records ticks and advances their schedules. Returns the ticks that had not been recorded before: only these create jobs (I7).
+ * Deletes ticks that are more than a minute old. Uses the primary keys.
  */
 export const takeTicksAcrossWorkspaces = async (
   tx: Db,
-  ticks: readonly TakenTick[],
+  ticks: readonly TickToTake[],
   advances: readonly Advance[],
 ): Promise<{ id: ScheduleId; atMs: number }[]> => {
   const moments = <Of>(of: readonly Of[], moment: (one: Of) => number | null) =>

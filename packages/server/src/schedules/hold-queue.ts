@@ -3,7 +3,7 @@ import { queueNotFound } from "#lanes";
 import { type HeldLane, holdLane } from "./store.ts";
 
 /**
- * The queue of a request; it cannot be deleted until the transaction ends.
+ * Locks the lane of a request's queue, so that the queue cannot be deleted until the transaction ends.
  *
  * @throws NOT_FOUND
  */

@@ -2,32 +2,32 @@ import type { ScheduleState } from "@tidemill/contract";
 import { type Db, rows, sql, type WorkspaceId } from "#kernel";
 import type { Schedule } from "./schedule.ts";
 
-/** A page of schedules: newest first, from below `before`. Null filters hold for all. */
+/** A page of schedules, newest first: those with an id below `before`. A filter that is null matches all. */
 export interface SchedulesPage {
   readonly workspaceId: WorkspaceId;
   readonly queues: readonly string[] | null;
   readonly states: readonly ScheduleState[] | null;
   readonly before: number | null;
-  readonly most: number;
+  readonly limit: number;
 }
 
-/** Lists schedules; those of some queues without reading all others. */
+/** Lists schedules. With a filter by queue it reads only those of these queues. */
 export const listSchedules = (db: Db, page: SchedulesPage): Promise<Schedule[]> =>
   page.queues === null ? listAny(db, page) : listOfQueues(db, page, page.queues);
 
-/** Leans on the primary key. */
-const listAny = (db: Db, { workspaceId, states, before, most }: SchedulesPage): Promise<Schedule[]> =>
+/** Uses the primary key. */
+const listAny = (db: Db, { workspaceId, states, before, limit }: SchedulesPage): Promise<Schedule[]> =>
   rows(
     db,
     sql`
       select s.*, l.name as queue from schedule s join lane l on l.workspace_id = s.workspace_id and l.id = s.lane_id
       where s.workspace_id = ${workspaceId} and (${before}::bigint is null or s.id < ${before})
         and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
-      order by s.id desc limit ${most}`,
+      order by s.id desc limit ${limit}`,
   );
 
 /** Uses indexes lane_name and schedule_lane. */
-const listOfQueues = (db: Db, { workspaceId, states, before, most }: SchedulesPage, queues: readonly string[]): Promise<Schedule[]> =>
+const listOfQueues = (db: Db, { workspaceId, states, before, limit }: SchedulesPage, queues: readonly string[]): Promise<Schedule[]> =>
   rows(
     db,
     sql`
@@ -35,5 +35,5 @@ const listOfQueues = (db: Db, { workspaceId, states, before, most }: SchedulesPa
       where l.workspace_id = ${workspaceId} and l.kind = 'queue' and l.name = any(${queues}) and l.deleted_at is null
         and (${before}::bigint is null or s.id < ${before})
         and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
-      order by s.id desc limit ${most}`,
+      order by s.id desc limit ${limit}`,
   );

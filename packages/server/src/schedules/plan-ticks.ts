@@ -1,25 +1,25 @@
 import type { CatchUp, Overlap, SkipReason } from "@tidemill/contract";
 import type { Calendar } from "./calendar.ts";
 
-/** A tick that is this late is still on time: the service was slow, or a node was replaced. Later ones had a downtime. */
+/** How late a tick may be and still count as on time: the service was slow, or a node was replaced. Later ticks were missed in a downtime. */
 export const ON_TIME_MS = 10_000;
-/** Missed ticks that `all` makes up for. Source: contract §6. */
-const MOST_MISSED = 1_000;
+/** How many missed ticks `all` runs. Source: contract §6. */
+const MAX_MISSED = 1_000;
 const SECOND_MS = 1_000;
 
-/** What decides on a schedule's due ticks. Moments are milliseconds since 1970. */
+/** What the plan for a schedule's due ticks depends on. Moments are milliseconds since 1970. */
 export interface DueTicks {
   readonly overlap: Overlap;
   readonly catchUp: CatchUp;
-  /** A job of the schedule has not finished. */
+  /** Whether a job of the schedule has not finished. */
   readonly busy: boolean;
-  /** The moment that the schedule waited for: its first tick that has not been taken, if its calendar is as it was. */
+  /** The stored next run: the first tick that has not been taken, unless the rules of its time zone have changed since. */
   readonly dueMs: number;
-  /** Ticks up to this one were chosen to run by the plan before; null when none were left. */
+  /** The previous plan chose ticks up to this one to run; null when it left none. */
   readonly catchUpToMs: number | null;
   readonly nowMs: number;
-  /** Ticks that may run at once; what is beyond stays due. At least one. */
-  readonly most: number;
+  /** How many ticks may run now, at least one; the others stay due. */
+  readonly limit: number;
 }
 
 interface Skip {
@@ -27,34 +27,34 @@ interface Skip {
   readonly reason: SkipReason;
 }
 
-/** What becomes of a schedule's due ticks. */
+/** Which of a schedule's due ticks run, and when it is due next. */
 export interface TickPlan {
-  /** Ticks that make a job each, oldest first. */
+  /** Ticks that create one job each, oldest first. */
   readonly run: readonly number[];
-  /** The newest tick that makes none. */
+  /** The newest tick that is skipped. */
   readonly skip: Skip | null;
-  /** The newest tick that is taken, one way or the other; null when none is. */
+  /** The newest tick that runs or is skipped; null when none is. */
   readonly lastMs: number | null;
-  /** What the schedule waits for next; null when there is nothing any more. */
+  /** The next run; null when there is no further tick. */
   readonly nextMs: number | null;
-  /** Ticks from `nextMs` up to this one are chosen to run already. */
+  /** Ticks from `nextMs` up to this one are already chosen to run. */
   readonly catchUpToMs: number | null;
 }
 
 /**
- * Decides which due ticks run. When the oldest is on time, all do; after a downtime `catchUp` chooses. Of what is left, `overlap`
- * lets one run, and only if nothing of the schedule does. Source: contract §6; decision 13.
+ * Decides which due ticks run. When the oldest is on time, all of them are chosen; after a downtime, `catchUp` chooses. With overlap
+ * `skip`, only one of the chosen ticks runs, and none while a job of the schedule has not finished. Source: contract §6; decision 13.
  */
 export function planTicks(calendar: Calendar, terms: DueTicks): TickPlan {
   const { dueMs, nowMs } = terms;
   const firstMs = calendar.next(dueMs - SECOND_MS);
-  // Its zone has other rules than when the moment was computed, or it waited for something else.
+  // The zone's rules have changed since `dueMs` was computed, or a node that could not read the zone had put the schedule off.
   if (firstMs === null || firstMs > nowMs) return { run: [], skip: null, lastMs: null, nextMs: firstMs, catchUpToMs: null };
   const chosen = choose(calendar, firstMs, terms);
-  return terms.overlap === "skip" ? runOne(calendar, chosen, terms.busy) : runMost(calendar, chosen, terms.most);
+  return terms.overlap === "skip" ? runOne(calendar, chosen, terms.busy) : runUpToLimit(calendar, chosen, terms.limit);
 }
 
-/** Due ticks, of which those from `fromMs` to `toMs` are to run; null when none are. */
+/** The due ticks begin at `firstMs`; those from `fromMs` to `toMs` are chosen to run. `fromMs` is null when none is. */
 interface Chosen {
   readonly firstMs: number;
   readonly fromMs: number | null;
@@ -63,13 +63,13 @@ interface Chosen {
 
 function choose(calendar: Calendar, firstMs: number, { catchUp, catchUpToMs, nowMs }: DueTicks): Chosen {
   if (catchUpToMs !== null && firstMs <= catchUpToMs) return { firstMs, fromMs: firstMs, toMs: catchUpToMs };
-  const newest = (most: number) => calendar.newest(firstMs - SECOND_MS, nowMs, most)[0] ?? firstMs;
+  const newest = (limit: number) => calendar.newest(firstMs - SECOND_MS, nowMs, limit)[0] ?? firstMs;
   const secondMs = calendar.next(firstMs);
   const lastMs = secondMs === null || secondMs > nowMs ? firstMs : newest(1);
   if (nowMs - firstMs <= ON_TIME_MS) return { firstMs, fromMs: firstMs, toMs: lastMs };
   switch (catchUp) {
     case "all":
-      return { firstMs, fromMs: lastMs === firstMs ? firstMs : newest(MOST_MISSED), toMs: lastMs };
+      return { firstMs, fromMs: lastMs === firstMs ? firstMs : newest(MAX_MISSED), toMs: lastMs };
     case "last":
       return { firstMs, fromMs: lastMs, toMs: lastMs };
     case "none":
@@ -85,16 +85,16 @@ function runOne(calendar: Calendar, chosen: Chosen, busy: boolean): TickPlan {
   return { run, skip, lastMs: toMs, nextMs: calendar.next(toMs), catchUpToMs: null };
 }
 
-function runMost(calendar: Calendar, chosen: Chosen, most: number): TickPlan {
+function runUpToLimit(calendar: Calendar, chosen: Chosen, limit: number): TickPlan {
   const { fromMs, toMs } = chosen;
   const run: number[] = [];
   let nextMs = fromMs ?? calendar.next(toMs);
-  for (; nextMs !== null && nextMs <= toMs && run.length < most; nextMs = calendar.next(nextMs)) run.push(nextMs);
+  for (; nextMs !== null && nextMs <= toMs && run.length < limit; nextMs = calendar.next(nextMs)) run.push(nextMs);
   const isCut = nextMs !== null && nextMs <= toMs;
   return { run, skip: missed(calendar, chosen), lastMs: isCut ? (run.at(-1) ?? null) : toMs, nextMs, catchUpToMs: isCut ? toMs : null };
 }
 
-/** The newest tick that a downtime cost. */
+/** The newest tick that was missed in a downtime and is not chosen to run. */
 function missed(calendar: Calendar, { firstMs, fromMs, toMs }: Chosen): Skip | null {
   if (fromMs === firstMs) return null;
   const [atMs] = fromMs === null ? [toMs] : calendar.newest(firstMs - SECOND_MS, fromMs - SECOND_MS, 1);

@@ -6,10 +6,10 @@ import { showLocal } from "./show.ts";
 import { WallClock } from "./wall-clock.ts";
 
 /**
- * The first ticks after a moment that a schedule would have; fewer than asked for when there are no more.
+ * The first `count` ticks after a moment, or fewer when there are no more.
  *
  * @param afterMs milliseconds since 1970
- * @throws VALIDATION_ERROR for an expression that cannot be read or never fires, and for a time zone that is none
+ * @throws VALIDATION_ERROR for an expression that cannot be read or never fires, and for an unknown time zone
  */
 export function previewSchedule(
   calendars: Calendars,

@@ -7,14 +7,15 @@ import {
   Schedule as ScheduleRecord,
   type ScheduleState,
 } from "@tidemill/contract";
+import { requestActor } from "#audit";
 import { type Api, nextPage, noContent, readNumber, readPage, replies, routeDefaults, showNumber, workspaceOf } from "#http";
-import { answer, callerOf, JSON_TYPE, type ScheduleRoutes } from "./answer.ts";
 import { createSchedule } from "./create.ts";
 import { deleteSchedule } from "./delete.ts";
 import { listSchedules } from "./list.ts";
 import { scheduleNotFound } from "./not-found.ts";
 import { patchSchedule } from "./patch.ts";
 import { mountRuns } from "./run-routes.ts";
+import { JSON_TYPE, type ScheduleRoutes, sendSchedule } from "./send-schedule.ts";
 import { showSchedule } from "./show.ts";
 import { findSchedule } from "./store.ts";
 
@@ -22,8 +23,7 @@ const { tags, security } = routeDefaults("Schedules");
 
 /** The schedule endpoints of the specification; contract §6. */
 export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
-  const { tenants, firing, onFired } = routes;
-  const changing = { ...firing, onFired };
+  const { tenants, context } = routes;
   mountRuns(api, routes);
 
   api.get(
@@ -49,7 +49,7 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         queues: queue?.split(",") ?? null,
         states: (state?.split(",") ?? null) as ScheduleState[] | null,
         before: page.after,
-        most: page.limit + 1,
+        limit: page.limit + 1,
       });
       const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showNumber(id));
       return reply.type(JSON_TYPE).send(`{"data":[${rows.map(showSchedule).join(",")}],"next_cursor":${JSON.stringify(nextCursor)}}`);
@@ -65,7 +65,7 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         security,
         summary: "Create a schedule",
         description:
-          "Creates a schedule, which makes exactly one job at each tick of its cron expression. `NOT_FOUND` means that its queue does " +
+          "Creates a schedule, which creates exactly one job at each tick of its cron expression. `NOT_FOUND` means that its queue does " +
           "not exist, `CONFLICT` that its name is taken.",
         operationId: "createSchedule",
         body: CreateSchedule,
@@ -73,9 +73,9 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      const schedule = await createSchedule(tenants.of(caller.workspaceId), firing, caller, request.body);
-      return answer(reply.code(201), routes, schedule);
+      const actor = requestActor(request);
+      const schedule = await createSchedule(tenants.of(actor.workspaceId), context, actor, request.body);
+      return sendSchedule(reply.code(201), routes, schedule);
     },
   );
 
@@ -121,9 +121,9 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      const schedule = await patchSchedule(tenants.of(caller.workspaceId), changing, caller, request.params.name, request.body);
-      return answer(reply, routes, schedule);
+      const actor = requestActor(request);
+      const schedule = await patchSchedule(tenants.of(actor.workspaceId), context, actor, request.params.name, request.body);
+      return sendSchedule(reply, routes, schedule);
     },
   );
 
@@ -135,15 +135,15 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "Delete a schedule",
-        description: "Deletes a schedule. The jobs that it made stay.",
+        description: "Deletes a schedule. Jobs that it has created stay.",
         operationId: "deleteSchedule",
         params: SchedulePath,
         response: replies({ 204: noContent("The schedule is gone.") }, "NOT_FOUND"),
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      await deleteSchedule(tenants.of(caller.workspaceId), firing.audit, caller, request.params.name);
+      const actor = requestActor(request);
+      await deleteSchedule(tenants.of(actor.workspaceId), context.audit, actor, request.params.name);
       return reply.code(204).send();
     },
   );

@@ -1,19 +1,20 @@
 import { Job, PreviewSchedule, SchedulePath, SchedulePreview, Schedule as ScheduleRecord } from "@tidemill/contract";
+import { requestActor } from "#audit";
 import { type Api, replies, routeDefaults } from "#http";
 import { showJob } from "#jobs";
-import { answer, callerOf, JSON_TYPE, type ScheduleRoutes } from "./answer.ts";
 import { pauseSchedule } from "./pause.ts";
 import { previewSchedule } from "./preview.ts";
 import { resumeSchedule } from "./resume.ts";
+import { JSON_TYPE, type ScheduleRoutes, sendSchedule } from "./send-schedule.ts";
 import { triggerSchedule } from "./trigger.ts";
 
 const { tags, security } = routeDefaults("Schedules");
-const PREVIEWED = 5;
+/** Ticks of a preview when the request does not say how many. */
+const DEFAULT_COUNT = 5;
 
-/** What has to do with when schedules run: preview, pause, resume, trigger. */
+/** The endpoints that control when schedules run: preview, pause, resume and trigger. */
 export function mountRuns(api: Api, routes: ScheduleRoutes): void {
-  const { tenants, clock, firing, onFired } = routes;
-  const changing = { ...firing, onFired };
+  const { tenants, clock, context } = routes;
 
   api.get(
     "/v1/schedules/preview",
@@ -30,8 +31,8 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
       },
     },
     (request) => {
-      const { cron, timezone, count = PREVIEWED } = request.query;
-      return previewSchedule(firing.calendars, { cron, timezone, count }, clock.nowMs());
+      const { cron, timezone, count = DEFAULT_COUNT } = request.query;
+      return previewSchedule(context.calendars, { cron, timezone, count }, clock.nowMs());
     },
   );
 
@@ -40,14 +41,14 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
       "pause",
       pauseSchedule,
       "Pause a schedule",
-      "Stops a schedule from making jobs: ticks during the pause are skipped for good. Pausing a paused schedule changes nothing.",
+      "Stops a schedule from creating jobs. Ticks during the pause are skipped for good. Pausing a paused schedule changes nothing.",
       ["NOT_FOUND"],
     ],
     [
       "resume",
       resumeSchedule,
       "Resume a paused schedule",
-      "Lets a schedule make jobs again, from the next tick on. Resuming an active schedule changes nothing. `INVALID_STATE` means that " +
+      "Lets a schedule create jobs again, from the next tick on. Resuming an active schedule changes nothing. `INVALID_STATE` means that " +
         "the node does not know the schedule's time zone any more.",
       ["NOT_FOUND", "INVALID_STATE"],
     ],
@@ -67,9 +68,9 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
         },
       },
       async (request, reply) => {
-        const caller = callerOf(request);
-        const schedule = await change(tenants.of(caller.workspaceId), changing, caller, request.params.name);
-        return answer(reply, routes, schedule);
+        const actor = requestActor(request);
+        const schedule = await change(tenants.of(actor.workspaceId), context, actor, request.params.name);
+        return sendSchedule(reply, routes, schedule);
       },
     );
   }
@@ -81,9 +82,9 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
       schema: {
         tags,
         security,
-        summary: "Make a job of a schedule now",
+        summary: "Run a schedule now",
         description:
-          "Makes a job with the settings of the schedule, even if it is paused or an earlier job has not finished. Its ticks are not " +
+          "Creates a job with the settings of the schedule, even if it is paused or an earlier job has not finished. Its ticks are not " +
           "affected. `QUOTA_EXCEEDED` means that the month's executions are used up.",
         operationId: "triggerSchedule",
         params: SchedulePath,
@@ -91,8 +92,8 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      const { job, queue } = await triggerSchedule(tenants.of(caller.workspaceId), changing, caller, request.params.name);
+      const actor = requestActor(request);
+      const { job, queue } = await triggerSchedule(tenants.of(actor.workspaceId), context, actor, request.params.name);
       return reply.code(201).type(JSON_TYPE).send(showJob(job, queue));
     },
   );

@@ -13,31 +13,25 @@ export interface Schedule {
   readonly queue: string;
   readonly cron: string;
   readonly timezone: string;
-  /** JSON text, as it was sent. */
+  /** JSON text, as the caller sent it. */
   readonly payload: string;
   readonly tag: string | null;
   readonly priority: number;
   readonly concurrency_key: string | null;
-  /** Null: the queue's own. */
+  /** Null: the queue's default. */
   readonly attempts: number | null;
   readonly overlap: Overlap;
   readonly catch_up: CatchUp;
   readonly paused: boolean;
   readonly next_run_at: Timestamp | null;
-  /** The newest tick that was taken, whether it made a job or not. */
+  /** The newest tick that was taken, whether it created a job or not. */
   readonly last_tick_at: Timestamp | null;
   readonly last_run_at: Timestamp | null;
   readonly last_job_id: JobId | null;
   readonly last_skip_at: Timestamp | null;
   readonly last_skip_reason: SkipReason | null;
-  /** Due ticks up to this one have been chosen to run, however late they are. */
+  /** Due ticks up to this one are already chosen to run, however late they are. */
   readonly catch_up_to: Timestamp | null;
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
-}
-
-/** Who asks for a change, as the audit log names him. */
-export interface Caller {
-  readonly workspaceId: WorkspaceId;
-  readonly actorId: string;
 }

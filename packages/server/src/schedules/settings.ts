@@ -5,9 +5,9 @@ import { checkPayloadTemplates } from "#vault";
 import type { ScheduleSettings } from "./store.ts";
 
 /**
- * A request's settings as they are stored, but for what needs the database.
+ * A request's settings as they are stored, without those that need the database (the lane and the next run).
  *
- * @throws PAYLOAD_TOO_LARGE; VALIDATION_ERROR for a template that is none
+ * @throws PAYLOAD_TOO_LARGE; VALIDATION_ERROR for an invalid template
  */
 export function settingsOf(request: CreateSchedule | PatchSchedule): ScheduleSettings {
   const { cron, timezone, tag, priority, concurrencyKey, attempts, overlap, catch_up } = request;

@@ -3,7 +3,7 @@ import { showJobId } from "#jobs";
 import { toMoment } from "#kernel";
 import type { Schedule } from "./schedule.ts";
 
-/** The record as the API shows it, but for its payload. */
+/** The record as the API shows it, without its payload. */
 export const recordOf = (schedule: Schedule): Omit<ScheduleRecord, "payload"> => ({
   name: schedule.name,
   queue: schedule.queue,
@@ -24,7 +24,7 @@ export const recordOf = (schedule: Schedule): Omit<ScheduleRecord, "payload"> =>
   updated_at: schedule.updated_at,
 });
 
-/** The record as JSON text, in which the payload stands as it came. */
+/** The record as JSON text. The payload is inserted as the caller sent it. */
 export function showSchedule(schedule: Schedule): string {
   const { name, queue, cron, timezone, ...rest } = recordOf(schedule);
   const before = JSON.stringify({ name, queue, cron, timezone }).slice(0, -1);
@@ -38,7 +38,7 @@ function lastSkipOf({ last_skip_at, last_skip_reason }: Schedule): ScheduleRecor
 const MINUTE_MS = 60_000;
 const SECONDS_AT = "2026-11-21T09:30:00".length;
 
-/** A moment by local clocks that are that far ahead of UTC, in milliseconds: RFC 3339 with the offset. */
+/** A moment in local time: RFC 3339 with the offset. `offsetMs` is how far local clocks are ahead of UTC. */
 export function showLocal(ms: number, offsetMs: number): string {
   const minutes = Math.round(Math.abs(offsetMs) / MINUTE_MS);
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0"));

@@ -2,7 +2,7 @@ import { type Db, type JobId, row, rows, sql, type Timestamp, toMoment, type Wor
 import type { LaneId, LaneKey } from "#lanes";
 import type { Schedule } from "./schedule.ts";
 
-/** What a caller may set; `undefined` leaves a setting as it is. */
+/** The settings that a caller may set; `undefined` leaves a setting as it is. */
 export interface ScheduleSettings {
   readonly cron: string | undefined;
   readonly timezone: string | undefined;
@@ -16,13 +16,16 @@ export interface ScheduleSettings {
   readonly catchUp: Schedule["catch_up"] | undefined;
 }
 
-/** A queue that stays until the transaction ends, and the time. */
+/** The lane of a queue that cannot be deleted until the transaction ends, and the database's time. */
 export interface HeldLane {
   readonly id: LaneId;
   readonly now: Timestamp;
 }
 
-/** The queue cannot be deleted until the transaction ends: a schedule that is given to it goes with it. Uses index lane_name. */
+/**
+ * Locks a queue's lane so that the queue cannot be deleted until the transaction ends. A later delete then finds the schedule that the
+ * transaction gives to the queue, and deletes it too. Uses index lane_name.
+ */
 export const holdLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promise<HeldLane | null> =>
   row(
     db,
@@ -31,7 +34,7 @@ export const holdLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promi
       where workspace_id = ${workspaceId} and kind = 'queue' and name = ${queue} and deleted_at is null for share`,
   );
 
-/** The base or, where it is taken, the base with the first number from 2 to 9 that is free, cut to a name's length. Leans on schedule_name. */
+/** The base or, if it is taken, the base with the first free number from 2 to 9, cut to the length of a name. Uses index schedule_name. */
 export const findFreeName = (db: Db, workspaceId: WorkspaceId, base: string): Promise<{ name: string } | null> =>
   row(
     db,
@@ -41,7 +44,7 @@ export const findFreeName = (db: Db, workspaceId: WorkspaceId, base: string): Pr
       order by n limit 1`,
   );
 
-/** Nothing when there is one of that name. Leans on schedule_name. */
+/** Returns null when the name is taken. Uses index schedule_name. */
 export const insertSchedule = (
   db: Db,
   { workspaceId, name, laneId, nextMs }: { workspaceId: WorkspaceId; name: string; laneId: LaneId; nextMs: number | null },
@@ -59,7 +62,7 @@ export const insertSchedule = (
       returning *`,
   );
 
-/** Leans on schedule_name. */
+/** Uses index schedule_name. */
 export const findSchedule = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Schedule | null> =>
   row(
     db,
@@ -68,7 +71,7 @@ export const findSchedule = (db: Db, workspaceId: WorkspaceId, name: string): Pr
       where s.workspace_id = ${workspaceId} and s.name = ${name}`,
   );
 
-/** Names around one, in their order: at most `limit` on each side. Uses index schedule_name. */
+/** The names next to a name in alphabetical order: at most `limit` before and after it. Uses index schedule_name. */
 export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, limit: number): Promise<{ name: string }[]> =>
   rows(
     db,
@@ -78,7 +81,7 @@ export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, 
       (select name from schedule where workspace_id = ${workspaceId} and name < ${name} order by name desc limit ${limit})`,
   );
 
-/** Locks the schedule until the transaction ends, and tells the time. Leans on schedule_name. */
+/** Locks the schedule until the transaction ends, and returns the database's time. Uses index schedule_name. */
 export const lockSchedule = (
   db: Db,
   workspaceId: WorkspaceId,
@@ -86,10 +89,10 @@ export const lockSchedule = (
 ): Promise<(Pick<Schedule, "workspace_id" | "id"> & { now: Timestamp }) | null> =>
   row(db, sql`select workspace_id, id, moment() as now from schedule where workspace_id = ${workspaceId} and name = ${name} for update`);
 
-/** What names a schedule in a statement that changes it. */
+/** Identifies a schedule in a statement that changes it. */
 type ScheduleKey = Pick<Schedule, "workspace_id" | "id">;
 
-/** `laneId` and `nextMs` that are `undefined` leave what is stored, as settings do. Another next run leaves nothing to make up for. */
+/** Values that are `undefined` stay as they are. A new next run ends any catching up. Uses the primary key. */
 export const updateSchedule = (
   db: Db,
   { workspace_id, id }: ScheduleKey,
@@ -116,7 +119,7 @@ export const updateSchedule = (
       returning *`,
   );
 
-/** A paused schedule has no next run, and nothing to make up for. */
+/** Pauses or resumes a schedule. Both end any catching up. Uses the primary key. */
 export const updatePaused = (
   db: Db,
   { workspace_id, id }: ScheduleKey,
@@ -131,7 +134,7 @@ export const updatePaused = (
       returning *`,
   );
 
-/** Keeps which job the schedule made last, and for what moment: milliseconds since 1970. */
+/** Stores the newest job of a schedule and the moment that it was created for, in milliseconds since 1970. Uses the primary key. */
 export const storeLastRun = (db: Db, { workspace_id, id }: ScheduleKey, jobId: JobId, atMs: number): Promise<unknown> =>
   rows(
     db,
@@ -140,14 +143,14 @@ export const storeLastRun = (db: Db, { workspace_id, id }: ScheduleKey, jobId: J
       where workspace_id = ${workspace_id} and id = ${id}`,
   );
 
-/** Leans on schedule_name. */
+/** Uses index schedule_name. */
 export const removeSchedule = (db: Db, workspaceId: WorkspaceId, name: string): Promise<ScheduleKey | null> =>
   row(db, sql`delete from schedule where workspace_id = ${workspaceId} and name = ${name} returning workspace_id, id`);
 
-/** Deletes the schedules of a queue that is being deleted, in the same transaction. Answers how many. Leans on schedule_lane. */
+/** Deletes the schedules of a queue that the transaction deletes, and returns how many. Uses index schedule_lane. */
 export const removeSchedulesOf = async (db: Db, { workspaceId, laneId }: LaneKey): Promise<number> =>
   (await rows(db, sql`delete from schedule where workspace_id = ${workspaceId} and lane_id = ${laneId} returning id`)).length;
 
-/** Deletes all schedules of a workspace that is being deleted. Leans on the primary key. */
+/** Deletes all schedules of a workspace that is being deleted. Uses the primary key. */
 export const removeSchedules = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
   rows(db, sql`delete from schedule where workspace_id = ${workspaceId}`);

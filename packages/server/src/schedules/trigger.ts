@@ -1,45 +1,46 @@
+import type { Actor } from "#audit";
 import { insertJobsAcrossWorkspaces, type JobRow, recordOf } from "#jobs";
 import type { Db, JobId, Transactional } from "#kernel";
 import { takeExecutions } from "#usage";
-import { type Changing, changeSchedule, type UpToDate } from "./change.ts";
-import { jobOf } from "./draft.ts";
-import type { Fired, Firing } from "./fire.ts";
+import { auditTriggered } from "./audit.ts";
+import { type ChangeContext, changeSchedule, type LockedSchedule } from "./change.ts";
+import type { FireContext, FireResult } from "./fire.ts";
 import { scheduleNotFound } from "./not-found.ts";
-import type { Caller } from "./schedule.ts";
+import { scheduledJob } from "./prepare-writes.ts";
 import { storeLastRun } from "./store.ts";
-import { tellTriggered } from "./tell.ts";
 
-/** A job that a schedule made by hand. */
+/** A job that a trigger created. */
 export interface Triggered {
   readonly job: JobRow;
   readonly queue: string;
 }
 
 /**
- * Makes a schedule's job now, be it paused or one of its jobs under way; what was due before is fired first.
+ * Creates a job of a schedule now, even if the schedule is paused or an earlier job has not finished. Ticks that are already due are
+ * fired first.
  *
  * @throws NOT_FOUND; QUOTA_EXCEEDED
  */
-export async function triggerSchedule(database: Transactional, changing: Changing, caller: Caller, name: string): Promise<Triggered> {
-  const { workspaceId } = caller;
-  const { fired, ...triggered } = await changeSchedule(database, changing, { workspaceId, name }, async (tx, held) => {
+export async function triggerSchedule(database: Transactional, context: ChangeContext, actor: Actor, name: string): Promise<Triggered> {
+  const { workspaceId } = actor;
+  const { fired, ...triggered } = await changeSchedule(database, context, { workspaceId, name }, async (tx, locked) => {
     const [refusal] = await takeExecutions(tx, [{ workspaceId, executions: 1 }]);
     if (refusal) {
-      changing.emit("executions_refused", { requests: 1 });
+      context.emit("executions_refused", { requests: 1 });
       throw refusal;
     }
-    const made = await insertJob(tx, changing, held);
-    await storeLastRun(tx, held.schedule, made.job.id, held.atMs);
-    await tellTriggered(tx, changing.audit, caller, name, made.job.id);
-    return made;
+    const inserted = await insertJob(tx, context, locked);
+    await storeLastRun(tx, locked.schedule, inserted.job.id, locked.atMs);
+    await auditTriggered(tx, context.audit, actor, name, inserted.job.id);
+    return inserted;
   });
-  changing.onFired(fired);
+  context.onFired(fired);
   return triggered;
 }
 
-async function insertJob(tx: Db, { ids }: Firing, { schedule, atMs }: UpToDate): Promise<Triggered & { fired: Fired }> {
+async function insertJob(tx: Db, { ids }: FireContext, { schedule, atMs }: LockedSchedule): Promise<Triggered & { fired: FireResult }> {
   const { workspace_id: workspaceId, queue } = schedule;
-  const job = jobOf(schedule, ids.next() as JobId, atMs);
+  const job = scheduledJob(schedule, ids.next() as JobId, atMs);
   const [stored] = await insertJobsAcrossWorkspaces(tx, null, [{ workspaceId, queue, jobs: [job] }]);
   const inserted = stored?.[0];
   if (!inserted) throw await scheduleNotFound(tx, workspaceId, schedule.name);

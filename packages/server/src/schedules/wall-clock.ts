@@ -3,33 +3,39 @@ export class UnknownZoneError extends Error {
   override readonly name = "UnknownZoneError";
 }
 
-/** IANA's names of three letters. ICU knows more, of its own, that say one of several: its BST is Dhaka's, its CST Chicago's. */
+/** IANA's names of three letters. ICU adds ambiguous ones of its own: its BST is Dhaka's, its CST Chicago's. */
 const THREE_LETTERS = /^(?:CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)$/i;
 
 const SECOND_MS = 1_000;
 /**
- * No clock was ever set by more than a day, and none twice within three: the two nearest changes since 1850 are four days apart
- * (Freetown, 1939), since 1970 seven.
+ * No clock was ever set by more than a day, or twice within three days. The two nearest changes since 1850 are four days apart
+ * (Freetown, 1939), since 1970 seven days.
  */
 const DAY_MS = 86_400_000;
 
-/** The local clocks of a time zone. What they show is in milliseconds as well, those that UTC has when its clocks show the same. */
+/**
+ * The clocks of a time zone. A local time is given as the milliseconds since 1970 at which UTC shows the same time; such values are
+ * named `wallMs` or `shownMs`.
+ */
 export class WallClock {
   readonly #format: Intl.DateTimeFormat;
 
-  /** @throws {UnknownZoneError} for what is no IANA name; offsets are none */
+  /** @throws {UnknownZoneError} when the text is not an IANA name; an offset like `+01:00` is not one */
   constructor(timezone: string) {
     this.#format = openFormat(timezone);
   }
 
-  /** How far the clocks are ahead of UTC at a moment. Milliseconds. */
+  /** How far clocks are ahead of UTC at a moment. Milliseconds. */
   offsetMs(atMs: number): number {
     const [, sign, hours, minutes, seconds = "0"] = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(this.#format.format(atMs)) ?? [];
     const ms = (Number(hours ?? 0) * 3_600 + Number(minutes ?? 0) * 60 + Number(seconds)) * SECOND_MS;
     return sign === "-" ? -ms : ms;
   }
 
-  /** The first moment at which another offset than at `fromMs` is in force; null when at `untilMs` it is the same. At most three days. */
+  /**
+   * The first moment with another offset than at `fromMs`; null when the offset at `untilMs` is the same. The two may be at most three
+   * days apart, so that there is at most one change between them.
+   */
   changeBetween(fromMs: number, untilMs: number): number | null {
     const offsetMs = this.offsetMs(fromMs);
     if (this.offsetMs(untilMs) === offsetMs) return null;
@@ -42,16 +48,16 @@ export class WallClock {
     return otherMs;
   }
 
-  /** The latest time that the clocks have shown by a moment: after they were set back, for a while, not the one they show. */
+  /** The latest time that clocks have shown up to a moment. For a while after they are set back, this is later than what they show. */
   latestShownMs(byMs: number): number {
     const shownMs = byMs + this.offsetMs(byMs);
     const changeMs = this.changeBetween(byMs - DAY_MS, byMs);
     return changeMs === null ? shownMs : Math.max(shownMs, changeMs - SECOND_MS + this.offsetMs(changeMs - SECOND_MS));
   }
 
-  /** The first moment at which the clocks show a time, or a later one when they skip it. */
+  /** The first moment at which clocks show a time or, when they skip it, a later one. */
   firstShowingMs(wallMs: number): number {
-    // A zone's offset is less than a day, so the moment is within a day of what it would be in UTC.
+    // An offset is less than a day, so the moment is within a day of `wallMs`.
     const changeMs = this.changeBetween(wallMs - DAY_MS, wallMs + DAY_MS);
     const beforeMs = wallMs - this.offsetMs(wallMs - DAY_MS);
     if (changeMs === null || beforeMs < changeMs) return beforeMs;
@@ -62,10 +68,10 @@ export class WallClock {
 function openFormat(timezone: string): Intl.DateTimeFormat {
   const isName = /^[A-Za-z]/.test(timezone) && (timezone.length !== 3 || THREE_LETTERS.test(timezone));
   try {
-    // The seconds are there because a format must show something besides the offset; they are the quickest.
+    // A format must show something besides the offset. Seconds are the fastest.
     if (isName) return new Intl.DateTimeFormat("en-US", { timeZone: timezone, second: "numeric", timeZoneName: "longOffset" });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
-  throw new UnknownZoneError(`${JSON.stringify(timezone)} is not an IANA time zone, Europe/Berlin say`);
+  throw new UnknownZoneError(`${JSON.stringify(timezone)} is not an IANA time zone like Europe/Berlin`);
 }

@@ -3,35 +3,35 @@ import type { Principal } from "#http";
 import { type Db, SharedReads } from "#kernel";
 import { readQuota } from "#usage";
 import { showWorkspaceId } from "#workspaces";
-import { readStanding, type Standing } from "./store.ts";
+import { readWorkspaceSummary, type WorkspaceSummary } from "./store.ts";
 
-/** Where a workspace stands with its requests per minute; null when it has no limit. */
-export type LookAtRate = (principal: Principal) => Promise<Status["rate_limit"]>;
+/** Reads what is left of a workspace's requests per minute; null when it has no limit. */
+export type ReadRequestRate = (principal: Principal) => Promise<Status["rate_limit"]>;
 
-/** Reads a workspace's health, its jobs, and what it has left of its quota. */
+/** Reads a workspace's health, its number of jobs, and what is left of its quota. */
 export class StatusReader {
-  readonly #lookAtRate: LookAtRate;
-  /** Counting a million jobs takes a while: who asks often must not take the connections of the others. */
-  readonly #standings = new SharedReads<Standing>();
+  readonly #readRequestRate: ReadRequestRate;
+  /** Counting a million jobs is slow: requests that come at the same time share one count, so that they do not use up the connections. */
+  readonly #summaries = new SharedReads<WorkspaceSummary>();
 
-  constructor(lookAtRate: LookAtRate) {
-    this.#lookAtRate = lookAtRate;
+  constructor(readRequestRate: ReadRequestRate) {
+    this.#readRequestRate = readRequestRate;
   }
 
   async read(db: Db, principal: Principal): Promise<Status> {
     const { workspaceId } = principal;
-    const standing = await this.#standings.read(workspaceId, () => readStanding(db, workspaceId));
-    return statusOf(principal, standing, await readQuota(db, workspaceId), await this.#lookAtRate(principal));
+    const summary = await this.#summaries.read(workspaceId, () => readWorkspaceSummary(db, workspaceId));
+    return statusOf(principal, summary, await readQuota(db, workspaceId), await this.#readRequestRate(principal));
   }
 }
 
 function statusOf(
   { workspaceId }: Principal,
-  standing: Standing,
+  summary: WorkspaceSummary,
   quota: Awaited<ReturnType<typeof readQuota>>,
   rate: Status["rate_limit"],
 ): Status {
-  const { name, plan, queues, schedules, with_callback, failed_last_minute } = standing;
+  const { name, plan, queues, schedules, with_callback, failed_last_minute } = summary;
   const stopped = planHas(plan, "callback_url") ? 0 : with_callback;
   const checks: Check[] = [
     check(
@@ -42,7 +42,7 @@ function statusOf(
     check(
       "callbacks",
       stopped === 0,
-      stopped === 0 ? "Callbacks go out." : `The plan has no callbacks. Queues that wait for them: ${stopped}.`,
+      stopped === 0 ? "Callbacks are sent." : `The plan has no callbacks. Queues that wait for them: ${stopped}.`,
     ),
     check("dead_letters", failed_last_minute === 0, `Jobs that failed for good in the last minute: ${failed_last_minute}.`),
   ];
@@ -50,8 +50,8 @@ function statusOf(
     status: checks.every(({ status }) => status === "ok") ? "ok" : "degraded",
     workspace: { id: showWorkspaceId(workspaceId), name, plan },
     checks,
-    jobs: Object.fromEntries(JOB_STATES.map((state) => [state, standing[state]])),
-    // None can be started yet.
+    jobs: Object.fromEntries(JOB_STATES.map((state) => [state, summary[state]])),
+    // Workflows do not exist yet.
     runs: Object.fromEntries(RUN_STATUSES.map((status) => [status, 0])),
     queues,
     schedules,

@@ -1,7 +1,7 @@
 import type { JobState, Plan } from "@tidemill/contract";
 import { type Db, row, sql, type WorkspaceId } from "#kernel";
 
-export interface Standing extends Record<JobState, number> {
+export interface WorkspaceSummary extends Record<JobState, number> {
   name: string;
   plan: Plan;
   queues: number;
@@ -11,12 +11,12 @@ export interface Standing extends Record<JobState, number> {
 }
 
 /**
- * What a workspace has at this moment. Live jobs are counted, finished ones are added up from the tally. Uses indexes that begin
- * with the workspace: job_claimable and job_blocked or the primary key, as the planner sees fit, job_active, job_parked,
- * tally_lane, schedule's.
+ * Counts what a workspace has. Jobs that have not finished are counted, finished ones are summed from the tally. Uses indexes that begin
+ * with the workspace: job_claimable and job_blocked, or the primary key if the planner prefers it; job_active, job_parked, tally_lane,
+ * and those of schedule.
  */
-export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<Standing> {
-  const standing = await row<Standing>(
+export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Promise<WorkspaceSummary> {
+  const summary = await row<WorkspaceSummary>(
     db,
     sql`
       with parked as (
@@ -42,6 +42,6 @@ export async function readStanding(db: Db, workspaceId: WorkspaceId): Promise<St
         parked.*, finished.*, held.*
       from workspace w, parked, finished, held where w.id = ${workspaceId}`,
   );
-  if (!standing) throw new Error("A workspace whose key is valid is not there.");
-  return standing;
+  if (!summary) throw new Error("The workspace of a valid key does not exist.");
+  return summary;
 }

@@ -9,9 +9,9 @@ export interface SecretRequest {
   readonly queue: string;
   readonly host: string;
   readonly name: string;
-  /** Of its audit event. */
+  /** The id of its audit event. */
   readonly eventId: Uuid;
-  /** Of its audit event, as JSON text. */
+  /** The input of its audit event, as JSON text. */
   readonly input: string;
 }
 

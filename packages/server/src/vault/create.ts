@@ -22,7 +22,7 @@ export async function createSecret(database: Transactional, vault: Vault, actor:
     const sealed = { ...sealSecret(vault.random, master, identity, value), hint: hintOf(value) };
     const settings = { sealed, allowedQueues: allowed_queues, allowedHosts: allowed_hosts && normalizeHosts(allowed_hosts) };
     const secret = await insertSecret(tx, identity, settings);
-    if (!secret) throw problem("CONFLICT", { name }, { message: "There is a secret of that name already." });
+    if (!secret) throw problem("CONFLICT", { name }, { message: `The secret "${name}" already exists.` });
     await auditCreated(tx, vault.audit, actor, secret);
     return secret;
   });

@@ -10,7 +10,7 @@ import { checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
 import { lockSecret, updateSecret } from "./store.ts";
 
 /**
- * Changes what the request names and leaves the rest. A new value is encrypted with a new data key, and used from the next
+ * Changes the settings in the request and leaves the others. A new value is encrypted with a new data key, and used from the next
  * attempt on. Source: specification, Secrets.
  *
  * @throws NOT_FOUND; PAYLOAD_TOO_LARGE; UNAVAILABLE on a node without the vault's key

@@ -79,7 +79,7 @@ export const listSecrets = (db: Db, workspaceId: WorkspaceId, before: Uuid | nul
       order by id desc limit ${limit}`,
   );
 
-/** Names around one, in their order: at most `limit` on each side. Uses index secret_name. */
+/** The names next to a name in alphabetical order: at most `limit` before and after it. Uses index secret_name. */
 export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, limit: number): Promise<{ name: string }[]> =>
   rows(
     db,
@@ -89,7 +89,6 @@ export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, 
       (select name from secret where workspace_id = ${workspaceId} and name < ${name} order by name desc limit ${limit})`,
   );
 
-/** Leans on secret_name. */
 /** Uses index secret_name. */
 export const removeSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<{ id: Uuid } | null> =>
   row(db, sql`delete from secret where workspace_id = ${workspaceId} and name = ${name} returning id`);

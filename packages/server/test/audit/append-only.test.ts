@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { keepPartitions } from "#retention";
+import { maintainPartitions } from "#retention";
 import { record } from "../harness/audit.ts";
 import { putLane, test } from "../harness/engine.ts";
 
@@ -35,7 +35,7 @@ test.for([
 
 test("no partition can be emptied, whenever it was made", async ({ database, engine, clock }) => {
   await clock.set(Date.UTC(2026, 10, 21, 12));
-  await keepPartitions(engine, () => {});
+  await maintainPartitions(engine, () => {});
   const names = await database.query<{ name: string }>(
     "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'audit_event'::regclass",
   );

@@ -5,7 +5,7 @@ import path from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { type Connection, Database, migrate } from "#kernel";
-import { keepPartitions } from "#retention";
+import { maintainPartitions } from "#retention";
 import { startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
 
 export const TEMPLATE = "tidemill_template";
@@ -53,7 +53,7 @@ async function query(connection: Connection, text: string): Promise<void> {
 /** As the first start of a node does: to make thirty partitions costs more than all else of that start. */
 async function makePartitions(connection: Connection): Promise<void> {
   const database = new Database({ connection, size: 1, statementTimeoutMs: 60_000 });
-  await keepPartitions(database, () => {}).finally(() => database.close());
+  await maintainPartitions(database, () => {}).finally(() => database.close());
 }
 
 /** Starts one PostgreSQL for the whole run, with a migrated template that each test file's database is cloned from. */

@@ -1,12 +1,12 @@
 import { describe, expect } from "vitest";
 import { type Database, rows, sql, type WorkspaceId } from "#kernel";
-import { keepPartitions } from "#retention";
+import { maintainPartitions } from "#retention";
 import { record, recordMany, tamper, verified } from "../harness/audit.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { until } from "../harness/service.ts";
 
-const keep = (engine: Database) => keepPartitions(engine, () => {});
+const keep = (engine: Database) => maintainPartitions(engine, () => {});
 const keepDays = (database: TestDatabase, workspaceId: WorkspaceId, days: number | null) =>
   database.query("update workspace set retention_days = $2 where id = $1", [workspaceId, days]);
 
@@ -194,7 +194,7 @@ test("several nodes that look at once drop a month once, and tell of it once", a
   await recordMany(engine, workspaceId, 5);
   await clock.set(Date.UTC(2026, 11, 1));
   const told: unknown[] = [];
-  await Promise.all([1, 2, 3].map(() => keepPartitions(engine, (event, fields) => told.push([event, ...Object.values(fields)]))));
+  await Promise.all([1, 2, 3].map(() => maintainPartitions(engine, (event, fields) => told.push([event, ...Object.values(fields)]))));
   expect(told.sort()).toEqual([
     ["history_dropped", ["audit_event_2026_11"]],
     ["history_dropped", ["job_history_2026_11"]],

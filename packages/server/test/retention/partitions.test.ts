@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect } from "vitest";
 import type { JobId } from "#kernel";
-import { keepPartitions } from "#retention";
+import { maintainPartitions } from "#retention";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -19,7 +19,8 @@ const partitionOf = async (database: TestDatabase, id: JobId) =>
   );
 
 const told: unknown[] = [];
-const keep = (engine: Parameters<typeof keepPartitions>[0]) => keepPartitions(engine, (event, fields) => told.push({ event, ...fields }));
+const keep = (engine: Parameters<typeof maintainPartitions>[0]) =>
+  maintainPartitions(engine, (event, fields) => told.push({ event, ...fields }));
 
 beforeEach(() => {
   told.length = 0;

@@ -29,7 +29,7 @@ describe("pause and resume", () => {
       409,
       {
         code: "INVALID_STATE",
-        message: 'PATCH the schedule\'s timezone: "Mars/Olympus" is not an IANA time zone, Europe/Berlin say.',
+        message: 'PATCH the schedule\'s timezone: "Mars/Olympus" is not an IANA time zone like Europe/Berlin.',
         details: { cron: "* * * * *", timezone: "Mars/Olympus" },
       },
     ]);

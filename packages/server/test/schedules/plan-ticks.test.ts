@@ -9,17 +9,17 @@ function everyTenSeconds(endMs = Number.POSITIVE_INFINITY): Calendar {
     const ms = (Math.floor(afterMs / 10_000) + 1) * 10_000;
     return ms <= endMs ? ms : null;
   };
-  const newest = (afterMs: number, untilMs: number, most: number) => {
+  const newest = (afterMs: number, untilMs: number, limit: number) => {
     const ticks: number[] = [];
     for (let ms = next(afterMs); ms !== null && ms <= untilMs; ms = next(ms)) ticks.push(ms);
-    return ticks.slice(Math.max(0, ticks.length - most));
+    return ticks.slice(Math.max(0, ticks.length - limit));
   };
   return { next, newest };
 }
 
 const plan = (terms: Partial<DueTicks>, calendar = everyTenSeconds()) =>
   planTicks(calendar, {
-    ...{ overlap: "allow", catchUp: "last", busy: false, most: 1_000 },
+    ...{ overlap: "allow", catchUp: "last", busy: false, limit: 1_000 },
     ...{ dueMs: 10_000, nowMs: 10_000, catchUpToMs: null, ...terms },
   });
 
@@ -61,14 +61,14 @@ describe("the ticks that are due", () => {
   });
 
   test("the ticks that are due are the newest 1,000 of those missed, with catch_up all", () => {
-    const { run, skip, nextMs } = plan({ catchUp: "all", nowMs: 20_000_000, most: 5_000 });
+    const { run, skip, nextMs } = plan({ catchUp: "all", nowMs: 20_000_000, limit: 5_000 });
     expect(run).toHaveLength(1_000);
     expect([run[0], run.at(-1)]).toEqual([10_010_000, 20_000_000]);
     expect([skip, nextMs]).toEqual([{ atMs: 10_000_000, reason: "catch_up" }, 20_010_000]);
   });
 
   test("the ticks that are due run as far as there is room; the rest stays chosen, however late it is by then, and no more than that is", () => {
-    expect(plan({ catchUp: "all", nowMs: 55_000, most: 2 })).toEqual({
+    expect(plan({ catchUp: "all", nowMs: 55_000, limit: 2 })).toEqual({
       ...{ run: [10_000, 20_000], skip: null, lastMs: 20_000 },
       ...{ nextMs: 30_000, catchUpToMs: 50_000 },
     });
@@ -120,11 +120,11 @@ test("whatever is due, plans that follow one another run each tick once, and lea
     fc.property(terms, ({ overlap, catchUp, waits }) => {
       let [dueMs, nowMs, catchUpToMs] = [10_000, 0, null as number | null];
       const run: number[] = [];
-      for (const [waitMs, busy, most] of waits) {
+      for (const [waitMs, busy, limit] of waits) {
         nowMs += waitMs;
         while (dueMs <= nowMs) {
-          const made = plan({ overlap, catchUp, busy, dueMs, nowMs, most, catchUpToMs });
-          expect(made.run.length).toBeLessThanOrEqual(most);
+          const made = plan({ overlap, catchUp, busy, dueMs, nowMs, limit, catchUpToMs });
+          expect(made.run.length).toBeLessThanOrEqual(limit);
           expect(made.lastMs ?? 0).toBeLessThan(made.nextMs ?? 0);
           for (const ms of made.run) expect([ms % 10_000, ms >= dueMs, ms <= (made.lastMs ?? 0)]).toEqual([0, true, true]);
           if (overlap === "allow" && catchUp === "all") expect(made.run[0]).toBe(dueMs);

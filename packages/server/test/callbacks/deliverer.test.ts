@@ -6,7 +6,7 @@ import type { LaneId } from "#lanes";
 import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
 import { Redactor } from "#redaction";
 import { type ResolvedSecrets, SecretError, type SecretUse } from "#vault";
-import { CallbackDeliverer } from "../../src/callbacks/carrier.ts";
+import { CallbackDeliverer } from "../../src/callbacks/deliverer.ts";
 import type { Endpoint, Endpoints } from "../../src/callbacks/endpoint.ts";
 import { until } from "../harness/service.ts";
 

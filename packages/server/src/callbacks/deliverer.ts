@@ -7,10 +7,10 @@ import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
 import { CallbackTimeoutError, classify } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
-import { draftLetter, type Letter } from "./letter.ts";
-import { LetterError } from "./letter-error.ts";
+import { type RequestContent, readTemplates } from "./request-content.ts";
+import { RequestContentError } from "./request-content-error.ts";
 
-export interface CarrierOptions {
+export interface DelivererOptions {
   readonly sender: Pick<Sender, "send">;
   readonly endpoints: Endpoints;
   readonly secrets: Pick<SecretAccess, "resolve">;
@@ -18,7 +18,7 @@ export interface CarrierOptions {
   readonly version: string;
 }
 
-/** How long a job waits when the database, or the key of a secret, is away. No attempt is used. */
+/** How long a job waits when the database or the key of a secret is not available. It uses no attempt. */
 const POSTPONE_MS = 2_000;
 
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
@@ -27,34 +27,34 @@ class AbortedError extends Error {
   readonly code = "ABORTED";
 }
 
-/** Carries jobs to their handlers: one signed POST per attempt. Source: specification, Events, Callback delivery. */
+/** Delivers jobs to their handlers: one signed POST per attempt. Source: specification, Events, Callback delivery. */
 export class CallbackDeliverer implements Deliverer {
-  readonly #options: CarrierOptions;
-  readonly #under = new Set<Callback>();
+  readonly #options: DelivererOptions;
+  readonly #running = new Set<Callback>();
 
-  constructor(options: CarrierOptions) {
+  constructor(options: DelivererOptions) {
     this.#options = options;
   }
 
   start(claim: Claim): Attempt {
-    const callback = new Callback(claim, this.#options, () => this.#under.delete(callback));
-    this.#under.add(callback);
+    const callback = new Callback(claim, this.#options, () => this.#running.delete(callback));
+    this.#running.add(callback);
     callback.begin();
     return callback;
   }
 
   sweep(): void {
     const nowMs = this.#options.clock.elapsedMs();
-    for (const callback of this.#under) callback.endIfOverdue(nowMs);
+    for (const callback of this.#running) callback.endIfOverdue(nowMs);
   }
 }
 
 class Callback implements Attempt {
   readonly result: Promise<AttemptResult>;
   readonly #claim: Claim;
-  /** As the API shows it. */
+  /** The job's id as the API shows it. */
   readonly #jobId: string;
-  readonly #options: CarrierOptions;
+  readonly #options: DelivererOptions;
   readonly #onEnd: () => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
@@ -62,7 +62,7 @@ class Callback implements Attempt {
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(claim: Claim, options: CarrierOptions, onEnd: () => void) {
+  constructor(claim: Claim, options: DelivererOptions, onEnd: () => void) {
     this.#claim = claim;
     this.#jobId = showJobId(claim.id);
     this.#options = options;
@@ -72,8 +72,8 @@ class Callback implements Attempt {
 
   begin(): void {
     const endpoint = this.#options.endpoints.of(this.#claim);
-    if (endpoint instanceof Promise) void this.#orEnd(async () => this.#make(await endpoint));
-    else void this.#make(endpoint);
+    if (endpoint instanceof Promise) void this.#endOnError(async () => this.#prepare(await endpoint));
+    else void this.#prepare(endpoint);
   }
 
   abort(): void {
@@ -85,45 +85,45 @@ class Callback implements Attempt {
     if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
   }
 
-  /** Nothing is awaited where nothing is to be read: most callbacks leave in the turn that their claim came in. */
-  #make(endpoint: Endpoint | null): Promise<void> | undefined {
+  /** Awaits nothing unless secrets must be read: most callbacks are sent in the same turn of the event loop in which their claim came. */
+  #prepare(endpoint: Endpoint | null): Promise<void> | undefined {
     const { payload } = this.#claim;
     if (!endpoint) this.#end({ kind: "withdrawn" });
-    else if (endpoint.blocked !== null) this.#answer({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked) });
+    else if (endpoint.blocked !== null) this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked) });
     else if (endpoint.plain && !mayHoldTemplates(payload)) this.#send(endpoint, { ...endpoint.plain, payload });
-    else return this.#orEnd(async () => this.#send(endpoint, await this.#letter(endpoint)));
+    else return this.#endOnError(async () => this.#send(endpoint, await this.#content(endpoint)));
     return undefined;
   }
 
-  async #orEnd(work: () => Promise<unknown>): Promise<void> {
+  async #endOnError(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {
       if (error instanceof SecretError) this.#end({ kind: "unsendable", code: error.code, message: error.message });
-      else if (error instanceof LetterError) this.#end({ kind: "unsendable", code: "TEMPLATE_INVALID", message: error.message });
+      else if (error instanceof RequestContentError) this.#end({ kind: "unsendable", code: "TEMPLATE_INVALID", message: error.message });
       else if (error instanceof ProblemError) this.#end({ kind: "postponed", waitMs: POSTPONE_MS });
       else this.#fail(error);
     }
   }
 
-  /** With its secrets in place, of which the answer is then kept clean. */
-  async #letter(endpoint: Endpoint): Promise<Letter> {
+  /** The content with its secrets filled in. From here on, the redactor takes these secrets out of what is kept of the response. */
+  async #content(endpoint: Endpoint): Promise<RequestContent> {
     const { payload, workspaceId, attempt } = this.#claim;
     const { queue, host } = endpoint;
-    const draft = draftLetter(endpoint, payload);
-    if (draft.secrets.length === 0) return draft.fill(NO_SECRETS);
-    const use = { workspaceId, queue, host, jobId: this.#jobId, attempt, names: draft.secrets };
+    const templates = readTemplates(endpoint, payload);
+    if (templates.secrets.length === 0) return templates.fill(NO_SECRETS);
+    const use = { workspaceId, queue, host, jobId: this.#jobId, attempt, names: templates.secrets };
     const { values, redactor } = await this.#options.secrets.resolve(use);
     this.#redactor = redactor;
-    return draft.fill(values);
+    return templates.fill(values);
   }
 
-  #send(endpoint: Endpoint, { path, headers, payload }: Letter): void {
+  #send(endpoint: Endpoint, { path, headers, payload }: RequestContent): void {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
     const id = this.#jobId;
     const body = Buffer.from(bodyOf(this.#claim, id, endpoint.queue, payload));
-    // Signed when it leaves, not when the job was claimed: the receiver's tolerance starts now.
+    // Signed now, not when the job was claimed: the receiver compares the timestamp with its own clock.
     const timestamp = Math.floor(clock.nowMs() / 1000);
     const signature = sign(endpoint.key, id, timestamp, body);
     this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
@@ -146,24 +146,24 @@ class Callback implements Attempt {
         body,
         maxBodyBytes: LIMITS.resultBytes,
       },
-      (response) => this.#answer(response),
+      (response) => this.#receive(response),
     );
   }
 
-  #answer(response: Response): void {
+  #receive(response: Response): void {
     if (!this.#ended) this.#end(classify(response, this.#options.clock.nowMs(), this.#redactor));
   }
 
   #end(result: AttemptResult): void {
-    if (this.#leave()) this.#settled.resolve(result);
+    if (this.#markEnded()) this.#settled.resolve(result);
   }
 
   #fail(error: unknown): void {
-    if (this.#leave()) this.#settled.reject(error);
+    if (this.#markEnded()) this.#settled.reject(error);
   }
 
-  /** Whether it was under way still. */
-  #leave(): boolean {
+  /** Ends the callback. Returns false when it had already ended. */
+  #markEnded(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
     this.#onEnd();
@@ -171,7 +171,7 @@ class Callback implements Attempt {
   }
 }
 
-/** The callback's body. The payload stands in it as it was sent. Source: contract §4. */
+/** The callback's body. The payload is inserted as text, so that the handler receives it as it was enqueued. Source: contract §4. */
 const bodyOf = (claim: Claim, id: string, queue: string, payload: string): string =>
   `{"id":"${id}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
   `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":${JSON.stringify(claim.schedule)},` +

@@ -1,0 +1,18 @@
+/** Messages for errors of the operating system that the operator can fix with a setting. */
+const MESSAGES: Record<string, (error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string }) => string> = {
+  EADDRINUSE: ({ port }) => `Port ${port} is taken. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to another.`,
+  EADDRNOTAVAIL: ({ address }) => `This machine does not have the address ${address}. Set TIDEMILL_HOST to one that it has.`,
+  ENOTFOUND: ({ hostname }) => `The name ${hostname} has no address. Set TIDEMILL_HOST to another name or to an address.`,
+  EACCES: ({ port, message }) =>
+    port ? `This user may not open port ${port}. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to one above 1023.` : message,
+};
+
+/** Prints what is wrong on one line and exits with code 1. The stack is printed only when the log level is debug. */
+export function exitWithError(error: unknown): never {
+  const known = error as NodeJS.ErrnoException & { details?: { issues?: { path: string; message: string }[] } };
+  const issue = known.details?.issues?.[0];
+  const line = MESSAGES[known.code ?? ""]?.(known) ?? (issue ? `${issue.path} ${issue.message}.` : (known.message ?? String(error)));
+  process.stderr.write(`tidemill: ${line.split("\n")[0]}\n`);
+  if (process.env.TIDEMILL_LOG_LEVEL === "debug") process.stderr.write(`${known.stack ?? ""}\n`);
+  process.exit(1);
+}

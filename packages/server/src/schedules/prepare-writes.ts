@@ -1,0 +1,110 @@
+import type { NewAuditEvent } from "#audit";
+import type { InsertRequest, JobToInsert } from "#jobs";
+import { type JobId, momentMs, toMoment, type UuidSource } from "#kernel";
+import type { Advance, DueSchedule, TickToTake } from "./fire-store.ts";
+import type { TickPlan } from "./plan-ticks.ts";
+import type { Schedule } from "./schedule.ts";
+
+/** A schedule with the plan for its due ticks. */
+export interface PlannedSchedule {
+  readonly schedule: DueSchedule;
+  readonly plan: TickPlan;
+}
+
+/** What one schedule's due ticks will write. */
+export interface ScheduleWrites extends PlannedSchedule {
+  readonly jobs: readonly { readonly id: JobId; readonly atMs: number }[];
+  /** Ticks that the quota refused and no audit event contains yet, the moment of the first one, and when the last such event was recorded. */
+  readonly unreported: { readonly skips: number; readonly sinceMs: number | null; readonly reportedMs: number | null };
+  readonly event: NewAuditEvent | null;
+  /** The newest tick that the quota refused. */
+  readonly refusedMs: number | null;
+}
+
+/**
+ * The first refused tick is reported at once. Later ones are reported together: when a tick runs again, or when one more is refused
+ * and the last report is at least an hour old.
+ */
+const REPORT_EVERY_MS = 3_600_000;
+
+/** Identifies a tick among those of one transaction. */
+export const tickKey = ({ id }: Pick<Schedule, "id">, atMs: number): string => `${id} ${atMs}`;
+
+/** @param refused keys of the ticks that the quota refused */
+export function prepareWrites({ schedule, plan }: PlannedSchedule, refused: ReadonlySet<string>, ids: UuidSource): ScheduleWrites {
+  const isRefused = (atMs: number) => refused.has(tickKey(schedule, atMs));
+  const jobs = plan.run.filter((atMs) => !isRefused(atMs)).map((atMs) => ({ id: ids.next() as JobId, atMs }));
+  const refusedTicks = plan.run.filter(isRefused);
+  return { schedule, plan, jobs, refusedMs: refusedTicks.at(-1) ?? null, ...reportSkips(schedule, refusedTicks, jobs.length > 0) };
+}
+
+export const ticksOf = ({ schedule, jobs }: ScheduleWrites): TickToTake[] =>
+  jobs.map(({ atMs }) => ({ workspaceId: schedule.workspace_id, scheduleId: schedule.id, atMs }));
+
+export function advanceOf({ schedule, plan, jobs, refusedMs, unreported }: ScheduleWrites): Advance {
+  const newest = jobs.at(-1);
+  const skip = refusedMs !== null && refusedMs > (plan.skip?.atMs ?? 0) ? { atMs: refusedMs, reason: "quota" as const } : plan.skip;
+  return {
+    workspaceId: schedule.workspace_id,
+    scheduleId: schedule.id,
+    nextMs: plan.nextMs,
+    lastTickMs: plan.lastMs,
+    catchUpToMs: plan.catchUpToMs,
+    runMs: newest?.atMs ?? null,
+    jobId: newest?.id ?? null,
+    skipMs: skip?.atMs ?? null,
+    skipReason: skip?.reason ?? null,
+    unreportedSkips: unreported.skips,
+    unreportedSinceMs: unreported.sinceMs,
+    reportedMs: unreported.reportedMs,
+  };
+}
+
+/** The jobs of those ticks that this transaction has taken; no request when there are none. */
+export function requestsOf({ schedule, jobs }: ScheduleWrites, isTaken: (key: string) => boolean): InsertRequest[] {
+  const taken = jobs.filter(({ atMs }) => isTaken(tickKey(schedule, atMs)));
+  if (taken.length === 0) return [];
+  return [
+    { workspaceId: schedule.workspace_id, queue: schedule.queue, jobs: taken.map(({ id, atMs }) => scheduledJob(schedule, id, atMs)) },
+  ];
+}
+
+/** The job of a schedule for a moment: milliseconds since 1970. */
+export const scheduledJob = (schedule: Schedule, id: JobId, atMs: number): JobToInsert => ({
+  id,
+  payload: schedule.payload,
+  delaySeconds: 0,
+  runAtMs: null,
+  tag: schedule.tag,
+  priority: schedule.priority,
+  concurrencyKey: schedule.concurrency_key,
+  attempts: schedule.attempts,
+  backoffDelayMs: null,
+  idempotency: null,
+  tick: { schedule: schedule.name, atMs },
+  straight: false,
+});
+
+/** The audit event about refused ticks, if one is to be recorded now, and what stays unreported. Source: contract §6. */
+function reportSkips(schedule: DueSchedule, refused: readonly number[], ran: boolean): Pick<ScheduleWrites, "unreported" | "event"> {
+  const { unreported_skips, unreported_since, reported_at, now_ms } = schedule;
+  const skips = unreported_skips + refused.length;
+  const sinceMs = unreported_since === null ? (refused[0] ?? null) : momentMs(unreported_since);
+  const reportedMs = reported_at === null ? null : momentMs(reported_at);
+  if (skips === 0 || sinceMs === null) return { unreported: { skips: 0, sinceMs: null, reportedMs: ran ? null : reportedMs }, event: null };
+  if (!ran && reportedMs !== null && now_ms - reportedMs < REPORT_EVERY_MS)
+    return { unreported: { skips, sinceMs, reportedMs }, event: null };
+  const lastMs = refused.at(-1) ?? (schedule.last_skip_at === null ? sinceMs : momentMs(schedule.last_skip_at));
+  return {
+    unreported: { skips: 0, sinceMs: null, reportedMs: refused.length > 0 ? now_ms : null },
+    event: {
+      workspaceId: schedule.workspace_id,
+      eventType: "schedule.skipped",
+      actorId: "system",
+      resourceType: "schedule",
+      resourceId: schedule.name,
+      input: null,
+      output: { reason: "quota", ticks: skips, first: toMoment(sinceMs), last: toMoment(lastMs) },
+    },
+  };
+}
