@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { rows, sql } from "../../packages/server/src/kernel/index.ts";
+import { type BenchNode, type Environment, JOB } from "../environment.ts";
 import { Peer } from "../processes.ts";
 import { type Figure, median, thousands } from "../table.ts";
-import { type BenchNode, JOB, type Yard } from "../yard.ts";
 
 const ROUNDS = 3;
 const JOBS = 50_000;
@@ -10,11 +10,11 @@ const BAR = 0.7;
 const CONNECTIONS = [32, 64, 128];
 
 /** Callbacks delivered and settled per second from a backlog, against a bare undici loop to the same receiver, in turn. */
-export async function callbacks(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
-  const receiver = await yard.receiver();
+export async function callbacks(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
+  const receiver = await environment.receiver();
   const { peer: bareSender } = await Peer.start("bare-sender");
-  const queue = yard.queueName();
+  const queue = environment.queueName();
   await node.api("POST", "/v1/queues", { name: queue, callback_url: receiver.url, paused: true });
   // What a callback's body is, for the loop to send the same.
   const body = JSON.stringify({
@@ -38,11 +38,11 @@ export async function callbacks(yard: Yard): Promise<Figure[]> {
     const rate = await bare(candidate, 20_000);
     if (rate > best) [best, connections] = [rate, candidate];
   }
-  await deliver(yard, node, queue, 10_000);
+  await deliver(environment, node, queue, 10_000);
   const delivered: number[] = [];
   const sent: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    delivered.push(await deliver(yard, node, queue, JOBS));
+    delivered.push(await deliver(environment, node, queue, JOBS));
     sent.push(await bare(connections, JOBS));
   }
   await Promise.all([node.stop(), receiver.peer.stop(), bareSender.stop()]);
@@ -60,7 +60,7 @@ export async function callbacks(yard: Yard): Promise<Figure[]> {
 }
 
 /** Fills the paused queue, lets it run, and answers jobs per second from the first start to the last settle. */
-export async function deliver(yard: Yard, node: BenchNode, queue: string, jobs: number, job: object = JOB): Promise<number> {
+export async function deliver(environment: Environment, node: BenchNode, queue: string, jobs: number, job: object = JOB): Promise<number> {
   await node.api("PATCH", `/v1/queues/${queue}`, { paused: true });
   await node.fill(queue, jobs, job);
   const startedMs = performance.now();
@@ -68,7 +68,7 @@ export async function deliver(yard: Yard, node: BenchNode, queue: string, jobs: 
   for (;;) {
     await wait(20);
     const [left] = await rows<{ n: number }>(
-      yard.database,
+      environment.database,
       sql`select count(*) as n from (select from tidemill.job where state in ('waiting', 'active') limit 1) one`,
     );
     if (left?.n === 0) break;

@@ -1,20 +1,27 @@
+import { type Environment, JOB } from "../environment.ts";
 import type { Load, LoadResult } from "../load.ts";
 import { type Figure, median, thousands } from "../table.ts";
-import { JOB, type Yard } from "../yard.ts";
 
 const ROUNDS = 5;
 const SECONDS = 4;
 const BAR = 0.85;
 
 /** Single enqueues at 64 connections, durable, against the same server answering without storing; in turn, round by round. */
-export async function singleEnqueue(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node();
-  const unstored = await yard.unstored();
-  const loader = await yard.loader();
-  const queue = yard.queueName();
+export async function singleEnqueue(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node();
+  const unstored = await environment.unstored();
+  const loader = await environment.loader();
+  const queue = environment.queueName();
   await node.api("POST", "/v1/queues", { name: queue });
   const run = async (port: number, seconds: number) => {
-    const order: Load = { port, path: `/v1/queues/${queue}/jobs`, key: yard.key, body: JSON.stringify(JOB), connections: 64, seconds };
+    const order: Load = {
+      port,
+      path: `/v1/queues/${queue}/jobs`,
+      key: environment.key,
+      body: JSON.stringify(JOB),
+      connections: 64,
+      seconds,
+    };
     const result = await loader.ask<LoadResult>(order);
     if (result.failures > 0) throw new Error(`${result.failures} enqueues were refused.`);
     return result.perSecond;
