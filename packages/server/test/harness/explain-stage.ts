@@ -54,7 +54,7 @@ export class ExplainStage {
        where job.id = put.id and state in ('waiting', 'delayed', 'pending_approval', 'active', 'failed')`,
       [ids, key, this.lane.laneId],
     );
-    await this.#database.query("select arrange_keys(array[$1::uuid], array[$2::bigint], array[$3])", [
+    await this.#database.query("select assign_key_slots(array[$1::uuid], array[$2::bigint], array[$3])", [
       this.lane.workspaceId,
       this.lane.laneId,
       key,

@@ -65,7 +65,7 @@ test.for(MOVES)(
     const moving: Promise<unknown>[] = [];
     const meanwhile = async () => {
       moving.push(move(engine, key, leaseId).finally(() => (moved = true)));
-      await until(async () => moved || (await isWaiting(database, "arrange_keys")), "the move to end, or to wait");
+      await until(async () => moved || (await isWaiting(database, "assign_key_slots")), "the move to end, or to wait");
     };
     await cancelOrRemove(interrupted(engine, meanwhile), HAND, key);
     await Promise.all(moving);
