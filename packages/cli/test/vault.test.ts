@@ -5,7 +5,7 @@ import { Client } from "../../server/test/harness/client.ts";
 import { KEY, type NodeProcess } from "../../server/test/harness/process.ts";
 import { MASTER_KEY, until } from "../../server/test/harness/service.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
-import { VaultStage } from "../../server/test/harness/vault.ts";
+import { VaultFixture } from "../../server/test/harness/vault.ts";
 
 const ANOTHER_KEY = "f".repeat(64);
 const ID = expect.stringMatching(/^[0-9a-f]{16}$/);
@@ -106,7 +106,7 @@ describe("tidemill vault rotate-master-key", () => {
   });
 
   test("names the secrets that do not open, and ends with exit code 1", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node()).stop();
     await vault.fill(2);
     await vault.database.query("update secret set name = 'MOVED' where name = 'SECRET_1'");
@@ -119,7 +119,7 @@ describe("tidemill vault rotate-master-key", () => {
   });
 
   test("killed on the way, is finished by being run again", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node()).stop();
     await vault.database.query(
       "create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$",

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect } from "vitest";
 import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
-import { exchange } from "../harness/exchange.ts";
 import { comparable, makeKey, OPERATOR_TOKEN } from "../harness/operator.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { type Service, startTestNode, test, until } from "../harness/service.ts";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -26,7 +26,7 @@ const keyOf = (random: string): string => `svc_ws_${random}${base62(crc32(`svc_w
 const UNKNOWN = keyOf("abcdefghijklmnopqrstuvwxyz012345");
 
 const send = (service: Service, operation: Operation, authorization: string | null, query = "") =>
-  exchange(service.node.url, {
+  sendRaw(service.node.url, {
     method: operation.method,
     path: pathOf(operation) + query,
     headers: { ...(authorization !== null && { authorization }), ...(operation.requestBody && { "content-type": "application/json" }) },
@@ -106,7 +106,7 @@ describe("a key", () => {
   test("that is mistyped is refused by its checksum: nobody looks it up", async ({ database, clock }) => {
     const node = await startTestNode(database, clock, { TIDEMILL_LOG_LEVEL: "silent" });
     const status = async (key: string) =>
-      (await exchange(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${key}` } })).status;
+      (await sendRaw(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${key}` } })).status;
     await database.query("alter table api_key rename to api_key_away");
     try {
       expect([await status(mistyped(UNKNOWN)), await status(UNKNOWN)]).toEqual([401, 500]);

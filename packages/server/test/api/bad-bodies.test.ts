@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
-import { exchange } from "../harness/exchange.ts";
 import { type Bad, complaintsAbout, everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { type Service, test } from "../harness/service.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -129,7 +129,7 @@ test("a body over its limit is refused with the limit, whether its length is tol
     const body = Buffer.alloc(limitOf(operation) + 1, " ");
     for (const framing of [{}, { "transfer-encoding": "chunked" }]) {
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json", ...framing };
-      const reply = await exchange(service.node.url, { ...operation.bad(body), headers });
+      const reply = await sendRaw(service.node.url, { ...operation.bad(body), headers });
       expect([operation.id, ...faultsOf(reply, "PAYLOAD_TOO_LARGE")]).toEqual([operation.id]);
       expect(reply.body.error.details).toEqual({ limit_bytes: limitOf(operation) });
     }

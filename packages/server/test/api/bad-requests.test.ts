@@ -2,8 +2,8 @@ import { METHODS } from "node:http";
 import { JOB_STATES, SCHEDULE_STATES } from "@tidemill/contract";
 import { expect } from "vitest";
 import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
-import { exchange } from "../harness/exchange.ts";
 import { type Bad, complaintsAbout, everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { type Service, test } from "../harness/service.ts";
 
 const NOT_UTF8 = ["%ff", "%zz", "%", "%4", "%ED%A0%80", "%C0%80", "%F4%90%80%80"];
@@ -288,7 +288,7 @@ test("a path answers 405 to every method that it has not got, and Allow has thos
     if (allowed.includes("GET")) allowed.push("HEAD");
     for (const method of METHODS.filter((one) => one !== "CONNECT" && !allowed.includes(one))) {
       const { path: to } = bad(of[0] as Operation);
-      const reply = await exchange(service.node.url, { method, path: to, headers: { authorization: `Bearer ${service.key}` } });
+      const reply = await sendRaw(service.node.url, { method, path: to, headers: { authorization: `Bearer ${service.key}` } });
       expect([method, to, reply.headers.get("allow")?.split(", ").sort(), reply.status]).toEqual([method, to, allowed.sort(), 405]);
       if (method !== "HEAD") expect([method, to, ...faultsOf(reply, "METHOD_NOT_ALLOWED")]).toEqual([method, to]);
     }

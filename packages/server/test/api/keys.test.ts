@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { typeId, type Uuid } from "#kernel";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { complaintsAbout, everythingStored } from "../harness/problem.ts";
 import { newWorkspace, Service, startTestNode, test, until } from "../harness/service.ts";
 

@@ -1,6 +1,6 @@
 import { PLANS } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { operate } from "../harness/operator.ts";
 import { everythingStored } from "../harness/problem.ts";
 import { newWorkspace, Service, test, until } from "../harness/service.ts";

@@ -6,10 +6,10 @@ import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Sch
 import type { Reply } from "../harness/ask.ts";
 import { Wire } from "../harness/database-wire.ts";
 import { laneOf, putCircuit } from "../harness/engine.ts";
-import { exchange } from "../harness/exchange.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, startTestNode, test } from "../harness/service.ts";
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, formats: FORMATS });
@@ -259,7 +259,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     (service, operation) => {
       const body = Buffer.alloc((operation.id === "enqueueBatch" ? 16 : 2) * 1024 * 1024 + 1, " ");
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
-      return exchange(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
+      return sendRaw(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },
   ],
   422: ({ id }) => [keyed(id === "enqueueJob" ? { payload: 2, idempotencyKey: "k" } : [{ payload: 2, idempotencyKey: "k" }])],

@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
 import { bodySchemaOf, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
 import type { Reply } from "../harness/ask.ts";
-import { exchange } from "../harness/exchange.ts";
 import { comparable } from "../harness/operator.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
@@ -45,7 +45,7 @@ const ask = (
   named: Partial<Named>,
   { query = "", body = operation.requestBody?.content["application/json"]?.example }: { query?: string; body?: unknown } = {},
 ) =>
-  exchange(service.node.url, {
+  sendRaw(service.node.url, {
     method: operation.method,
     path: pathOf(operation, named) + query,
     headers: { authorization: `Bearer ${service.key}`, ...(operation.requestBody && { "content-type": "application/json" }) },

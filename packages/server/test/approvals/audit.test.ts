@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { decideOverdueAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
 import { approvalQueue, approve, reject } from "../harness/approvals.ts";
 import { auditLog, verified } from "../harness/audit.ts";
-import { audited, withoutAudit } from "../harness/audited.ts";
+import { audited, withoutAudit } from "../harness/audit-events.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { until } from "../harness/service.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 import { verified } from "../harness/audit.ts";
-import { withoutAudit } from "../harness/audited.ts";
+import { withoutAudit } from "../harness/audit-events.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { joinedBy } from "../harness/nodes.ts";

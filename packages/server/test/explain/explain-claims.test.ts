@@ -2,7 +2,7 @@ import { GATES, type GateName } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { JobId } from "#kernel";
-import { ExplainStage, test } from "../harness/explain-stage.ts";
+import { ExplainFixture, test } from "../harness/explain-fixture.ts";
 
 describe("a job that no gate holds is taken by a claim", () => {
   test("when nothing is in its way, with the others of its queue", async ({ stage }) => {
@@ -13,7 +13,7 @@ describe("a job that no gate holds is taken by a claim", () => {
 });
 
 /** How each gate is closed for a job, alone. */
-const CLOSED: { [Name in Exclude<GateName, "quota">]: (stage: ExplainStage) => Promise<JobId> } = {
+const CLOSED: { [Name in Exclude<GateName, "quota">]: (stage: ExplainFixture) => Promise<JobId> } = {
   state: (stage) => stage.job({ state: "failed" }),
   due: (stage) => stage.job({ state: "delayed", runAt: "moment() + interval '1 minute'" }),
   approval: (stage) => stage.job({ state: "pending_approval" }),
@@ -205,7 +205,7 @@ describe("what parks beside does not stand ahead", () => {
   });
 
   test("jobs of another queue, or of another key", async ({ stage, database, engine, clock }) => {
-    const other = await ExplainStage.put(database, engine, clock);
+    const other = await ExplainFixture.put(database, engine, clock);
     await other.jobs({ key: "k", count: 3 });
     await stage.jobs({ key: "l", count: 3 });
     await stage.job({ state: "active", key: "k" });
@@ -242,7 +242,7 @@ test("in any condition, the jobs that no gate holds are those that a claim takes
 }) => {
   await fc.assert(
     fc.asyncProperty(condition, async ({ seeds, concurrency, perKey, rate, circuit, closed }) => {
-      const stage = await ExplainStage.put(database, engine, clock);
+      const stage = await ExplainFixture.put(database, engine, clock);
       await stage.set(
         `concurrency = ${concurrency}, concurrency_per_key = ${perKey}, rate_max = ${rate?.max ?? null}, rate_seconds = ${rate && 60}`,
       );

@@ -113,7 +113,7 @@ test("a database that falls silent keeps no request hanging, and is taken up aga
   const handler = await stage.handler();
   const queue = await client.queue("mails", handler.url);
 
-  wire.holdAnswers();
+  wire.holdResponses();
   const requests = [
     client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 }),
     client.api("GET", "/v1/queues"),

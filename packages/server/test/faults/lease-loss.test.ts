@@ -74,7 +74,7 @@ describe("a node whose renewal fails once", () => {
     const queue = await node.client.queue("mails", handler.url, LONG);
     await node.client.enqueue(queue);
     await until(() => handler.open === 1, "the attempt to be under way");
-    await wire.cutAnswer(isRenewal);
+    await wire.cutResponse(isRenewal);
     const [lease] = await database.query<{ until: string }>("select expires_at::text as until from lease");
 
     await until(
@@ -97,7 +97,7 @@ describe("a node that hears nothing of its database", () => {
     const before = await cutOff.client.enqueue(queue);
     await until(() => handler.received.length === 1, "the handler's address to be known");
 
-    const claimed = wire.holdAnswersFrom(isClaim(5));
+    const claimed = wire.holdResponsesFrom(isClaim(5));
     const ids = await cutOff.client.enqueueMany(queue, 5);
     await claimed;
     makeRoom();
@@ -121,7 +121,7 @@ describe("a node that hears nothing of its database", () => {
     const before = await cutOff.client.enqueue(queue);
     await until(() => handler.received.length === 1, "the handler's address to be known");
 
-    const claimed = wire.holdAnswersFrom(isClaim(5));
+    const claimed = wire.holdResponsesFrom(isClaim(5));
     const ids = await cutOff.client.enqueueMany(queue, 5);
     await claimed;
     for (const id of ids) await peer.client.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
@@ -137,7 +137,7 @@ describe("a node that hears nothing of its database", () => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const settings = { TIDEMILL_STATEMENT_TIMEOUT_MS: "3000", ...LEASE };
-    const holding = wire.holdAnswersFrom(({ text }) => text.includes("pg_advisory_xact_lock(7305512011)"));
+    const holding = wire.holdResponsesFrom(({ text }) => text.includes("pg_advisory_xact_lock(7305512011)"));
     stage.start({ DATABASE_URL: wire.url(), ...settings });
     await holding;
     const other = await stage.node({ DATABASE_URL: database.url, ...settings });
@@ -155,7 +155,7 @@ describe("a node that hears nothing of its database", () => {
     const peer = await stage.node({ DATABASE_URL: database.url, ...LEASE });
 
     // The node has its answers and cannot say so.
-    wire.holdQuestions();
+    wire.holdRequests();
     handler.release(200);
     await until(() => handler.open === 5, "the peer to begin the second attempts");
     wire.release();
@@ -184,7 +184,7 @@ describe("a node that hears nothing of its database", () => {
     await until(() => handler.open === 5, "the attempts to be under way");
 
     // Its renewals arrive, so that its lease holds; it cannot know, and ends its attempts.
-    wire.holdAnswers();
+    wire.holdResponses();
     await until(() => handler.aborted === 5, "the node to end its attempts");
     handler.answers = 200;
     wire.release();

@@ -11,7 +11,7 @@ describe("when the answer of the database is lost", () => {
     const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "2" });
     const handler = await stage.handler();
     const queue = await client.queue("mails", handler.url);
-    const cut = wire.cutAnswer(isClaim(5));
+    const cut = wire.cutResponse(isClaim(5));
     const ids = await client.enqueueMany(queue, 5);
     await cut;
 
@@ -29,7 +29,7 @@ describe("when the answer of the database is lost", () => {
     const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "2" });
     const handler = await stage.handler();
     const queue = await client.queue("mails", handler.url);
-    const cut = wire.cutAnswer(isEnqueue);
+    const cut = wire.cutResponse(isEnqueue);
     expect(await client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).toMatchObject({
       status: 503,
       body: { error: { code: "UNAVAILABLE" } },
@@ -52,7 +52,7 @@ describe("when the answer of the database is lost", () => {
     handler.answers = "hang";
     const id = await node.client.enqueue(queue);
     await until(() => handler.open === 1, "the attempt to be under way");
-    const cut = wire.cutAnswer(isSettle);
+    const cut = wire.cutResponse(isSettle);
     handler.release();
     await cut;
     await until(async () => (await node.client.job(queue, id)).state === "completed", "the job to complete");

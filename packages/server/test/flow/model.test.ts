@@ -4,8 +4,8 @@ import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
 import type { NewJob } from "../../src/jobs/new-job.ts";
 import { putLane, test } from "../harness/engine.ts";
+import { FlowFixture } from "../harness/flow-fixture.ts";
 import { FlowModel, type Limits, type ModelJob } from "../harness/flow-model.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
 /** What may happen to a queue. Numbers name a job or a node by its place among those that it can happen to. */
@@ -60,7 +60,7 @@ const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
 
 /** A queue and its model, to which the same happens. */
 class Twin {
-  readonly #world: FlowWorld;
+  readonly #world: FlowFixture;
   readonly #model: FlowModel;
   readonly #pass: (seconds: number) => Promise<void>;
   #nodes: number[] = [];
@@ -68,7 +68,7 @@ class Twin {
   readonly #claims = new Map<string, Claim>();
   readonly #old: Claim[] = [];
 
-  constructor(world: FlowWorld, model: FlowModel, pass: (seconds: number) => Promise<void>) {
+  constructor(world: FlowFixture, model: FlowModel, pass: (seconds: number) => Promise<void>) {
     this.#world = world;
     this.#model = model;
     this.#pass = pass;
@@ -142,7 +142,7 @@ class Twin {
       }
       case "limit":
         await world.limit(what.limits);
-        await world.arrange();
+        await world.reassignKeySlots();
         model.limits = what.limits;
         return;
       case "wait":
@@ -187,7 +187,7 @@ class Twin {
     await this.compare();
   }
 
-  async #settle(at: number, verdict: Parameters<FlowWorld["settle"]>[1], released: (job: ModelJob) => void): Promise<void> {
+  async #settle(at: number, verdict: Parameters<FlowFixture["settle"]>[1], released: (job: ModelJob) => void): Promise<void> {
     const chosen = pick(this.#model.in("active"), at);
     const claim = chosen && this.#claims.get(chosen.id);
     if (!claim) return;
@@ -214,7 +214,7 @@ describe("a queue with limits", () => {
     clock,
   }) => {
     const runs = fc.asyncProperty(fc.array(happening, { minLength: 20, maxLength: 40 }), async (happenings) => {
-      const twin = new Twin(new FlowWorld(database, engine, clock, await putLane(database)), new FlowModel(clock.nowMs()), (seconds) =>
+      const twin = new Twin(new FlowFixture(database, engine, clock, await putLane(database)), new FlowModel(clock.nowMs()), (seconds) =>
         clock.advance(seconds),
       );
       await twin.start();

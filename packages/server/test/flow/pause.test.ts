@@ -56,7 +56,7 @@ describe("a queue that is resumed", () => {
     for (let batches = 3; batches > 0; batches -= 1) await enqueueAll(service, handler.queue, times(1_000, {}));
     await patch(other, handler.queue, resume);
     await letSome(handler, 40);
-    expect([handler.mostOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
+    expect([handler.maxOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
   });
 
   test("has no more of many keys under way than the nodes' windows allow", async ({ service, other }) => {
@@ -65,7 +65,7 @@ describe("a queue that is resumed", () => {
     await enqueueAll(service, handler.queue, keys);
     await patch(other, handler.queue, resume);
     await letSome(handler, 40);
-    expect([handler.mostOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
+    expect([handler.maxOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
   });
 
   test("keeps to its limits", async ({ service, other }) => {
@@ -73,7 +73,7 @@ describe("a queue that is resumed", () => {
     await enqueueAll(service, handler.queue, [...times(5, { payload: "a", concurrencyKey: "a" }), ...times(20, {})]);
     await patch(other, handler.queue, resume);
     await letThrough(handler, 4, 21);
-    expect([handler.mostOpen(), handler.mostOpen("a")]).toEqual([4, 1]);
+    expect([handler.maxOpen(), handler.maxOpen("a")]).toEqual([4, 1]);
   });
 
   test("and paused again and again loses no job and runs none twice", async ({ service, other }) => {

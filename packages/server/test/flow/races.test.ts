@@ -3,7 +3,7 @@ import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
 import { fractions } from "../harness/chance.ts";
 import { putLane, test } from "../harness/engine.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
+import { FlowFixture } from "../harness/flow-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
 const WORKERS = 6;
@@ -17,13 +17,13 @@ const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
 
 /** Somebody who does one thing after the other to a queue to which others do the same. */
 class Worker {
-  readonly #world: FlowWorld;
+  readonly #world: FlowFixture;
   readonly #chance: Generator<number, never>;
   readonly #nodes: number[];
   #claims: Claim[] = [];
   readonly #known: JobId[] = [];
 
-  constructor(world: FlowWorld, seed: number, nodes: number[]) {
+  constructor(world: FlowFixture, seed: number, nodes: number[]) {
     this.#world = world;
     this.#chance = fractions(seed);
     this.#nodes = nodes;
@@ -60,7 +60,7 @@ class Worker {
     return { ...PLAIN_JOB, attempts: 100, concurrencyKey: key, priority };
   }
 
-  #verdict(): Parameters<FlowWorld["settle"]>[1] {
+  #verdict(): Parameters<FlowFixture["settle"]>[1] {
     const choice = this.#upTo(4);
     if (choice === 0) return { kind: "retry", waitMs: 0, error: ERROR };
     if (choice === 1) return { kind: "giveBack", waitMs: 0 };
@@ -73,7 +73,7 @@ class Worker {
 }
 
 /** One look at all jobs: what is under way is never more than it may be (I6). */
-async function expectWithinLimits(world: FlowWorld): Promise<void> {
+async function expectWithinLimits(world: FlowFixture): Promise<void> {
   const active = (await world.live()).filter(({ state }) => state === "active");
   expect(active.length).toBeLessThanOrEqual(CONCURRENCY);
   for (const key of KEYS) if (key) expect(active.filter((one) => one.key === key).length).toBeLessThanOrEqual(PER_KEY);
@@ -83,7 +83,7 @@ describe("nodes that claim, settle, cancel and enqueue at the same moment", () =
   test.for(SEEDS)(
     "never start more than a limit allows, and leave no key with a free slot and jobs that wait for one (seed %i)",
     async (seed, { database, engine, clock }) => {
-      const world = new FlowWorld(database, engine, clock, await putLane(database));
+      const world = new FlowFixture(database, engine, clock, await putLane(database));
       await world.limit(LIMITS);
       const nodes = [await world.startNode(), await world.startNode()];
       const workers = Array.from({ length: WORKERS }, (_, index) => new Worker(world, seed * 1_000 + index * 77, nodes));

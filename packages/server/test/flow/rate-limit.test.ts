@@ -78,7 +78,7 @@ describe("the rate limit of a queue", () => {
     await untilRateIsUsed(service, handler.queue);
     await service.advance(60);
     await until(() => handler.open === 2, "two more to start");
-    expect([handler.mostOpen(), handler.received.length]).toEqual([2, 5]);
+    expect([handler.maxOpen(), handler.received.length]).toEqual([2, 5]);
   });
 
   test("is each queue's own", async ({ service, other }) => {

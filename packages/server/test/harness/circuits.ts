@@ -6,7 +6,7 @@ import { type Service, until } from "./service.ts";
 type Called = Handler & { queue: string };
 
 /** Opens circuits, one job after the other, and moves the clock to their probes. */
-class Stand {
+class CircuitFixture {
   readonly #service: Service;
 
   constructor(service: Service) {
@@ -88,4 +88,4 @@ class Stand {
 }
 
 /** As `testWith`, with a node that looks for work only when it is told to. */
-export const test = testWith(NEVER_POLL).extend("stand", ({ service }) => new Stand(service));
+export const test = testWith(NEVER_POLL).extend("stand", ({ service }) => new CircuitFixture(service));

@@ -21,8 +21,8 @@ export class Wire {
   readonly #socket: string;
   readonly #database: string;
   readonly #lines = new Set<Line>();
-  #holdsAnswers = false;
-  #holdsQuestions = false;
+  #holdsResponses = false;
+  #holdsRequests = false;
   #trap: { matches: Matches; spring: (line: Line) => void } | undefined;
 
   private constructor(socket: string, database: string) {
@@ -44,30 +44,30 @@ export class Wire {
   }
 
   /** Keeps back all that the database says. What the node asks still arrives and is carried out. */
-  holdAnswers(): void {
-    this.#holdsAnswers = true;
+  holdResponses(): void {
+    this.#holdsResponses = true;
   }
 
   /** Keeps back all that the node says. */
-  holdQuestions(): void {
-    this.#holdsQuestions = true;
+  holdRequests(): void {
+    this.#holdsRequests = true;
   }
 
   /** Hands over what was kept back, and all that follows. */
   release(): void {
-    this.#holdsAnswers = false;
-    this.#holdsQuestions = false;
+    this.#holdsResponses = false;
+    this.#holdsRequests = false;
     for (const line of this.#lines) line.release();
   }
 
   /** Breaks the connection of the next statement that matches after its commit and before its answer. */
-  cutAnswer(matches: Matches): Promise<void> {
+  cutResponse(matches: Matches): Promise<void> {
     return this.#set(matches, (line) => line.break());
   }
 
   /** Holds answers from that of the next statement on that matches: it was carried out, and the node does not know. */
-  holdAnswersFrom(matches: Matches): Promise<void> {
-    return this.#set(matches, () => this.holdAnswers());
+  holdResponsesFrom(matches: Matches): Promise<void> {
+    return this.#set(matches, () => this.holdResponses());
   }
 
   /** Breaks every connection and takes no more. */
@@ -93,8 +93,8 @@ export class Wire {
         if (this.#trap?.matches(done)) this.#trap.spring(line);
       },
       onEnd: () => this.#lines.delete(line),
-      holdsAnswers: () => this.#holdsAnswers,
-      holdsQuestions: () => this.#holdsQuestions,
+      holdsResponses: () => this.#holdsResponses,
+      holdsRequests: () => this.#holdsRequests,
     });
     this.#lines.add(line);
   }
@@ -113,7 +113,7 @@ class Line {
   constructor(
     node: Socket,
     database: Socket,
-    wire: { onDone: (done: Done) => void; onEnd: () => void; holdsAnswers: () => boolean; holdsQuestions: () => boolean },
+    wire: { onDone: (done: Done) => void; onEnd: () => void; holdsResponses: () => boolean; holdsRequests: () => boolean },
   ) {
     this.#node = node;
     this.#database = database;
@@ -131,13 +131,13 @@ class Line {
       if (type === "C") tag = text(message, 5);
       if (OF_AN_ANSWER.has(type)) return;
       if (type === "Z" && tag !== "") wire.onDone({ text: this.#text, tag });
-      this.#pass(node, Buffer.concat(answer), wire.holdsAnswers());
+      this.#pass(node, Buffer.concat(answer), wire.holdsResponses());
       answer = [];
       if (type === "Z") tag = "";
     });
     node.on("data", (bytes: Buffer) => {
       questions(bytes);
-      this.#pass(database, bytes, wire.holdsQuestions());
+      this.#pass(database, bytes, wire.holdsRequests());
     });
     database.on("data", answers);
   }

@@ -19,7 +19,7 @@ export interface Limits {
   paused: boolean;
 }
 
-const MOST_LOSSES = 3;
+const MAX_LOSSES = 3;
 
 export class FlowModel {
   nowMs: number;
@@ -84,7 +84,7 @@ export class FlowModel {
   loseNode(leaseId: number): void {
     for (const job of this.in("active").filter((one) => one.leaseId === leaseId)) {
       job.losses += 1;
-      Object.assign(job, { state: job.losses >= MOST_LOSSES ? "failed" : "waiting", leaseId: null });
+      Object.assign(job, { state: job.losses >= MAX_LOSSES ? "failed" : "waiting", leaseId: null });
     }
   }
 

@@ -68,7 +68,7 @@ export class Handler {
   }
 
   /** The most requests that were open at once; with a payload, of those that have it. */
-  mostOpen(payload?: string): number {
+  maxOpen(payload?: string): number {
     return this.#most.get(payload ?? null) ?? 0;
   }
 
@@ -125,8 +125,8 @@ export class Handler {
     const { payload } = received.body;
     this.#open.set(response, received);
     const alike = this.openPayloads.filter((one) => one === payload).length;
-    this.#most.set(null, Math.max(this.mostOpen(), this.open));
-    if (typeof payload === "string") this.#most.set(payload, Math.max(this.mostOpen(payload), alike));
+    this.#most.set(null, Math.max(this.maxOpen(), this.open));
+    if (typeof payload === "string") this.#most.set(payload, Math.max(this.maxOpen(payload), alike));
     response.on("close", () => {
       if (this.#open.delete(response)) this.#aborted += 1;
     });

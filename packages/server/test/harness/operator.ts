@@ -1,5 +1,5 @@
 import type { Reply } from "./ask.ts";
-import { exchange } from "./exchange.ts";
+import { sendRaw } from "./raw-request.ts";
 import type { Service } from "./service.ts";
 
 /** The operator's token of nodes that tests start. */
@@ -13,7 +13,7 @@ export function operate(
   body?: unknown,
   token: string | null = OPERATOR_TOKEN,
 ): Promise<Reply> {
-  return exchange(service.node.internalUrl, {
+  return sendRaw(service.node.internalUrl, {
     method,
     path,
     headers: {

@@ -2,7 +2,7 @@ import { NotFoundDetails } from "@tidemill/contract";
 import { Value } from "typebox/value";
 import type { Reply } from "./ask.ts";
 import type { TestDatabase } from "./database.ts";
-import { exchange, type Sent } from "./exchange.ts";
+import { type RawRequest, sendRaw } from "./raw-request.ts";
 import type { Service } from "./service.ts";
 
 /** The statuses of the codes, as the contract's table (§1) has them. */
@@ -73,7 +73,7 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
 }
 
 /** A request that must be refused, what an issue of the refusal must name, and what it must say. */
-export interface Bad extends Sent {
+export interface Bad extends RawRequest {
   readonly names?: string;
   readonly says?: string;
 }
@@ -89,7 +89,7 @@ export async function complaintsAbout(service: Service, code: keyof typeof STATU
       ...(bad.body !== undefined && { "content-type": "application/json" }),
       ...bad.headers,
     };
-    const reply = await exchange(service.node.url, { ...bad, headers });
+    const reply = await sendRaw(service.node.url, { ...bad, headers });
     const faults = [
       ...faultsOf(reply, code),
       ...(names(reply, bad) ? [] : [`it does not say "${bad.names ?? ""} ${bad.says ?? ""}": ${reply.text.slice(0, 300)}`]),

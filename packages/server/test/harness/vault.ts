@@ -10,7 +10,7 @@ import { newWorkspace, Service, startTestNode } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
 /** A vault of a test's own: a database, a place for its key file, and nodes that share both. */
-export class VaultStage {
+export class VaultFixture {
   readonly stage: Stage;
   readonly database: TestDatabase;
   readonly clock: FrozenClock;
@@ -25,13 +25,13 @@ export class VaultStage {
     this.file = path.join(stage.directory(), "master.key");
   }
 
-  static async create(stage: Stage): Promise<VaultStage> {
+  static async create(stage: Stage): Promise<VaultFixture> {
     const database = await stage.database();
     const clock = new FrozenClock(database);
     await clock.set(Date.UTC(2026, 10, 21, 12));
     const engine = new Database({ connection: { connectionString: database.url }, size: 4, statementTimeoutMs: 10_000 });
     stage.finally(() => engine.close());
-    return new VaultStage(stage, database, clock, engine);
+    return new VaultFixture(stage, database, clock, engine);
   }
 
   /** Starts a node whose key is in that file, or given. */

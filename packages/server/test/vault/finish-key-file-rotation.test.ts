@@ -10,7 +10,7 @@ import { makeMasterKey } from "../../src/vault/master-key.ts";
 import { VAULT_LOCK } from "../../src/vault/vault-store.ts";
 import { until } from "../harness/service.ts";
 import { test as base } from "../harness/stage.ts";
-import { VaultStage } from "../harness/vault.ts";
+import { VaultFixture } from "../harness/vault.ts";
 
 type Step = () => Promise<unknown>;
 
@@ -46,7 +46,7 @@ afterEach(() => {
 afterAll(() => replace({ open, rename }));
 
 /** A vault whose rotation is over in the database and not in its files, and what another process does to those. */
-async function unsettledVault(vault: VaultStage) {
+async function unsettledVault(vault: VaultFixture) {
   const [old, next, later] = [makeMasterKey(systemRandom), makeMasterKey(systemRandom), makeMasterKey(systemRandom)];
   await makeKeyFile(vault.file, old);
   await makeKeyFile(`${vault.file}.next`, next);
@@ -69,7 +69,7 @@ async function unsettledVault(vault: VaultStage) {
   };
 }
 
-const test = base.extend("unsettled", async ({ stage }) => unsettledVault(await VaultStage.create(stage)));
+const test = base.extend("unsettled", async ({ stage }) => unsettledVault(await VaultFixture.create(stage)));
 
 test("the next key takes the place of the old one, once no secret needs that", async ({ unsettled: { vault, ids } }) => {
   await finishKeyFileRotationLocked(vault.engine, await vault.keyring());

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { makeKey, operate } from "../harness/operator.ts";
 import { complaintsAbout, everythingStored, faultsOf } from "../harness/problem.ts";
 import { newWorkspace, Service, test } from "../harness/service.ts";

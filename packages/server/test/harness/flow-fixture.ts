@@ -34,7 +34,7 @@ const NO_NODE: Outlet = {
 };
 
 /** One queue, moved by the statements that nodes move it by, from as many nodes as are put to it. */
-export class FlowWorld {
+export class FlowFixture {
   readonly lane: LaneKey;
   readonly #engine: Database;
   readonly #database: TestDatabase;
@@ -70,11 +70,11 @@ export class FlowWorld {
   }
 
   cancel(id: JobId, db: Transactional = this.#engine): Promise<unknown> {
-    return cancelOrRemove(db, this.#hand, { ...this.lane, id });
+    return cancelOrRemove(db, this.#actor, { ...this.lane, id });
   }
 
   retry(id: JobId): Promise<unknown> {
-    return retryJob(this.#engine, this.#hand, { ...this.lane, id });
+    return retryJob(this.#engine, this.#actor, { ...this.lane, id });
   }
 
   /** The gates that hold the job, as its owner is told. */
@@ -116,7 +116,7 @@ export class FlowWorld {
     await this.#engine.transaction((tx) => changeKeyLimit(tx, queue.id, () => updateQueue(tx, queue, settings)));
   }
 
-  async arrange(): Promise<void> {
+  async reassignKeySlots(): Promise<void> {
     while ((await reassignKeySlotsAcrossWorkspaces(this.#engine, NO_ONE)) === 0);
   }
 
@@ -148,7 +148,7 @@ export class FlowWorld {
     );
   }
 
-  get #hand() {
+  get #actor() {
     return { audit: this.#registrar.audit, actorId: "system", queue: "emails" };
   }
 }

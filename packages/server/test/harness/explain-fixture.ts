@@ -5,18 +5,18 @@ import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
 import { test as base, putCircuit, putLane } from "./engine.ts";
-import { FlowWorld } from "./flow-world.ts";
+import { FlowFixture } from "./flow-fixture.ts";
 import { putJobs, type Seed } from "./jobs.ts";
 
 /** A queue, put into any condition, whose jobs are explained and then claimed. */
-export class ExplainStage {
+export class ExplainFixture {
   readonly lane: LaneKey;
-  readonly world: FlowWorld;
+  readonly world: FlowFixture;
   readonly leaseId: number;
   readonly #database: TestDatabase;
   readonly #engine: Database;
 
-  private constructor(database: TestDatabase, engine: Database, world: FlowWorld, leaseId: number) {
+  private constructor(database: TestDatabase, engine: Database, world: FlowFixture, leaseId: number) {
     this.#database = database;
     this.#engine = engine;
     this.world = world;
@@ -24,9 +24,9 @@ export class ExplainStage {
     this.leaseId = leaseId;
   }
 
-  static async put(database: TestDatabase, engine: Database, clock: FrozenClock): Promise<ExplainStage> {
-    const world = new FlowWorld(database, engine, clock, await putLane(database));
-    return new ExplainStage(database, engine, world, await world.startNode());
+  static async put(database: TestDatabase, engine: Database, clock: FrozenClock): Promise<ExplainFixture> {
+    const world = new FlowFixture(database, engine, clock, await putLane(database));
+    return new ExplainFixture(database, engine, world, await world.startNode());
   }
 
   /** @param settings SQL of the lane's columns, or of the queue's that say how its jobs are decided */
@@ -62,7 +62,7 @@ export class ExplainStage {
     return ids;
   }
 
-  async job(seed: Parameters<ExplainStage["jobs"]>[0] = {}): Promise<JobId> {
+  async job(seed: Parameters<ExplainFixture["jobs"]>[0] = {}): Promise<JobId> {
     const [id] = await this.jobs(seed);
     if (!id) throw new Error("No job was put.");
     return id;
@@ -113,4 +113,4 @@ export class ExplainStage {
 }
 
 /** As the engine's `test`, with a queue on a stage. */
-export const test = base.extend("stage", ({ database, engine, clock }) => ExplainStage.put(database, engine, clock));
+export const test = base.extend("stage", ({ database, engine, clock }) => ExplainFixture.put(database, engine, clock));

@@ -3,7 +3,7 @@ import net from "node:net";
 import type { Reply } from "./ask.ts";
 
 /** A request whose path, headers and body go out as they are, byte for byte. */
-export interface Sent {
+export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers?: http.OutgoingHttpHeaders;
@@ -11,7 +11,7 @@ export interface Sent {
 }
 
 /** Sends a request with nothing added, normalised or checked on the way, as fetch would do. */
-export function exchange(url: string, { method, path, headers = {}, body }: Sent): Promise<Reply> {
+export function sendRaw(url: string, { method, path, headers = {}, body }: RawRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const length = body === undefined || headers["transfer-encoding"] ? {} : { "content-length": Buffer.byteLength(body) };
@@ -32,7 +32,7 @@ export function exchange(url: string, { method, path, headers = {}, body }: Sent
 }
 
 /** Writes bytes to a new connection, and answers what came back by the time the service closed it. */
-export function speak(url: string, bytes: string | Buffer, { hangUp = false } = {}): Promise<Reply> {
+export function sendBytes(url: string, bytes: string | Buffer, { hangUp = false } = {}): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const chunks: Buffer[] = [];

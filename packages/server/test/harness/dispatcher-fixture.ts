@@ -38,7 +38,7 @@ interface AskedClaim {
 }
 
 /** A dispatcher alone: its database answers a claim when a test says so, its attempts end when they are aborted. */
-export class DispatchStage {
+export class DispatcherFixture {
   readonly claims: AskedClaim[] = [];
   readonly started: JobId[] = [];
   readonly aborted: JobId[] = [];
