@@ -2,7 +2,7 @@ import http from "node:http";
 import net from "node:net";
 import type { Reply } from "./ask.ts";
 
-/** A request whose path, headers and body go out as they are, byte for byte. */
+/** A request whose path, headers and body are sent unchanged, byte for byte. */
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
@@ -10,7 +10,7 @@ export interface RawRequest {
   readonly body?: string | Buffer;
 }
 
-/** Sends a request with nothing added, normalised or checked on the way, as fetch would do. */
+/** Sends a request unchanged. `fetch` would add, normalise and check things. */
 export function sendRaw(url: string, { method, path, headers = {}, body }: RawRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
@@ -31,7 +31,7 @@ export function sendRaw(url: string, { method, path, headers = {}, body }: RawRe
   });
 }
 
-/** Writes bytes to a new connection, and answers what came back by the time the service closed it. */
+/** Writes bytes to a new connection. Returns what the service sent until it closed the connection. */
 export function sendBytes(url: string, bytes: string | Buffer, { hangUp = false } = {}): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
