@@ -29,9 +29,9 @@ export class ExplainFixture {
     return new ExplainFixture(database, engine, world, await world.startNode());
   }
 
-  /** @param settings SQL that sets columns of the lane, or the queue's columns for approvals */
+  /** @param settings SQL that sets columns of the lane, or the queue's columns for approvals and callbacks */
   async set(settings: string): Promise<void> {
-    const table = /^(type|approval_timeout|on_timeout)\b/.test(settings) ? "queue" : "lane";
+    const table = /^(type|approval_timeout|on_timeout|callback_secret)\b/.test(settings) ? "queue" : "lane";
     await this.#database.query(`update ${table} set ${settings} where id = $1`, [this.lane.laneId]);
   }
 

@@ -70,11 +70,11 @@ export class FlowFixture {
   }
 
   cancel(id: JobId, db: Transactional = this.#engine): Promise<unknown> {
-    return cancelOrRemove(db, this.#actor, { ...this.lane, id });
+    return cancelOrRemove(db, this.#hand, { ...this.lane, id });
   }
 
   retry(id: JobId): Promise<unknown> {
-    return retryJob(this.#engine, this.#actor, { ...this.lane, id });
+    return retryJob(this.#engine, this.#hand, { ...this.lane, id });
   }
 
   /** The gates that hold the job, as explain reports them. */
@@ -148,7 +148,7 @@ export class FlowFixture {
     );
   }
 
-  get #actor() {
+  get #hand() {
     return { audit: this.#registrar.audit, actorId: "system", queue: "emails" };
   }
 }

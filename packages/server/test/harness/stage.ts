@@ -32,7 +32,7 @@ export class Stage {
     return path.join(this.directory(), "data");
   }
 
-  /** Creates a database for the test in the PostgreSQL that all tests share. */
+  /** A database of the test's own in the PostgreSQL that all tests share. */
   async database(): Promise<TestDatabase> {
     const database = await TestDatabase.create(inject("postgres"));
     this.#ends.push(() => database.close());
