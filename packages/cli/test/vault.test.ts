@@ -10,14 +10,14 @@ import { VaultFixture } from "../../server/test/harness/vault.ts";
 const ANOTHER_KEY = "f".repeat(64);
 const ID = expect.stringMatching(/^[0-9a-f]{16}$/);
 
-/** What a command that must succeed prints as JSON. */
+/** Runs a command that must succeed. Returns its JSON output. */
 async function json(stage: Stage, args: string[], settings: Record<string, string>) {
   const { code, stdout, stderr } = await stage.run([...args, "--json"], settings);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** A handler's queue whose callbacks carry the secret TOKEN, and how many of its jobs were delivered with which. */
+/** A queue whose callbacks carry the secret TOKEN. Counts the delivered jobs by the value that they carried. */
 async function templated(stage: Stage, node: NodeProcess) {
   const client = new Client(node.url, KEY);
   const handler = await stage.handler();

@@ -8,7 +8,7 @@ import { MASTER_KEY, type Service, startTestNode, test, until } from "../harness
 const head = (service: Service): string => `Host: localhost\r\nAuthorization: Bearer ${service.key}\r\n`;
 const post = (service: Service): string => `POST /v1/queues HTTP/1.1\r\n${head(service)}Content-Type: application/json\r\n`;
 
-/** What is no HTTP, or of a kind that two readers of it may understand differently. */
+/** Bytes that are not HTTP, or that two parsers may understand differently. */
 const BROKEN: Record<string, (service: Service) => string> = {
   "no request line": () => "hello\r\n\r\n",
   TLS: () => "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n",
@@ -77,7 +77,7 @@ test("a body that breaks off is not told to the log as a fault of ours", async (
   const node = await startNode(config, { clock, events });
   await sendBytes(node.url, `${post(service)}Content-Length: 100\r\n\r\n{"name":`, { hangUp: true });
   await sendBytes(node.url, `${post(service)}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
-  // A node that has stopped is through with every connection.
+  // A stopped node has closed every connection.
   await node.stop();
   expect(told).toContain("node_stopped");
   expect(told).not.toContain("request_failed");

@@ -8,7 +8,7 @@ import { type Service, test } from "../harness/service.ts";
 
 const NOT_UTF8 = ["%ff", "%zz", "%", "%4", "%ED%A0%80", "%C0%80", "%F4%90%80%80"];
 
-/** What no operation takes for its path parameters. A new parameter needs its row. */
+/** Values that no operation accepts as path parameters. A new parameter needs a row here. */
 // biome-ignore format: a table
 const PATHS: Record<string, readonly string[]> = {
   name: ["", "-a", ".a", "_a", "a%20b", "a%2Fb", "a%00b", "%00", "%C3%A9", "a%0Ab", "%F0%9F%98%80", "..%2F..", "x".repeat(129), "x".repeat(600), "x".repeat(8_000), ...NOT_UTF8],
@@ -18,7 +18,7 @@ const PATHS: Record<string, readonly string[]> = {
   ],
 };
 
-/** What no operation takes for its query parameters. */
+/** Values that no operation accepts as query parameters. */
 const TEXTS = ["%00", "a%00b", "a,%00", ...NOT_UTF8];
 const NO_MOMENT = [
   "",
@@ -137,7 +137,7 @@ interface Spoilt extends Partial<Bad> {
   readonly values?: Record<string, string>;
 }
 
-/** Every operation, and what makes a request to one: good but for what spoils it. */
+/** Every operation, with a valid request to it, which a test then makes invalid in one place. */
 async function asked(service: Service): Promise<{ operations: Operation[]; bad: (operation: Operation, spoilt?: Spoilt) => Bad }> {
   const name = await service.queue();
   await service.ok("POST", "/v1/schedules", { queue: name, cron: "@yearly", timezone: "UTC" });
@@ -151,7 +151,7 @@ async function asked(service: Service): Promise<{ operations: Operation[]; bad: 
   };
 }
 
-/** The query parameters that an operation cannot do without, but for one. */
+/** The query parameters that an operation requires, except one. */
 const othersNeeded = ({ parameters }: Operation, but: string): string =>
   parameters
     .filter((one) => one.in === "query" && one.required && one.name !== but)

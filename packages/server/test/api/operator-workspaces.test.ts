@@ -8,7 +8,7 @@ import { newWorkspace, Service, test, until } from "../harness/service.ts";
 const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const WORKSPACES = "/admin/v1/workspaces";
 
-/** Makes a workspace on that plan; answers what its owner has of it. */
+/** Creates a workspace on this plan. Returns what its owner gets. */
 async function customer({ node, database, clock }: Service, plan: keyof typeof PLANS = "pro"): Promise<Service> {
   return new Service(node, database, clock, await newWorkspace(database, plan));
 }

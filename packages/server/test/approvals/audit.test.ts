@@ -81,7 +81,7 @@ describe("the audit log", () => {
       expect((await reject(service, jobs[1])).status).toBe(500);
       expect((await service.api("POST", `/v1/queues/${queue}/jobs/${jobs[2].id}/retry`)).status).toBe(500);
       await clock.advance(60);
-      // The node itself may be at it in this moment.
+      // The node itself may be doing this at the moment.
       await until(async () => {
         await decideOverdueAcrossWorkspaces(deciding);
         return happened.includes("approvals_failed");

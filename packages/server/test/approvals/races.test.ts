@@ -11,7 +11,7 @@ interface Held {
   readonly queue: string;
 }
 
-/** Jobs that wait to be decided; every third has no key, and the others share three. */
+/** Jobs that wait for approval. Every third has no key, and the others share three keys. */
 async function held(service: Service, settings: Record<string, unknown> = {}): Promise<Held[]> {
   const queue = await approvalQueue(service, settings);
   const batch = Array.from({ length: JOBS }, (_, payload) => ({ payload, ...(payload % 3 && { concurrencyKey: `k${payload % 9}` }) }));

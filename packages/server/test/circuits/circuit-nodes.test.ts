@@ -66,7 +66,7 @@ describe("a circuit that one node opened", () => {
   });
 
   test("is tried again when the node is lost that had the probe; the job comes back", async ({ service, stand }) => {
-    // It does not notice its loss: as one that is gone for good, it says no more of its probe.
+    // It does not notice that its lease is lost. Like a node that is gone, it reports nothing more about its probe.
     const other = await joinedBy(service, { ...NEVER_POLL, TIDEMILL_NODE_LEASE_SECONDS: "300" });
     const dead = await stand.open({ callback_timeout: 20 });
     const jobs = await stand.batch(dead, 2);

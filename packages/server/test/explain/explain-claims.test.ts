@@ -12,7 +12,7 @@ describe("a job that no gate holds is taken by a claim", () => {
   });
 });
 
-/** How each gate is closed for a job, alone. */
+/** How to close each gate for a job, and no other gate. */
 const CLOSED: { [Name in Exclude<GateName, "quota">]: (stage: ExplainFixture) => Promise<JobId> } = {
   state: (stage) => stage.job({ state: "failed" }),
   due: (stage) => stage.job({ state: "delayed", runAt: "moment() + interval '1 minute'" }),
@@ -251,7 +251,7 @@ test("in any condition, the jobs that no gate holds are those that a claim takes
       if (circuit !== null) await stage.open(circuit);
       const ids: JobId[] = [];
       const active: JobId[] = [];
-      // Those under way first: a limit may have been lowered below them, and holds what comes after.
+      // Active jobs first: a limit may have been lowered below their number, and then holds all other jobs.
       for (const { secondsAgo, ...seed } of seeds.toSorted((a, b) => Number(b.state === "active") - Number(a.state === "active"))) {
         const id = await stage.job({ ...seed, runAt: `moment() - ${secondsAgo} * interval '1 second'` });
         (seed.state === "active" ? active : ids).push(id);

@@ -8,7 +8,7 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const after = (seconds: number): string => toMoment(NOW_MS + seconds * 1000);
 const QUOTA = { used: 1, limit: null, remaining: null, resets_at: after(1_000_000) };
 
-/** A job that nothing holds, the first in line. */
+/** A job that no gate holds, first in line. */
 const FREE: Found = {
   now: after(0),
   state: "waiting",
@@ -191,7 +191,7 @@ describe("the summary of a job that has started or finished says how it stands",
   });
 });
 
-/** What closes each gate, and the beginning of what is said of it. */
+/** What closes each gate, and how the sentence about it begins. */
 const CLOSED: Partial<Record<GateName, [Partial<Found>, string]>> = {
   due: [{ state: "delayed", run_at: after(29), run_at_is_ahead: true }, "it is due in 29 s"],
   approval: [PENDING, "it waits for approval"],

@@ -3,7 +3,7 @@ import { until } from "../harness/service.ts";
 import { test } from "../harness/stage.ts";
 import { isClaim, isEnqueue, isSettle } from "../harness/statements.ts";
 
-// The connection to the database breaks after a commit and before its answer: the node cannot know what was carried out.
+// The connection to the database breaks after a commit and before its response, so that the node cannot know what was committed.
 describe("when the answer of the database is lost", () => {
   test("to a claim, the jobs reach their handler all the same", async ({ stage }) => {
     const database = await stage.database();

@@ -94,7 +94,7 @@ describe("concurrency_per_key that is changed", () => {
     await untilSlots(service, handler.queue, 1_000);
   });
 
-  /** Waits until so many of the waiting jobs have their key's slot. */
+  /** Waits until this many of the waiting jobs have a slot of their key. */
   const untilSlots = ({ database, key }: Parameters<typeof patch>[0], queue: string, count: number): Promise<void> =>
     until(async () => {
       const [found] = await database.query<{ n: number }>(

@@ -26,7 +26,7 @@ describe("the concurrency of a key", () => {
   });
 
   test("is what the queue says, and used up as long as jobs wait", async ({ service, other }) => {
-    // More than one node may have of a queue: both have to take part.
+    // More than one node may run of a queue, so that both nodes have to take part.
     const limit = CAPACITY / 2 + 3;
     const handler = await service.handler({ answers: "hang", concurrency_per_key: limit });
     await Promise.all([service, other].map((one) => enqueueAll(one, handler.queue, times(10 * limit, of("a")))));

@@ -10,7 +10,7 @@ import { until } from "../harness/service.ts";
 const JOB = { ...PLAIN_JOB, concurrencyKey: "a" };
 const COMPLETE = { kind: "complete", status: 200, result: null } as const;
 
-/** A queue with a key of which one job is under way and one waits. */
+/** A queue with a key. One of the key's jobs is active, and one waits. */
 const test = base.extend("staged", async ({ database, engine, clock }) => {
   const world = new FlowFixture(database, engine, clock, await putLane(database));
   const leaseId = await world.startNode();

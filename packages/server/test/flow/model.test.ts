@@ -8,7 +8,7 @@ import { FlowFixture } from "../harness/flow-fixture.ts";
 import { FlowModel, type Limits, type ModelJob } from "../harness/flow-model.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
-/** What may happen to a queue. Numbers name a job or a node by its place among those that it can happen to. */
+/** Something that can happen to a queue. A number selects one of the jobs or nodes to which it can happen. */
 type Happening =
   | { readonly kind: "enqueue"; readonly jobs: readonly { key: string | null; priority: number; delaySeconds: number }[] }
   | { readonly kind: "claim"; readonly node: number; readonly take: number }
@@ -58,13 +58,13 @@ const newJob = ({ key, priority, delaySeconds }: { key: string | null; priority:
 
 const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
 
-/** A queue and its model, to which the same happens. */
+/** A queue and its model. The same things happen to both. */
 class Twin {
   readonly #world: FlowFixture;
   readonly #model: FlowModel;
   readonly #pass: (seconds: number) => Promise<void>;
   #nodes: number[] = [];
-  /** What nodes hold, and what they held once. */
+  /** The claims that nodes hold, and those that they held before. */
   readonly #claims = new Map<string, Claim>();
   readonly #old: Claim[] = [];
 
@@ -91,7 +91,7 @@ class Twin {
       }
       case "claim": {
         const leaseId = this.#nodes[what.node] as number;
-        // A node that does not know, and so asks the wrong way first, is told.
+        // A node that uses the wrong statement first learns from it that the lane's limits have changed.
         const claims = await world.claim(leaseId, what.take, what.take % 2 === 0);
         expect(claims.map(({ id }) => id).sort()).toEqual(idsOf(model.claim(leaseId, what.take)));
         for (const claim of claims) this.#claims.set(claim.id, claim);
@@ -152,7 +152,7 @@ class Twin {
     }
   }
 
-  /** Every job stands where it should, with a slot of its key where it should have one; and what would start is what should. */
+  /** Every job has the expected state and key slot, and a claim would start the expected jobs. */
   async compare(): Promise<void> {
     const claimable = new Set(this.#model.claimable().map(({ id }) => id));
     const expected = this.#model.in("waiting", "delayed", "active", "failed").map(({ id, state, key }) => ({
@@ -168,7 +168,10 @@ class Twin {
     await this.#compareExplained();
   }
 
-  /** No gate holds a job that would start, and some gate holds one that would not. Those on either side of the border are asked after, and one of each. */
+  /**
+   * No gate holds a job that would start, and some gate holds a job that would not. Checks the jobs on both sides of the border, and one
+   * more of each.
+   */
   async #compareExplained(): Promise<void> {
     const admitted = this.#model.admitted();
     const others = this.#model.in("waiting", "delayed").filter((one) => !admitted.includes(one));
@@ -176,7 +179,7 @@ class Twin {
     for (const one of new Set([others[0], others.at(-1)])) if (one) expect(await this.#world.heldBy(one.id as JobId)).not.toEqual([]);
   }
 
-  /** Takes the limits away, and has everything done. */
+  /** Removes the limits, and runs all jobs. */
   async finish(): Promise<void> {
     await this.happen({ kind: "limit", limits: { concurrency: null, perKey: 1, rate: null, paused: false } });
     while (this.#model.in("waiting", "delayed", "active").length > 0) {

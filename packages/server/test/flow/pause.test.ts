@@ -84,7 +84,7 @@ describe("a queue that is resumed", () => {
     expect(handler.received.map(({ body }) => body.id).toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
   });
 
-  /** Answers held attempts one by one; before each, both nodes are full. */
+  /** Responds to hanging attempts one by one. Before each response, both nodes are full. */
   async function letSome(handler: Parameters<typeof untilOpen>[0], count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1) {
       await untilOpen(handler, CAPACITY);

@@ -3,7 +3,7 @@ import { countOf, enqueueAll, haveBothLook, letThrough, test, times, untilOpen }
 import { until } from "../harness/service.ts";
 import { ENDINGS } from "./endings.ts";
 
-/** More than one node may have of a queue: both have to take part. */
+/** More than one node may run of a queue, so that both nodes have to take part. */
 const LIMIT = 11;
 
 describe("the concurrency of a queue", () => {

@@ -15,7 +15,7 @@ const LIMITS = { concurrency: CONCURRENCY, perKey: PER_KEY, rate: null, paused: 
 const KEYS = ["a", "b", "c", null];
 const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
 
-/** Somebody who does one thing after the other to a queue to which others do the same. */
+/** An actor that does one thing after the other to a queue, while other actors do the same. */
 class Worker {
   readonly #world: FlowFixture;
   readonly #chance: Generator<number, never>;
@@ -72,7 +72,7 @@ class Worker {
   }
 }
 
-/** One look at all jobs: what is under way is never more than it may be (I6). */
+/** Checks all jobs once: there are never more active jobs than the limits allow (I6). */
 async function expectWithinLimits(world: FlowFixture): Promise<void> {
   const active = (await world.live()).filter(({ state }) => state === "active");
   expect(active.length).toBeLessThanOrEqual(CONCURRENCY);

@@ -40,7 +40,7 @@ describe("the rate limit of a queue", () => {
     const starts = await startsOf(service, handler.queue);
     const inSpanBefore = (ms: number) => starts.filter((one) => one <= ms && one > ms - RATE.per_seconds * 1_000).length;
     expect(starts.map(inSpanBefore).filter((count) => count > RATE.max)).toEqual([]);
-    // A start may count for a fiftieth of the span longer than it has to.
+    // A start may count for up to a fiftieth of the span too long.
     const spans = Math.floor(steps.reduce((sum, seconds) => sum + seconds, 0) / (RATE.per_seconds * 1.02));
     expect(starts.length).toBeGreaterThanOrEqual(spans * RATE.max);
   });

@@ -23,7 +23,7 @@ const request = ({ workspaceId }: LaneKey, ...jobs: JobToInsert[]): InsertReques
 const accept = (engine: Database, limited: boolean, ...requests: InsertRequest[]) =>
   acceptAcrossWorkspaces(engine, null, requests, limited);
 
-/** What became of each request, in a word for each of its jobs. */
+/** The outcome of each request: one word for each of its jobs. */
 const words = (outcomes: Outcome[]): unknown[] =>
   outcomes.map((outcome) => {
     if (outcome instanceof ProblemError) return outcome.code;
@@ -90,7 +90,7 @@ describe("requests that are written together", () => {
   });
 });
 
-/** Has another write hold a key while `work` is done, then undoes it. */
+/** Runs `work` while another transaction holds a key. That transaction is rolled back. */
 async function holding(engine: Database, lane: LaneKey, key: string, work: () => Promise<unknown>): Promise<void> {
   const undone = engine.transaction(async (tx) => {
     const within = { query: tx.query, transaction: <Result>(run: (tx: Db) => Promise<Result>) => run(tx) };
@@ -122,7 +122,7 @@ test("writes that have the same keys in opposite orders do not wait in a circle"
   const writes: Promise<Outcome[]>[] = [];
   await holding(engine, lane, "m", async () => {
     writes.push(accept(engine, false, request(lane, ...there)), accept(engine, false, request(lane, ...back)));
-    // Each as far as it gets: taken in the orders sent, one would have a, the other z.
+    // In the order in which they were sent, one request would lock a and the other z: a deadlock.
     await untilWaiting(database, 2);
   });
   const outcomes = (await Promise.all(writes)).flatMap(words);

@@ -7,7 +7,7 @@ import { type Service, test, until } from "../harness/service.ts";
 
 const JOBS = 200;
 
-/** Jobs whose handler answers while their DELETE is under way; what each DELETE was answered. */
+/** Jobs whose handler responds while they are being deleted, and the response to each DELETE. */
 async function race(
   service: Service,
   answer: Answer,
@@ -17,7 +17,7 @@ async function race(
   const handler = await service.handler({
     answers: async ({ body: { id, queue, payload } }) => {
       if (!deleted.has(id)) deleted.set(id, service.api("DELETE", `/v1/queues/${queue}/jobs/${id}`));
-      // Some answer at once, others later than the service needs for the DELETE: the two meet at every point in between.
+      // Some handlers respond at once, others after the DELETE: the two meet at every point in between.
       for (let turn = 0; turn < Number(payload) % 40; turn += 1) await setImmediate();
       return answer;
     },
@@ -34,7 +34,7 @@ async function race(
   }));
 }
 
-/** The job was cancelled whole: it says so, stays so, and no attempt started that its record does not know. */
+/** The job was cancelled completely: its state stays cancelled, and its record shows every attempt that started. */
 async function expectCancelled(service: Service, job: { id: string; queue: string }, reply: Reply, attempts: number[]): Promise<void> {
   expect(reply.body).toMatchObject({ id: job.id, state: "cancelled" });
   const record = await service.job(job);
@@ -86,7 +86,7 @@ describe("a cancel at the same moment as the answer has exactly one winner", () 
   });
 
   test("when the answer would have it tried again: always cancelled, and never tried again", async ({ service }) => {
-    // Not a 5xx: those open the queue's circuit, and the jobs behind it are not raced for.
+    // Not a 5xx, which would open the queue's circuit. Then the remaining jobs would not start.
     const outcomes = await race(service, 429, { attempts: 100, backoff: { delay: 0 } });
     for (const { job, reply, attempts } of outcomes) {
       expect(reply.status).toBe(200);

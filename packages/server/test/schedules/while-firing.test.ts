@@ -30,7 +30,7 @@ describe("deleting", () => {
     await service.advance(60);
     const ran = await Promise.all(made.map((one) => ticksOf(service, one)));
     for (const ticks of ran) expect([[], at("12:01")]).toContainEqual(ticks);
-    // What a job was made for was taken from the usage, and nothing else.
+    // Usage counts exactly the ticks that created a job.
     expect((await service.ok("GET", "/v1/usage")).executions.schedules).toBe(ran.flat().length);
   });
 

@@ -14,12 +14,12 @@ import { VaultFixture } from "../harness/vault.ts";
 
 type Step = () => Promise<unknown>;
 
-/** What others do right before each call of the file system, call by call. */
+/** What other processes do right before each call of the file system, call by call. */
 const before = { open: [] as (Step | undefined)[], rename: [] as (Step | undefined)[] };
 
 const { open, rename } = files;
 
-/** Gives everybody who imports the file system these functions of it. */
+/** Replaces these functions of the file system for every module that imports it. */
 function replace(functions: Pick<typeof files, "open" | "rename">): void {
   Object.assign(files, functions);
   syncBuiltinESMExports();
@@ -45,7 +45,7 @@ afterEach(() => {
 
 afterAll(() => replace({ open, rename }));
 
-/** A vault whose rotation is over in the database and not in its files, and what another process does to those. */
+/** A vault whose rotation is finished in the database but not in its files, and what another process does to the files. */
 async function unsettledVault(vault: VaultFixture) {
   const [old, next, later] = [makeMasterKey(systemRandom), makeMasterKey(systemRandom), makeMasterKey(systemRandom)];
   await makeKeyFile(vault.file, old);
@@ -55,7 +55,7 @@ async function unsettledVault(vault: VaultFixture) {
     vault,
     ids: { old: old.id, next: next.id, later: later.id },
     promote: () => promoteNextFile(vault.file, old, next),
-    /** The files are settled, and the next rotation has begun and is broken off. */
+    /** The files are finished. The next rotation has begun and was interrupted. */
     goOn: async () => {
       await promoteNextFile(vault.file, old, next);
       await makeKeyFile(`${vault.file}.next`, later);

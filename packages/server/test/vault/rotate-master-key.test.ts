@@ -35,7 +35,7 @@ async function rotate(
   });
 }
 
-/** Has the nodes look at their keys, and waits until those that share the vault's file have come to it. */
+/** Lets the nodes check their keys, and waits until those that share the vault's file have read it. */
 const notifyNodes = (vault: VaultFixture, nodes: number) => async () => {
   await vault.database.query("select pg_notify('tidemill_wake', 'vault')");
   const keyring = await vault.keyring();
@@ -54,7 +54,7 @@ async function lockedVault(vault: VaultFixture): Promise<string> {
   return (await vault.keys()).vault as string;
 }
 
-/** The database, on which what comes after so many statements fails: as when the command is killed there. */
+/** The database, which fails after this many statements, as if the command were killed there. */
 function dyingAfter(vault: VaultFixture, most: number): { database: Transactional; tell: () => Promise<void> } {
   let count = 0;
   const live = () => {
@@ -234,7 +234,7 @@ describe("a rotation of the master key", () => {
     await vault.database.query("update secret set wrapped_key = substring(wrapped_key for 20)");
     const { from, to, unreadable } = await rotate(vault, { notifyNodes: tell });
     expect(unreadable).toHaveLength(1);
-    // A node that was told may look at the key file later than this, and end the rotation by itself: one that was not does not.
+    // A notified node may read the key file later than this, and finish the rotation by itself. Other nodes do not.
     await node.stop();
     const untold = new Service(await vault.node(), vault.database, vault.clock, { id: service.workspaceId, key: service.key });
     await untold.ok("PATCH", "/v1/secrets/BROKEN", { value: "BROKEN" });

@@ -14,7 +14,7 @@ const create = (service: Service, name: string, more: Record<string, unknown> = 
 const namesOf = async (service: Service): Promise<string[]> =>
   (await service.ok("GET", "/v1/secrets?limit=100")).data.map(({ name }: { name: string }) => name);
 
-/** Every column of every row of the secrets, ciphertexts as PostgreSQL writes bytes. */
+/** All columns of all stored secrets, with ciphertexts as PostgreSQL writes bytes. */
 const storedText = async (service: Service): Promise<string> =>
   JSON.stringify(await service.database.query("select s::text from secret s"));
 
