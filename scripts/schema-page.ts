@@ -74,7 +74,7 @@ export async function schemaPage(query: Query, comments: MigrationComments, exce
   const relations = (await query<Relation>(RELATIONS)).filter(({ name }) => !except.includes(name));
   const names = relations.map(({ name }) => name);
   const unowned = names.filter((name) => !Object.hasOwn(TABLES, name));
-  if (unowned.length > 0) throw new Error(`These tables have no owner in scripts/table-owners.ts: ${unowned.join(", ")}.`);
+  if (unowned.length > 0) throw new Error(`Without an owner in scripts/table-owners.ts: ${unowned.join(", ")}.`);
   const gone = Object.keys(TABLES).filter((name) => !names.includes(name));
   if (gone.length > 0) throw new Error(`These tables of scripts/table-owners.ts do not exist: ${gone.join(", ")}.`);
 
