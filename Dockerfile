@@ -12,7 +12,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY packages packages
 RUN npm run build
 
-# Only what the command needs at run time: no tools, and no second Node from npm.
+# Installs only what the command needs at run time: no development tools, and no second Node from npm.
 FROM manifests AS runtime
 RUN npm ci --omit=dev --workspace=packages/cli && npm cache clean --force
 
@@ -37,6 +37,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TIDEMILL_PORT || process.env.PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
-# Not through npm, which keeps signals to itself: SIGTERM must reach the node for it to drain.
+# Starts Node directly, because npm does not pass signals on. The node drains when SIGTERM reaches it.
 ENTRYPOINT ["node", "packages/cli/dist/tidemill.js"]
 CMD ["up"]

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Environment } from "./environment.ts";
 import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
 import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
@@ -10,26 +11,25 @@ import { idle } from "./scenarios/idle.ts";
 import { isolation } from "./scenarios/isolation.ts";
 import { keys } from "./scenarios/keys.ts";
 import { latency } from "./scenarios/latency.ts";
-import { schedulesHerd } from "./scenarios/schedules-herd.ts";
+import { schedulesBurst } from "./scenarios/schedules-burst.ts";
 import { schedulesIdle } from "./scenarios/schedules-idle.ts";
 import { schedulesSeconds } from "./scenarios/schedules-seconds.ts";
 import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
 import { describeMachine, type Figure, printTable } from "./table.ts";
-import { Yard } from "./yard.ts";
 
 /**
- * `npm run bench`: every figure of the design's speed table that this release has, measured in one run, each against its
- * yardstick. `npm run bench -- callbacks latency` runs some of them.
+ * `npm run bench` runs all scenarios, one after the other, and prints a table of their figures. Where a figure has a yardstick, both
+ * are measured in the same run. `npm run bench -- callbacks latency` runs only the named scenarios.
  */
-const SCENARIOS: Record<string, (yard: Yard) => Promise<Figure[]>> = {
-  // First, while there is nothing in the database.
+const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>> = {
+  // First, while the database is empty.
   idle,
   latency,
   isolation,
   "schedules-idle": schedulesIdle,
   "schedules-seconds": schedulesSeconds,
-  "schedules-herd": schedulesHerd,
+  "schedules-burst": schedulesBurst,
   callbacks,
   secrets,
   "single-enqueue": singleEnqueue,
@@ -40,25 +40,39 @@ const SCENARIOS: Record<string, (yard: Yard) => Promise<Figure[]>> = {
   "claim-flow": claimFlow,
 };
 
+const HELP = `Measures Tidemill's speed and prints a table of figures.
+
+  npm run bench                  runs all scenarios
+  npm run bench -- SCENARIO ...  runs only these
+
+Scenarios: ${Object.keys(SCENARIOS).join(", ")}.
+
+BENCH_PROFILE=FILE writes a CPU profile of the measured node to FILE (some scenarios only).
+`;
+
 const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !(name in SCENARIOS));
+if (wanted.some((argument) => argument === "--help" || argument === "-h")) {
+  process.stdout.write(HELP);
+  process.exit(0);
+}
+const unknown = wanted.filter((name) => !Object.hasOwn(SCENARIOS, name));
 if (unknown.length > 0) {
-  process.stderr.write(`There is no ${unknown.join(", ")}; there are ${Object.keys(SCENARIOS).join(", ")}.\n`);
+  process.stderr.write(`Unknown scenario: ${unknown.join(", ")}.\n\n${HELP}`);
   process.exit(1);
 }
 const directory = mkdtempSync(path.join(tmpdir(), "tidemill-bench-"));
-// As root the database runs as somebody else, who must be able to get here.
+// Started by root, PostgreSQL runs as another user, who needs access to this directory.
 chmodSync(directory, 0o711);
-const yard = await Yard.open(directory);
+const environment = await Environment.open(directory);
 const figures: Figure[] = [];
 try {
   for (const [name, run] of Object.entries(SCENARIOS)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     process.stderr.write(`${name} …\n`);
-    figures.push(...(await run(yard)));
+    figures.push(...(await run(environment)));
   }
 } finally {
-  await yard.close();
+  await environment.close();
   rmSync(directory, { recursive: true, force: true });
 }
 process.stdout.write(`\n${describeMachine()}\n\n${printTable(figures)}\n`);

@@ -1,26 +1,27 @@
-import { type FlowGround, NOBODY } from "./flow-ground.ts";
-import { type LaneOf, putFullQueues, putJobs, putQueue, type QueueToPut } from "./put-jobs.ts";
+import type { LaneKey } from "../packages/server/src/lanes/index.ts";
+import { type FlowFixture, UNREACHABLE_URL } from "./flow-fixture.ts";
+import { putFullQueues, putJobs, putQueue, type QueueToPut } from "./put-jobs.ts";
 
-/** Jobs that a claim takes. */
+/** Jobs per claim. */
 export const TAKE = 50;
-/** Jobs that wait in a lane where there is nothing special. */
+/** Jobs that wait in an ordinary lane. */
 export const FEW = 1_000;
-/** Queues that have work. */
+/** Queues with waiting jobs. */
 export const QUEUES = 10_000;
 const MANY = 1_000_000;
 
 interface FlowCase {
   readonly name: string;
   readonly queue?: Partial<QueueToPut>;
-  /** Puts what the lane has, and what is beside it. */
-  readonly put: (ground: FlowGround, lane: LaneOf) => Promise<unknown>;
-  /** Whether the lane is given as many jobs as were taken from it. */
+  /** Inserts the lane's jobs, and other queues where the case has some. */
+  readonly put: (fixture: FlowFixture, lane: LaneKey) => Promise<unknown>;
+  /** Whether each claim's jobs are replaced by as many new ones. */
   readonly refilled: boolean;
 }
 
-const few = ({ database }: FlowGround, lane: LaneOf) => putJobs(database, lane, FEW);
+const few = ({ database }: FlowFixture, lane: LaneKey) => putJobs(database, lane, FEW);
 
-/** What flow control has to look after. `put` leaves the lane with jobs, and no keys or limits but those of its case. */
+/** Cases for flow control. Each leaves the lane with jobs, and with no other keys or limits than its own. */
 export const FLOW_CASES: readonly FlowCase[] = [
   {
     name: "1,000,000 jobs on one key",
@@ -35,28 +36,34 @@ export const FLOW_CASES: readonly FlowCase[] = [
   },
   {
     name: "a paused queue with 1,000,000 jobs beside",
-    put: async (ground, lane) => {
-      const beside = await putQueue(ground.database, { name: "claim-flow-beside", url: NOBODY, paused: true });
-      await putJobs(ground.database, beside, MANY);
-      await few(ground, lane);
+    put: async (fixture, lane) => {
+      const beside = await putQueue(fixture.database, { name: "claim-flow-beside", url: UNREACHABLE_URL, paused: true });
+      await putJobs(fixture.database, beside, MANY);
+      await few(fixture, lane);
     },
     refilled: true,
   },
   {
     name: "a concurrency of 500, 250 in flight",
     queue: { concurrency: 500 },
-    put: async (ground, lane) => {
-      await few(ground, lane);
-      await ground.claim([lane], 250, true);
+    put: async (fixture, lane) => {
+      await few(fixture, lane);
+      await fixture.claim([lane], 250, true);
     },
     refilled: true,
   },
   { name: "a rate limit", queue: { rate: { max: MANY, perSeconds: 60 } }, put: few, refilled: true },
   {
     name: "10,000 queues with work beside",
-    put: async (ground, lane) => {
-      await putFullQueues(ground.database, { prefix: "claim-flow-beside-", queues: QUEUES, jobs: 100, url: NOBODY, paused: false });
-      await few(ground, lane);
+    put: async (fixture, lane) => {
+      await putFullQueues(fixture.database, {
+        prefix: "claim-flow-beside-",
+        queues: QUEUES,
+        jobs: 100,
+        url: UNREACHABLE_URL,
+        paused: false,
+      });
+      await few(fixture, lane);
     },
     refilled: true,
   },

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
 /**
- * Calls `onMessage` with the head of each HTTP message that a socket brings, once its body has come too. It knows no more of
- * HTTP than `Content-Length`, and so costs next to nothing.
+ * Calls `onMessage` with the head of each HTTP message that a socket receives, after the whole body has arrived. It reads only
+ * `Content-Length`, so that it takes almost no processor time.
  */
 export function onMessages(socket: Socket, onMessage: (head: string) => void): void {
   let pending = 0;

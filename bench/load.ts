@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { onMessages } from "./framing.ts";
 
-/** A request as it goes over the wire, and how many connections repeat it for how long. */
+/** An HTTP request, and how many connections repeat it for how long. */
 export interface Load {
   readonly port: number;
   readonly path: string;
@@ -19,8 +19,8 @@ export interface LoadResult {
 }
 
 /**
- * Repeats a request over kept-alive connections, the next when the answer is there. It writes and reads the sockets itself: an
- * HTTP client would take as much of the machine as the server that is measured.
+ * Repeats a request over kept-alive connections. Each connection sends the next request when it has received a response. It writes and
+ * reads the sockets directly, because an HTTP client would take as much processor time as the measured server.
  */
 export async function load(options: Load): Promise<LoadResult> {
   const { port, path, key, body, seconds } = options;

@@ -1,18 +1,18 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { type BenchNode, JOB } from "./yard.ts";
+import { type BenchNode, JOB } from "./environment.ts";
 
-/** When a job was sent, acknowledged, and at its handler. Milliseconds of `performance.now()`. */
-export interface Journey {
+/** When a job was sent, was acknowledged, and arrived at its handler. Milliseconds by `performance.now()`. */
+export interface JobTimes {
   readonly sentMs: number;
-  readonly answeredMs: number;
+  readonly acknowledgedMs: number;
   readonly arrivedMs: number;
 }
 
 const WARM_UP = 50;
 
-/** A queue with a handler of its own, through which jobs go at a steady pace. */
+/** A queue with its own handler, which receives jobs at a steady rate. */
 export class PacedQueue {
   readonly #node: BenchNode;
   readonly #queue: string;
@@ -37,26 +37,26 @@ export class PacedQueue {
     return paced;
   }
 
-  async run(perSecond: number, seconds: number): Promise<Journey[]> {
+  async run(perSecond: number, seconds: number): Promise<JobTimes[]> {
     const startedMs = performance.now();
-    const under: Promise<Omit<Journey, "arrivedMs"> & { id: string }>[] = [];
+    const requests: Promise<Omit<JobTimes, "arrivedMs"> & { id: string }>[] = [];
     for (let sent = 0; sent < perSecond * seconds; sent += 1) {
       const dueMs = startedMs + (sent * 1000) / perSecond;
       if (dueMs > performance.now()) await wait(dueMs - performance.now());
-      under.push(this.#enqueue());
+      requests.push(this.#enqueue());
     }
-    const acknowledged = await Promise.all(under);
+    const acknowledged = await Promise.all(requests);
     while (!acknowledged.every(({ id }) => this.#arrived.has(id))) await wait(10);
-    return acknowledged.map(({ id, ...journey }) => ({ ...journey, arrivedMs: this.#arrived.get(id) ?? Number.NaN }));
+    return acknowledged.map(({ id, ...job }) => ({ ...job, arrivedMs: this.#arrived.get(id) ?? Number.NaN }));
   }
 
   close(): void {
     this.#server.close();
   }
 
-  async #enqueue(): Promise<Omit<Journey, "arrivedMs"> & { id: string }> {
+  async #enqueue(): Promise<Omit<JobTimes, "arrivedMs"> & { id: string }> {
     const sentMs = performance.now();
     const { id } = await this.#node.api<{ id: string }>("POST", `/v1/queues/${this.#queue}/jobs`, JOB);
-    return { id, sentMs, answeredMs: performance.now() };
+    return { id, sentMs, acknowledgedMs: performance.now() };
   }
 }

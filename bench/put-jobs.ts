@@ -1,13 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Db, row, rows, sql, type WorkspaceId } from "../packages/server/src/kernel/index.ts";
-import type { LaneId } from "../packages/server/src/lanes/index.ts";
+import { type Db, row, rows, sql } from "../packages/server/src/kernel/index.ts";
+import type { LaneKey } from "../packages/server/src/lanes/index.ts";
 
-export interface LaneOf {
-  readonly workspaceId: WorkspaceId;
-  readonly laneId: LaneId;
-}
-
-/** A queue that is made straight in the database. */
+/** A queue to insert directly into the database. */
 export interface QueueToPut {
   readonly name: string;
   readonly url: string;
@@ -17,15 +12,18 @@ export interface QueueToPut {
   readonly rate?: { readonly max: number; readonly perSeconds: number };
 }
 
-/** Concurrency keys of jobs: none, one for all, so many in turn, or so many of which the nth is as frequent as 1/n (Zipf, s = 1). */
+/**
+ * How jobs get their concurrency keys: none, the same for all, `count` keys in turn, or `count` keys with Zipf frequencies (the nth key
+ * is as frequent as 1/n).
+ */
 export type Keys = { readonly kind: "none" | "one" } | { readonly kind: "uniform" | "zipf"; readonly count: number };
 
-/** Puts a queue into the only workspace that there is. */
+/** Inserts a queue into the only workspace. */
 export async function putQueue(
   db: Db,
   { name, url, paused = false, concurrency, concurrencyPerKey = 1, rate }: QueueToPut,
-): Promise<LaneOf> {
-  const lane = await row<LaneOf>(
+): Promise<LaneKey> {
+  const lane = await row<LaneKey>(
     db,
     sql`
       with l as (
@@ -40,8 +38,8 @@ export async function putQueue(
   return lane;
 }
 
-/** Puts waiting jobs into a lane that has none yet, with the slots of their keys. */
-export const putJobs = (db: Db, { workspaceId, laneId }: LaneOf, jobs: number, keys: Keys = { kind: "none" }): Promise<unknown> =>
+/** Inserts waiting jobs into an empty lane, and assigns their key slots. */
+export const putJobs = (db: Db, { workspaceId, laneId }: LaneKey, jobs: number, keys: Keys = { kind: "none" }): Promise<unknown> =>
   rows(
     db,
     sql`
@@ -63,7 +61,7 @@ export const putJobs = (db: Db, { workspaceId, laneId }: LaneOf, jobs: number, k
       join lane q on q.workspace_id = ${workspaceId} and q.id = ${laneId}`,
   );
 
-/** Puts queues with some waiting jobs each; their names begin with `prefix`. */
+/** Inserts queues with waiting jobs. Their names begin with `prefix`. */
 export const putFullQueues = (
   db: Db,
   { prefix, queues, jobs, url, paused }: { prefix: string; queues: number; jobs: number; url: string; paused: boolean },
@@ -83,23 +81,23 @@ export const putFullQueues = (
       from made, generate_series(1, ${jobs}::int) n`,
   );
 
-/** Has jobs of the queues whose names begin with `prefix` started, or no more. Nodes find them by their polls. */
+/** Pauses or resumes the queues whose names begin with `prefix`. Nodes notice it at their next poll. */
 export const setPaused = (db: Db, prefix: string, paused: boolean): Promise<unknown> =>
   rows(db, sql`update lane set paused = ${paused} where starts_with(name, ${prefix})`);
 
-export async function untilNothingIsUnderWay(db: Db): Promise<void> {
+export async function untilNoneActive(db: Db): Promise<void> {
   while (await row(db, sql`select from job where state = 'active' limit 1`)) await wait(50);
 }
 
-/** As if there never had been jobs, nor queues whose names begin with `prefix`. Nothing may be under way. */
+/** Deletes all jobs, and the queues whose names begin with `prefix`. No job may be active. */
 export async function clearJobs(db: Db, prefix: string): Promise<void> {
   await rows(db, sql`truncate job, job_history`);
   await rows(db, sql`delete from lane where starts_with(name, ${prefix})`);
-  await tidy(db);
+  await vacuumAnalyze(db);
 }
 
-/** Has the planner know what there is now. */
-export async function tidy(db: Db): Promise<void> {
+/** Updates the planner's statistics, and removes dead rows. */
+export async function vacuumAnalyze(db: Db): Promise<void> {
   await rows(db, sql`vacuum analyze job`);
   await rows(db, sql`vacuum analyze lane`);
 }

@@ -1,18 +1,21 @@
 import { rows, sql } from "../packages/server/src/kernel/index.ts";
-import type { Yard } from "./yard.ts";
+import type { Environment } from "./environment.ts";
 
-/** Schedules to be made, all at once and straight in the database: in turn in these queues, which all have different names. */
+/** Schedules to insert directly into the database, all at once. They are spread over the queues, whose names must differ. */
 export interface SchedulesToPut {
   readonly queues: readonly string[];
   readonly count: number;
   readonly cron: string;
-  /** The first tick of the first one; milliseconds since 1970. */
+  /** The first tick of the first schedule. Milliseconds since 1970. */
   readonly firstMs: number;
-  /** What the first ticks are spread over evenly. Seconds. */
+  /** The first ticks are spread evenly over this time. */
   readonly spreadSeconds: number;
 }
 
-export const putSchedules = ({ database }: Yard, { queues, count, cron, firstMs, spreadSeconds }: SchedulesToPut): Promise<unknown> =>
+export const putSchedules = (
+  { database }: Environment,
+  { queues, count, cron, firstMs, spreadSeconds }: SchedulesToPut,
+): Promise<unknown> =>
   rows(
     database,
     sql`
@@ -24,8 +27,8 @@ export const putSchedules = ({ database }: Yard, { queues, count, cron, firstMs,
       join lane q on q.name = names.name`,
   );
 
-/** Takes all schedules and all jobs away, as if there had been none. */
-export async function clearSchedules({ database }: Yard): Promise<void> {
+/** Deletes all schedules and their jobs. */
+export async function clearSchedules({ database }: Environment): Promise<void> {
   await rows(database, sql`truncate schedule, schedule_tick`);
   await rows(database, sql`delete from job where schedule is not null`);
   await rows(database, sql`delete from job_history where schedule is not null`);

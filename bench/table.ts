@@ -1,11 +1,14 @@
 import { cpus, totalmem } from "node:os";
 
-/** A measured figure; `ratio` is against the yardstick of the same run. */
+/** A row of the table of results. */
 export interface Figure {
   readonly name: string;
   readonly measured: string;
+  /** What the figure is compared with, measured in the same run. */
   readonly yardstick: string;
+  /** The measured figure divided by the yardstick. */
   readonly ratio: string;
+  /** The limit that the figure, or its ratio, must keep. */
   readonly bar: string;
   readonly met: boolean;
 }

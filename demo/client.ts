@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** An answer of the API that is no success, or none at all, in words. */
+/** An API response that is not a success, or a request without a response. */
 class ApiError extends Error {
   override readonly name = "ApiError";
 }
 
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
-/** Calls the API with a workspace key. What is asked to wait (429, 503) waits and tries again. */
+/** Calls the API with a workspace key. A response with Retry-After (429, 503) is tried again after that time. */
 export class Client {
   readonly #url: string;
   readonly #key: string;
@@ -17,13 +17,13 @@ export class Client {
     this.#key = key;
   }
 
-  async call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  async call<Body>(method: string, path: string, body?: unknown): Promise<Body> {
     for (let tries = 1; ; tries += 1) {
       const response = await this.#send(method, path, body);
       const text = await response.text();
-      if (response.ok) return (text === "" ? null : JSON.parse(text)) as Answer;
+      if (response.ok) return (text === "" ? null : JSON.parse(text)) as Body;
       const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
-      if (Number.isNaN(retryAfter) || tries === MOST_TRIES) throw new ApiError(`${method} ${path} answered ${response.status}: ${text}`);
+      if (Number.isNaN(retryAfter) || tries === MAX_TRIES) throw new ApiError(`${method} ${path} returned ${response.status}: ${text}`);
       await wait(Math.max(retryAfter, 0.1) * 1000);
     }
   }
@@ -34,7 +34,7 @@ export class Client {
       return await fetch(this.#url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
     } catch (error) {
       const { cause } = error as { cause?: unknown };
-      throw new ApiError(`${this.#url} does not answer: ${cause instanceof Error ? cause.message : String(error)}`, { cause: error });
+      throw new ApiError(`No response from ${this.#url}: ${cause instanceof Error ? cause.message : String(error)}`, { cause: error });
     }
   }
 }

@@ -7,9 +7,9 @@ import { count, Progress, quantile } from "./progress.ts";
 import { findFaults, type JobRecord, latenciesOf, summarise } from "./report.ts";
 import { findService } from "./service.ts";
 
-const LOOK_EVERY_MS = 100;
-/** Nothing moved for this long: nothing will. */
-const MOST_STALL_MS = 30_000;
+const POLL_EVERY_MS = 100;
+/** The demo fails when nothing has changed for this long. */
+const MAX_STALL_MS = 30_000;
 
 interface Metrics {
   readonly waiting: number;
@@ -25,9 +25,9 @@ const options = readOptions();
 const handler = new Handler();
 const acknowledged = new Map<string, Acknowledged>();
 const ending = new AbortController();
-const undo: (() => Promise<unknown>)[] = [];
+const cleanup: (() => Promise<unknown>)[] = [];
 
-const say = (line = "") => process.stdout.write(`${line}\n`);
+const print = (line = "") => process.stdout.write(`${line}\n`);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
@@ -40,25 +40,25 @@ try {
   process.exitCode = (await run()) ? 0 : 1;
 } catch (error) {
   const interrupted = ending.signal.aborted && ending.signal.reason instanceof Interrupted;
-  say(interrupted ? "\n  Stopped.\n" : `\n  The demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
+  print(interrupted ? "\n  Stopped.\n" : `\n  The demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = interrupted ? 130 : 1;
 } finally {
   ending.abort();
-  for (const step of undo.reverse()) await step().catch((error: unknown) => say(`  Cleaning up: ${String(error)}`));
+  for (const step of cleanup.reverse()) await step().catch((error: unknown) => print(`  Cleanup failed: ${String(error)}`));
 }
-// A connection that is kept alive must not keep the demo.
+// Kept-alive connections would keep the process running.
 process.exit();
 
-/** The whole demo. Answers whether all went as it must. */
+/** Runs the whole demo. Returns whether every check passed. */
 async function run(): Promise<boolean> {
-  say();
+  print();
   const service = await findService(process.env);
-  undo.push(() => service.stop());
-  for (const line of service.about) say(`  ${line}`);
+  cleanup.push(() => service.stop());
+  for (const line of service.about) print(`  ${line}`);
   ending.signal.throwIfAborted();
 
   await handler.listen(options.host);
-  undo.push(() => handler.close());
+  cleanup.push(() => handler.close());
   const client = new Client(service.url, service.key);
   const queue = `demo-${process.pid}-${process.hrtime.bigint().toString(36)}`;
   const { callback_secret } = await client.call<{ callback_secret: string }>("POST", "/v1/queues", {
@@ -67,14 +67,14 @@ async function run(): Promise<boolean> {
     defaultJobOptions: { attempts: 3, backoff: { type: "exponential", delay: 200 } },
   });
   handler.secret = callback_secret;
-  undo.push(() => client.call("DELETE", `/v1/queues/${queue}`));
-  const pace = options.rate > 0 ? `, ${count(options.rate)} a second,` : "";
-  say(`  ${count(options.jobs)} jobs${pace} to the handler at ${handler.url}\n`);
+  cleanup.push(() => client.call("DELETE", `/v1/queues/${queue}`));
+  const pace = options.rate > 0 ? `, ${count(options.rate)} per second,` : "";
+  print(`  Enqueueing ${count(options.jobs)} jobs${pace} for the handler at ${handler.url}\n`);
 
   const startedMs = performance.now();
   const enqueued = enqueueAll(client, queue, options, acknowledged, ending.signal);
-  // Nothing is cleaned up under a request that is on its way.
-  undo.push(() => enqueued.catch(() => {}));
+  // Cleanup waits for requests in progress.
+  cleanup.push(() => enqueued.catch(() => {}));
   await watch(client, queue, enqueued, startedMs);
   const tookMs = performance.now() - startedMs;
   const outcome = { jobs: options.jobs, acknowledged, handler, records: await listAll(client, queue), tookMs };
@@ -83,7 +83,7 @@ async function run(): Promise<boolean> {
   return faults.length === 0;
 }
 
-/** Shows how it goes until every job has ended. */
+/** Shows progress until every job has finished. */
 async function watch(client: Client, queue: string, enqueued: Promise<void>, startedMs: number): Promise<void> {
   const progress = new Progress(process.stdout, options.jobs);
   let allEnqueued = false;
@@ -99,10 +99,10 @@ async function watch(client: Client, queue: string, enqueued: Promise<void>, sta
 
     const sum = acknowledged.size + handler.arrivals.length + handler.refused.length + completed + failed;
     if (sum !== moved.sum) moved = { sum, atMs: performance.now() };
-    if (performance.now() - moved.atMs > MOST_STALL_MS)
-      throw new Error(`nothing moved for 30 s; the queue says ${JSON.stringify(metrics)}.`);
-    const pause = wait(LOOK_EVERY_MS, undefined, { signal: ending.signal });
-    // The first to come: a moment passes, all are enqueued, enqueueing fails, or a signal ends it.
+    if (performance.now() - moved.atMs > MAX_STALL_MS)
+      throw new Error(`no progress for 30 s. The queue's metrics: ${JSON.stringify(metrics)}.`);
+    const pause = wait(POLL_EVERY_MS, undefined, { signal: ending.signal });
+    // Ends when the pause is over, when all jobs are enqueued, when enqueueing fails, or on a signal.
     if (allEnqueued) await pause;
     else await Promise.race([pause, enqueued.then(() => (allEnqueued = true))]);
   }

@@ -5,16 +5,16 @@ import type { Options } from "./options.ts";
 /** A job that the service has acknowledged. */
 export interface Acknowledged {
   readonly payload: { readonly n: number; readonly text: string };
-  /** When its request left, by `performance.now()`. */
+  /** When its request was sent, by `performance.now()`. */
   readonly atMs: number;
 }
 
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 
 /**
- * Enqueues jobs one by one, many at a time; with a rate each has its moment.
+ * Enqueues each job with a request of its own, several requests at a time. With a rate, the requests are spread evenly.
  *
- * @param acknowledged gets each job, by its id, once the service has it
+ * @param acknowledged receives each job that the service has acknowledged, by its id
  */
 export async function enqueueAll(
   client: Client,
@@ -36,5 +36,5 @@ export async function enqueueAll(
       acknowledged.set(id, { payload, atMs });
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, enqueueOneByOne));
+  await Promise.all(Array.from({ length: CONCURRENCY }, enqueueOneByOne));
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { whatIsWrong } from "./verify.ts";
+import { findSignatureFault } from "./verify.ts";
 
 /** A callback as it arrived. */
 export interface Arrival {
@@ -11,17 +11,17 @@ export interface Arrival {
   readonly atMs: number;
 }
 
-/** What users write: an HTTP server that takes callbacks, checks each signature and answers 200. */
+/** What a user of Tidemill writes: an HTTP server that receives callbacks, verifies each signature and responds with 200. */
 export class Handler {
   readonly arrivals: Arrival[] = [];
-  /** Callbacks that were refused, with why. */
+  /** Why each refused callback was refused. */
   readonly refused: string[] = [];
-  /** The queue's callback secret, once there is one. */
+  /** The queue's callback secret. Empty until the queue exists. */
   secret = "";
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   async listen(host: string): Promise<void> {
-    // Longer than Tidemill keeps a connection, so that none closes under a callback.
+    // Longer than Tidemill keeps idle connections, so that none closes while a callback is being sent.
     this.#server.keepAliveTimeout = 60_000;
     await new Promise<void>((resolve, reject) => this.#server.once("error", reject).listen(0, host, resolve));
   }
@@ -43,12 +43,12 @@ export class Handler {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      return; // The service broke the request off; it will come again.
+      return; // The service aborted the request. It sends it again.
     }
     const body = Buffer.concat(chunks);
-    const wrong = whatIsWrong(request.headers, body, this.secret);
-    if (wrong !== null) {
-      this.refused.push(wrong);
+    const fault = findSignatureFault(request.headers, body, this.secret);
+    if (fault !== null) {
+      this.refused.push(fault);
       response.writeHead(401).end();
       return;
     }

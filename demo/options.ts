@@ -1,25 +1,25 @@
 import { parseArgs } from "node:util";
 
-const HELP = `Enqueues jobs, takes their callbacks, and checks that every job that was acknowledged came and completed.
+const HELP = `Enqueues jobs, receives their callbacks, and checks that every acknowledged job was delivered and completed.
 
   npm run demo -- [--jobs N] [--rate N] [--host ADDRESS]
 
-  --jobs N        how many jobs (1000)
-  --rate N        jobs per second; 0 is as fast as it goes (0)
-  --host ADDRESS  where the demo's handler listens; the service must reach it (127.0.0.1)
+  --jobs N        number of jobs (default 1000)
+  --rate N        jobs per second; 0 means as fast as possible (default 0)
+  --host ADDRESS  address on which the demo's handler listens; the service must be able to reach it (default 127.0.0.1)
 
-TIDEMILL_URL and TIDEMILL_KEY name a service to use. Without them the demo uses the one that runs at TIDEMILL_PORT,
-or starts one for the while.
+Set TIDEMILL_URL and TIDEMILL_KEY to use a certain service. Without them the demo uses the service that listens on
+TIDEMILL_PORT. If there is none, it starts one and stops it at the end.
 `;
 
 export interface Options {
   readonly jobs: number;
-  /** Jobs per second; 0 is as fast as it goes. */
+  /** Jobs per second. 0 means as fast as possible. */
   readonly rate: number;
   readonly host: string;
 }
 
-/** Reads the command line; ends the process when it asks for help or is wrong. */
+/** Reads the command line. Ends the process after `--help` and after invalid options. */
 export function readOptions(): Options {
   try {
     const { values } = parseArgs({
@@ -34,14 +34,14 @@ export function readOptions(): Options {
       process.stdout.write(HELP);
       process.exit(0);
     }
-    return { jobs: whole("jobs", values.jobs, 1), rate: whole("rate", values.rate, 0), host: values.host };
+    return { jobs: readInteger("jobs", values.jobs, 1), rate: readInteger("rate", values.rate, 0), host: values.host };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
     process.exit(2);
   }
 }
 
-function whole(name: string, text: string, least: number): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < least) throw new Error(`--${name} must be a whole number of at least ${least}.`);
+function readInteger(name: string, text: string, min: number): number {
+  if (!/^\d{1,9}$/.test(text) || Number(text) < min) throw new Error(`--${name} must be a whole number of at least ${min}.`);
   return Number(text);
 }

@@ -1,5 +1,5 @@
-/** How far the demo is. */
-export interface Standing {
+/** What the demo shows while it runs. */
+export interface Snapshot {
   readonly waiting: number;
   readonly inFlight: number;
   readonly done: number;
@@ -16,13 +16,13 @@ const LINE_EVERY_MS = 1_000;
 export const count = (value: number): string => value.toLocaleString("en-US");
 export const milliseconds = (ms: number | null): string => (ms === null ? "-" : `${ms.toFixed(1)} ms`);
 
-/** The value below which `part` of the values lie; null of none. */
+/** The value below which `part` of the values lie. Null if there are no values. */
 export function quantile(values: readonly number[], part: number): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? null;
 }
 
-/** Shows progress: on a terminal two lines that change, elsewhere a line per second. */
+/** Shows progress: two lines that are redrawn on a terminal, otherwise one line per second. */
 export class Progress {
   readonly #out: NodeJS.WriteStream;
   readonly #jobs: number;
@@ -34,25 +34,25 @@ export class Progress {
     this.#jobs = jobs;
   }
 
-  show(standing: Standing): void {
-    if (this.#out.isTTY) this.#redraw(standing);
+  show(snapshot: Snapshot): void {
+    if (this.#out.isTTY) this.#redraw(snapshot);
     else if (performance.now() - this.#lineAtMs >= LINE_EVERY_MS) {
       this.#lineAtMs += LINE_EVERY_MS;
-      this.#out.write(`${figures(standing)}  ${speeds(standing)}\n`);
+      this.#out.write(`${figures(snapshot)}  ${speeds(snapshot)}\n`);
     }
   }
 
-  #redraw(standing: Standing): void {
-    const filled = Math.round(BAR * Math.min(1, standing.done / this.#jobs));
-    const lines = [`  ${"█".repeat(filled)}${"░".repeat(BAR - filled)}  ${speeds(standing)}`, `  ${figures(standing)}`];
+  #redraw(snapshot: Snapshot): void {
+    const filled = Math.round(BAR * Math.min(1, snapshot.done / this.#jobs));
+    const lines = [`  ${"█".repeat(filled)}${"░".repeat(BAR - filled)}  ${speeds(snapshot)}`, `  ${figures(snapshot)}`];
     const up = this.#drawn ? "\x1b[2A" : "";
     this.#drawn = true;
     this.#out.write(`${up}${lines.map((line) => `\x1b[2K${line.slice(0, (this.#out.columns || 80) - 1)}\n`).join("")}`);
   }
 }
 
-const figures = ({ waiting, inFlight, done, failed }: Standing): string =>
+const figures = ({ waiting, inFlight, done, failed }: Snapshot): string =>
   `waiting ${count(waiting)}  in flight ${count(inFlight)}  done ${count(done)}${failed > 0 ? `  failed ${count(failed)}` : ""}`;
 
-const speeds = ({ perSecond, p50, p99 }: Standing): string =>
+const speeds = ({ perSecond, p50, p99 }: Snapshot): string =>
   `${count(Math.round(perSecond))}/s  p50 ${milliseconds(p50)}  p99 ${milliseconds(p99)}`;

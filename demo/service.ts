@@ -15,7 +15,7 @@ import {
 export interface Service {
   readonly url: string;
   readonly key: string;
-  /** What was found or done, for people. */
+  /** Lines to print: which service is used, and what was started. */
   readonly about: readonly string[];
   stop(): Promise<void>;
 }
@@ -23,8 +23,8 @@ export interface Service {
 const nothing = async () => {};
 
 /**
- * The service of the environment: the one that TIDEMILL_URL and TIDEMILL_KEY name, else the one that runs at the configured
- * port, else a node of the demo's own on the configured data. Without a key it makes a workspace in the service's database.
+ * Finds the service to use. TIDEMILL_URL and TIDEMILL_KEY come first, then a service that listens on the configured port. If there is
+ * neither, it starts a node with the configured data. Without TIDEMILL_KEY it creates a workspace in the service's database.
  */
 export async function findService(env: Record<string, string | undefined>): Promise<Service> {
   const { TIDEMILL_URL: url, TIDEMILL_KEY: key } = env;
@@ -36,14 +36,17 @@ export async function findService(env: Record<string, string | undefined>): Prom
   if (running !== null) {
     const made = await makeWorkspace(config);
     await checkKey(running, made, config);
-    return { url: running, key: made, about: [`Using the service at ${running}, with a workspace of its own.`], stop: nothing };
+    return { url: running, key: made, about: [`Using the service at ${running}, with a new workspace.`], stop: nothing };
   }
 
-  // Ports that are free: nothing else needs to find this node.
+  // Port 0 takes any free port. Only the demo needs to reach this node.
   const node = await startNode({ ...config, host: "127.0.0.1", port: 0, internalHost: "127.0.0.1", internalPort: 0 });
   try {
-    const about = [`Started a node on ${config.databaseUrl === null ? config.dataDir : "the database of DATABASE_URL"}.`];
-    if (node.firstKey) about.push(`It made the first workspace there. Its key: ${node.firstKey}`, "The key is shown this once; keep it.");
+    const about = [
+      `Started a node with ${config.databaseUrl === null ? `the data in ${config.dataDir}` : "the database of DATABASE_URL"}.`,
+    ];
+    if (node.firstKey)
+      about.push(`The node created the first workspace. Its key: ${node.firstKey}`, "The key is shown only once. Keep it.");
     return { url: node.url, key: await makeWorkspace(config), about, stop: () => node.stop() };
   } catch (error) {
     await node.stop();
@@ -51,7 +54,7 @@ export async function findService(env: Record<string, string | undefined>): Prom
   }
 }
 
-/** The address of the Tidemill that listens where the settings say; null when nothing does. */
+/** The address of the Tidemill that listens on the configured port. Null if nothing listens there. */
 async function findRunning({ host, port }: Config): Promise<string | null> {
   if (port === 0) return null;
   const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
@@ -62,10 +65,10 @@ async function findRunning({ host, port }: Config): Promise<string | null> {
   );
   if (description === null) return null;
   if (description.info?.title === "Tidemill") return url;
-  throw new Error(`What answers at ${url} is not Tidemill. Set TIDEMILL_PORT to another port.`);
+  throw new Error(`The server at ${url} is not Tidemill. Set TIDEMILL_PORT to another port.`);
 }
 
-/** Makes a workspace as `tidemill workspace create` does. Answers its key. */
+/** Creates a workspace as `tidemill workspace create` does. Returns its key. */
 async function makeWorkspace(config: Config): Promise<string> {
   const { emit } = new Events();
   const databases = await openDatabases(config, "guest", emit);
@@ -78,7 +81,7 @@ async function makeWorkspace(config: Config): Promise<string> {
   }
 }
 
-/** The service that runs may be on other data than these settings name: then it does not know the key. */
+/** Checks that the running service uses the configured data. If it uses other data, it does not know the key. */
 async function checkKey(url: string, key: string, config: Config): Promise<void> {
   const { status } = await fetch(`${url}/v1/queues?limit=1`, { headers: { authorization: `Bearer ${key}` } });
   if (status !== 401) return;

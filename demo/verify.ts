@@ -4,17 +4,17 @@ import type { IncomingHttpHeaders } from "node:http";
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Whether a callback is signed with `secret`, by the public description alone: `v1,` and the base64 of HMAC-SHA256 over
- * `<job id>.<timestamp>.<raw body>`. Uses none of Tidemill's code, so that it proves what a handler of yours would see.
+ * Checks that a callback is signed with `secret`. The signature is `v1,` and the base64 of HMAC-SHA256 over
+ * `<job id>.<timestamp>.<raw body>`. This uses no code of Tidemill, so that it proves that your handler can do the same.
  *
- * @returns null when all is right, else what is wrong
+ * @returns null if the signature is valid, otherwise what is wrong with it
  */
-export function whatIsWrong(headers: IncomingHttpHeaders, rawBody: Buffer, secret: string): string | null {
+export function findSignatureFault(headers: IncomingHttpHeaders, rawBody: Buffer, secret: string): string | null {
   const id = headers["x-service-job-id"];
   const timestamp = headers["x-service-timestamp"];
   const signature = headers["x-service-signature"];
   if (typeof id !== "string" || typeof timestamp !== "string" || typeof signature !== "string") return "a header is missing";
-  if (!/^\d+$/.test(timestamp)) return "the timestamp is no number";
+  if (!/^\d+$/.test(timestamp)) return "the timestamp is not a number";
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return "the timestamp is too far from now";
   const expected = Buffer.from(`v1,${createHmac("sha256", secret).update(`${id}.${timestamp}.`).update(rawBody).digest("base64")}`);
   const given = Buffer.from(signature);

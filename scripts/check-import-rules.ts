@@ -7,9 +7,8 @@ import { FOLDERS, IMPORT_ORDER, importableFrom } from "./import-order.ts";
 import { DEPTH } from "./import-rules.ts";
 
 /**
- * Proves that biome.json, and the rules generated from the order of imports, refuse what they are there to refuse: writes code that
- * breaks each rule, and code that keeps it, to a temporary tree with the same folders, and compares what Biome says line by line
- * with what it should say.
+ * Proves that biome.json and the generated import rules work. It writes code that breaks each rule, and code that keeps it, to a
+ * temporary tree with the same folders. Then it compares Biome's report with the expected one, line by line.
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -22,7 +21,7 @@ const ENV = "lint/style/noProcessEnv";
 const CYCLES = "lint/suspicious/noImportCycles";
 const FLOATING = "lint/nursery/noFloatingPromises";
 
-/** One line of code in a file, and the rule that must refuse it; null when all must accept it. */
+/** One line of code in a file, and the rule that must refuse it. Null means that every rule must accept it. */
 interface Case {
   readonly file: string;
   readonly code: string;
@@ -45,7 +44,7 @@ const order = IMPORT_ORDER.flatMap((row, at) =>
 
 const CASES: Case[] = [
   ...order,
-  // However it is imported.
+  // Every form of import.
   ...refused(
     IMPORTS,
     `${SERVER}/http/forms.ts`,
@@ -56,9 +55,9 @@ const CASES: Case[] = [
     'export const jobs = await import("#jobs");',
   ),
   ...refused("plugin", `${SERVER}/http/types.ts`, 'export type Row = import("#jobs").JobRow;'),
-  // From folders within a folder too.
+  // The same from inner folders.
   ...order.map(({ file, ...rest }) => ({ file: file.replace("/verb.ts", "/store/verb.ts"), ...rest })),
-  // By the index only.
+  // Other folders are imported by their index only.
   ...FOLDERS.flatMap((folder) => [
     ...refused(IMPORTS, `${SERVER}/${folder}/inside.ts`, 'export * from "../status/read.ts";', 'export * from "./../main.ts";'),
     ...refused(IMPORTS, `${SERVER}/${folder}/store/inside.ts`, 'export * from "../../status/read.ts";', 'export * from "./../../main.ts";'),
@@ -125,10 +124,10 @@ const CASES: Case[] = [
     refused(ENV, `${folder}/env.ts`, "export const home = process.env.HOME;"),
   ),
   ...accepted("packages/cli/src/env.ts", "export const home = process.env.HOME;"),
-  // Types are seen across folders: a promise of another folder floats too.
+  // The rule for floating promises sees the types of other folders.
   ...accepted(`${SERVER}/kernel/index.ts`, "export const work = async () => {};"),
   ...refused(FLOATING, `${SERVER}/jobs/start.ts`, 'import { work } from "#kernel"; export const start = () => { work(); };'),
-  // What holds everywhere.
+  // Rules for every folder.
   ...[`${SERVER}/jobs`, "packages/cli/src", "scripts", "demo"].flatMap((folder) => [
     ...refused("lint/suspicious/noConsole", `${folder}/print.ts`, 'console.log("hello");'),
     ...refused("lint/correctness/noUnusedImports", `${folder}/unused.ts`, 'import path from "node:path";'),
@@ -141,19 +140,26 @@ const CASES: Case[] = [
   ]),
 ];
 
-/** What Biome goes by. */
-const TAKEN = ["biome.json", "lint", ".gitignore", "tsconfig.json", "packages/server/package.json", "packages/server/tsconfig.json"];
+/** Files that Biome reads: its configuration, and the packages' settings. */
+const CONFIGURATION = [
+  "biome.json",
+  "lint",
+  ".gitignore",
+  "tsconfig.json",
+  "packages/server/package.json",
+  "packages/server/tsconfig.json",
+];
 
 interface Diagnostic {
   readonly category: string;
   readonly location: { readonly path: string; readonly start: { readonly line: number } };
 }
 
-/** What Biome says about the cases: for each file and line the rules that refuse it. */
+/** Runs Biome on the cases. Returns the rules that refuse each line, by `file:line`. */
 async function lint(): Promise<Map<string, string[]>> {
   const tree = await mkdtemp(path.join(tmpdir(), "tidemill-rules-"));
   try {
-    for (const name of TAKEN) await cp(path.join(ROOT, name), path.join(tree, name), { recursive: true });
+    for (const name of CONFIGURATION) await cp(path.join(ROOT, name), path.join(tree, name), { recursive: true });
     for (const [file, cases] of Map.groupBy(CASES, ({ file }) => file)) {
       await mkdir(path.dirname(path.join(tree, file)), { recursive: true });
       await writeFile(path.join(tree, file), `${cases.map(({ code }) => code).join("\n")}\n`);
@@ -161,40 +167,40 @@ async function lint(): Promise<Map<string, string[]>> {
     const biome = path.join(ROOT, "node_modules/@biomejs/biome/bin/biome");
     const report = await new Promise<string>((resolve, reject) => {
       const options = ["lint", "--reporter=json", "--max-diagnostics=none"];
-      // It ends with 1 whenever it finds something, as it must.
+      // The exit code is 1 because there are findings.
       execFile(process.execPath, [biome, ...options], { cwd: tree, maxBuffer: 64 * 1024 * 1024 }, (_error, stdout, stderr) =>
         stdout === "" ? reject(new Error(`Biome did not run: ${stderr}`)) : resolve(stdout),
       );
     });
     const { diagnostics } = JSON.parse(report) as { diagnostics: Diagnostic[] };
-    const said = Map.groupBy(diagnostics, ({ location }) => `${location.path}:${location.start.line}`);
-    return new Map([...said].map(([at, found]) => [at, found.map(({ category }) => category)]));
+    const byLine = Map.groupBy(diagnostics, ({ location }) => `${location.path}:${location.start.line}`);
+    return new Map([...byLine].map(([at, found]) => [at, found.map(({ category }) => category)]));
   } finally {
     await rm(tree, { recursive: true, force: true });
   }
 }
 
-// A cycle is no fault of a line that may be there.
+// A cycle is reported at lines that are correct by themselves, so that it does not count against accepted lines.
 const RULES = new Set(CASES.map(({ refusedBy }) => refusedBy).filter((rule) => rule !== CYCLES));
-const said = await lint();
+const reported = await lint();
 const wrong: string[] = [];
 for (const [file, cases] of Map.groupBy(CASES, ({ file }) => file)) {
   for (const [index, { code, refusedBy }] of cases.entries()) {
-    const found = said.get(`${file}:${index + 1}`) ?? [];
+    const found = reported.get(`${file}:${index + 1}`) ?? [];
     const refusals = found.filter((category) => RULES.has(category));
-    if (refusedBy === null && refusals.length > 0) wrong.push(`${file} must accept, but ${refusals.join(", ")} refuses: ${code}`);
-    if (refusedBy !== null && !found.includes(refusedBy)) wrong.push(`${file} must refuse by ${refusedBy}: ${code}`);
+    if (refusedBy === null && refusals.length > 0) wrong.push(`${refusals.join(", ")} must accept in ${file}: ${code}`);
+    if (refusedBy !== null && !found.includes(refusedBy)) wrong.push(`${refusedBy} must refuse in ${file}: ${code}`);
   }
 }
 
 const sources = await readdir(path.join(ROOT, SERVER), { withFileTypes: true, recursive: true });
 for (const { name, parentPath } of sources.filter((entry) => entry.isDirectory())) {
   const [folder = "", ...inner] = path.relative(path.join(ROOT, SERVER), path.join(parentPath, name)).split(path.sep);
-  if (!FOLDERS.includes(folder)) wrong.push(`${SERVER}/${folder} has no place in the order of imports (scripts/import-order.ts).`);
-  if (inner.length >= DEPTH) wrong.push(`${parentPath}/${name} is deeper than the import rules go (scripts/import-rules.ts).`);
+  if (!FOLDERS.includes(folder)) wrong.push(`${SERVER}/${folder} is missing from the order of imports (scripts/import-order.ts).`);
+  if (inner.length >= DEPTH) wrong.push(`${parentPath}/${name} is deeper than DEPTH in scripts/import-rules.ts allows.`);
 }
 
 for (const line of wrong) process.stderr.write(`${line}\n`);
 if (wrong.length > 0) process.exit(1);
 const refusals = CASES.filter(({ refusedBy }) => refusedBy !== null).length;
-process.stdout.write(`Import rules: ${refusals} lines refused, ${CASES.length - refusals} accepted, as they must be.\n`);
+process.stdout.write(`Import rules: ${refusals} lines refused and ${CASES.length - refusals} accepted, as expected.\n`);

@@ -6,8 +6,8 @@ import { readMigrations } from "./read-migrations.ts";
 import { EXCEPTIONS, TABLES, WRITING_FUNCTIONS } from "./table-owners.ts";
 
 /**
- * Refuses SQL that writes a table outside of its owner's folder: in the sources, and in the functions of the schema. Proves first, on
- * code that must be refused and on code that must be accepted, that it would.
+ * Refuses SQL that writes a table outside of its owner's folder, in the sources and in the schema's functions. First it proves on
+ * examples that it refuses and accepts the right code.
  */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -32,14 +32,14 @@ function violationsOf({ file, text }: Source, fragments: ReturnType<typeof findF
   return [...findWrites(text), ...findFragmentWrites(text, fragments)].flatMap(({ table, line }) => {
     const at = `${file}:${line}`;
     const where = within ?? file;
-    if (table === null) return { file: where, table: "?", message: `${at} writes a table whose name the statement does not say.` };
+    if (table === null) return { file: where, table: "?", message: `${at} writes a table whose name is not in the statement.` };
     const owner = TABLES[table]?.owner;
     if (owner === undefined || owner === folder) return [];
     return { file: where, table, message: `${at} writes ${table}, which only ${owner} may write (scripts/table-owners.ts).` };
   });
 }
 
-/** What is wrong with some sources, and with the lists of what is allowed that go with them. */
+/** Finds forbidden writes in the sources, and exceptions that no source needs. */
 function check(sources: readonly Source[]): string[] {
   const fragments = findFragments(sources.map(({ text }) => text));
   const violations = sources.flatMap((source) => violationsOf(source, fragments));
@@ -47,11 +47,11 @@ function check(sources: readonly Source[]): string[] {
   const needed = new Set(violations.map(({ file, table }) => `${file} ${table}`));
   return [
     ...violations.filter(({ file, table }) => !allowed.includes(`${file} ${table}`)).map(({ message }) => message),
-    ...allowed.filter((entry) => !needed.has(entry)).map((entry) => `scripts/table-owners.ts: ${entry} is not needed any more. Delete it.`),
+    ...allowed.filter((entry) => !needed.has(entry)).map((entry) => `scripts/table-owners.ts: no statement needs ${entry}. Delete it.`),
   ];
 }
 
-/** The tables that each function of the schema writes, against what the list of functions says. */
+/** Compares the tables that each function of the schema writes with WRITING_FUNCTIONS. */
 function checkFunctions(migrations: string): string[] {
   const written = new Map(
     [...findFunctions(migrations)].flatMap(([name, text]) => {
@@ -64,11 +64,11 @@ function checkFunctions(migrations: string): string[] {
   for (const [name, { owner, writes, reason }] of Object.entries(WRITING_FUNCTIONS)) {
     const tables = written.get(name);
     if (!tables) wrong.push(`scripts/table-owners.ts: function ${name} writes nothing, or does not exist. Delete it.`);
-    // One that makes up the names of tables writes what the list says.
+    // A function that computes table names (`%I`) cannot be checked: the list is taken as true.
     const surplus = tables?.has(null) ? [] : writes.filter((table) => !tables?.has(table));
     const missing = [...(tables ?? [])].filter((table) => table !== null && !writes.includes(table));
-    for (const table of missing) wrong.push(`Function ${name} writes ${table}, which scripts/table-owners.ts does not say.`);
-    for (const table of surplus) wrong.push(`Function ${name} does not write ${table}, as scripts/table-owners.ts says.`);
+    for (const table of missing) wrong.push(`Function ${name} writes ${table}, which scripts/table-owners.ts does not list.`);
+    for (const table of surplus) wrong.push(`Function ${name} does not write ${table}, but scripts/table-owners.ts lists it.`);
     const foreign = writes.filter((table) => TABLES[table]?.owner !== owner);
     if (foreign.length > 0 && reason === undefined)
       wrong.push(`Function ${name} of ${owner} writes ${foreign.join(", ")} of another owner and gives no reason.`);
@@ -110,15 +110,19 @@ const CASES: readonly (readonly [sql: string, ...writes: (string | null)[]])[] =
   ["update ${table} set a = 1", null],
 ];
 
-/** Sources that the whole check must refuse, each with a part of what it must say. */
+/** Sources that the whole check must refuse, each with a part of the expected message. */
 const CANARIES: readonly (Source & { readonly says: string })[] = [
   { file: `${SERVER}status/canary.ts`, text: "sql`\n  update job set state = 'failed'`;\n", says: "status/canary.ts:2 writes job" },
   { file: `${SERVER}main.ts`, text: 'db.query("delete from queue")', says: "main.ts:1 writes queue" },
   { file: "packages/cli/src/canary.ts", text: "sql`truncate workspace`", says: "packages/cli/src/canary.ts:1 writes workspace" },
-  { file: `${SERVER}usage/canary.ts`, text: "sql`insert into ${table} values (1)`", says: "usage/canary.ts:1 writes a table whose name" },
+  {
+    file: `${SERVER}usage/canary.ts`,
+    text: "sql`insert into ${table} values (1)`",
+    says: "usage/canary.ts:1 writes a table whose name is not",
+  },
 ];
 
-/** A fragment that writes may stand with its owner. A statement of another folder that takes it in writes too. */
+/** A fragment that writes is allowed in its owner's folder. A statement of another folder that includes it writes too. */
 const CANARY_FRAGMENTS: readonly Source[] = [
   {
     file: `${SERVER}usage/canary.ts`,
@@ -149,22 +153,22 @@ const sourceFiles = (await readdir(path.join(ROOT, "packages"), { recursive: tru
 const read = async (file: string): Promise<Source> => ({ file, text: await readFile(path.join(ROOT, file), "utf8") });
 const sources = await Promise.all(sourceFiles.toSorted().map((file) => read(`packages/${file}`)));
 for (const { says, ...canary } of CANARIES) {
-  if (!check([...sources, canary]).some((message) => message.includes(says))) wrong.push(`Must be refused: ${canary.text}`);
+  if (!check([...sources, canary]).some((message) => message.includes(says))) wrong.push(`The check must refuse: ${canary.text}`);
 }
 const fragmentsSaid = check([...sources, ...CANARY_FRAGMENTS]).filter((message) => /\/(canary|own)\.ts:/.test(message));
 if (fragmentsSaid.length !== 1 || !fragmentsSaid[0]?.includes("status/canary.ts:2 writes usage_delta"))
-  wrong.push(`A fragment that writes must be refused in another folder, and only there: ${fragmentsSaid.join(" ")}`);
+  wrong.push(`The check must refuse a fragment that writes in another folder, and only there. It said: ${fragmentsSaid.join(" ")}`);
 if (!checkFunctions(CANARY_FUNCTIONS).some((message) => message.includes("Function move writes tables and has no owner")))
-  wrong.push("A function that writes tables must be refused that has no owner.");
+  wrong.push("The check must refuse a function that writes tables and has no owner.");
 if (checkFunctions(CANARY_FUNCTIONS).some((message) => message.includes("Function pay")))
-  wrong.push("A function that was dropped is none.");
+  wrong.push("The check must ignore functions that were dropped or that write nothing.");
 
 wrong.push(...check(sources), ...checkFunctions(await readMigrations()));
 
 const folders = (await readdir(path.join(ROOT, SERVER), { withFileTypes: true })).filter((entry) => entry.isDirectory());
 for (const [name, { owner }] of Object.entries({ ...TABLES, ...WRITING_FUNCTIONS })) {
   if (!folders.some((folder) => folder.name === owner))
-    wrong.push(`scripts/table-owners.ts: ${name} belongs to ${owner}, which is no folder.`);
+    wrong.push(`scripts/table-owners.ts: ${owner}, the owner of ${name}, is not a folder.`);
 }
 
 for (const line of wrong) process.stderr.write(`${line}\n`);

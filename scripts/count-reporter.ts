@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from "vitest/node";
 
-/** Ends the run with one plain line of counts. A file that could not be run at all counts as one failure. */
+/** Prints one line of counts at the end of a run. A file that could not be run at all counts as one failure. */
 export default class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = { passed: 0, failed: 0, skipped: 0 };

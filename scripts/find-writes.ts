@@ -1,5 +1,6 @@
-/** A write that a text has: the table, or null where the text does not say which, and the line that it stands on. */
+/** A write in an SQL text. */
 export interface Write {
+  /** Null if the table's name is not in the text. */
   readonly table: string | null;
   readonly line: number;
 }
@@ -7,8 +8,8 @@ export interface Write {
 const NAME = String.raw`(?:only\s+)?(?:"?tidemill\w*"?\.)?("?[a-z_]\w*"?|%[\d$]*[IsL]|\$\{[^}]*\})`;
 
 /**
- * Statements that write, with the table that each names. An update is one only with its `set`: `for update of job`, `for no key update`
- * and `on conflict do update set` write nothing, or what their insert names.
+ * Statements that write, with the table that each names. An update counts only with a table and `set`. So `for update of job` and
+ * `for no key update` do not match, nor does `on conflict do update set`, whose table is that of the insert.
  */
 const WRITES = [
   String.raw`\binsert\s+into\s+${NAME}`,
@@ -20,13 +21,13 @@ const WRITES = [
   String.raw`\bdrop\s+table\s+(?:if\s+exists\s+)?${NAME}`,
 ].map((pattern) => new RegExp(pattern, "gi"));
 
-/** Partitions that migrations make, as the table that they are of. */
+/** The ending that a partition adds to the name of its table. */
 const PARTITION = /_(?:later|forever|\d{4}_\d{2})$/;
 
-/** Lines of nothing but a comment, of TypeScript or SQL, become empty. */
+/** Empties lines that hold only a comment, in TypeScript or SQL. */
 const withoutComments = (text: string): string => text.replaceAll(/^[ \t]*(?:\/\/|\/\*|\*(?= |\/|$)|--).*$/gm, "");
 
-/** What the SQL in a text writes, be it a source file with templates or a migration. */
+/** Finds the writes in a text: a source file with SQL templates, or a migration. */
 export function findWrites(text: string): Write[] {
   const code = withoutComments(text);
   const found = WRITES.flatMap((pattern) => [...code.matchAll(pattern)]).map(({ 1: name = "", index }) => ({
@@ -36,12 +37,12 @@ export function findWrites(text: string): Write[] {
   return found.toSorted((one, other) => one.line - other.line);
 }
 
-/** A shared part of statements: const NAME = fragment`…`. */
+/** Matches a shared part of statements: const NAME = fragment`…`. */
 const FRAGMENT = /\bconst\s+(\w+)\s*=\s*fragment`([^`]*)`/g;
 
 const INSERTED = /\$\{(\w+)\}/g;
 
-/** The fragments that some sources define, each with the tables that it writes, by itself or by a fragment in it. */
+/** Finds the fragments that the sources define, with the tables that each writes: itself, or through a fragment in it. */
 export function findFragments(texts: readonly string[]): Map<string, Set<string>> {
   const bodies = texts.flatMap((text) => [...text.matchAll(FRAGMENT)].map(([, name = "", body = ""]) => ({ name, body })));
   const writes = new Map<string, Set<string>>();
@@ -58,14 +59,14 @@ export function findFragments(texts: readonly string[]): Map<string, Set<string>
   return writes;
 }
 
-/** What a text writes by the fragments that stand in its templates. */
+/** Finds the writes that a text does through the fragments in its templates. */
 export function findFragmentWrites(text: string, fragments: ReadonlyMap<string, ReadonlySet<string>>): Write[] {
   return [...text.matchAll(INSERTED)].flatMap(({ 1: name = "", index }) =>
     [...(fragments.get(name) ?? [])].map((table) => ({ table, line: text.slice(0, index).split("\n").length })),
   );
 }
 
-/** The functions that migrations leave behind, each with the text of its last definition. */
+/** Finds the functions that exist after all migrations, each with the text of its last definition. */
 export function findFunctions(migrations: string): Map<string, string> {
   const functions = new Map<string, string>();
   for (const statement of migrations.split(/^(?=(?:create|drop|alter|select|insert|update|with)\b)/im)) {

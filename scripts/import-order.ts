@@ -1,7 +1,7 @@
 /**
- * The order of imports: the folders of `packages/server/src`, in rows. A folder imports those of the rows before its own, and no
- * other. `npm run docs` writes Biome's rules (lint/import-rules.jsonc) and docs/architecture.md from it. A folder that does not exist
- * yet may have its place here already.
+ * The order of imports: the folders of `packages/server/src`, in rows. A folder may import only folders of earlier rows.
+ * `npm run docs` generates Biome's rules (lint/import-rules.jsonc) and a part of docs/architecture.md from it. It may list folders that
+ * do not exist yet.
  */
 export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["kernel"],
@@ -23,5 +23,5 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
 
 export const FOLDERS: readonly string[] = IMPORT_ORDER.flat();
 
-/** The folders that those of a row may import. */
+/** The folders that the folders of a row may import. */
 export const importableFrom = (row: number): string[] => IMPORT_ORDER.slice(0, row).flat();

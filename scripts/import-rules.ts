@@ -2,10 +2,10 @@ import { IMPORT_ORDER, importableFrom } from "./import-order.ts";
 
 const SERVER = "packages/server/src";
 
-/** The packages of this repository, of which the server imports one. */
+/** The packages of this repository. The server may import only the contract. */
 const OTHER_PACKAGES = ["@tidemill/*", "tidemill", "!@tidemill/contract"];
 
-/** How deep folders go. Each depth has a rule of its own: `../` leads out of a folder from its top, `../../` from a folder in it. */
+/** How many levels of folders the rules cover. Each level has a rule: `../` leaves a folder from its top level, `../../` from the next. */
 export const DEPTH = 3;
 
 const override = (includes: readonly string[], message: string, group: readonly string[]) => ({
@@ -17,7 +17,7 @@ const folderRules = IMPORT_ORDER.flatMap((folders, row) => {
   const message =
     row === 0
       ? "The kernel imports no other folder."
-      : "A folder imports only folders of the rows before its own, by their index (#jobs), and files of its own.";
+      : "A folder imports only its own files, and folders of earlier rows by their index (#jobs). See scripts/import-order.ts.";
   return Array.from({ length: DEPTH }, (_, depth) => {
     const out = "../".repeat(depth + 1);
     const files = folders.map((folder) => `${SERVER}/${folder}/${"*/".repeat(depth)}*.ts`);
@@ -26,14 +26,14 @@ const folderRules = IMPORT_ORDER.flatMap((folders, row) => {
   });
 });
 
-/** Biome's rules for the order of imports, as lint/import-rules.jsonc holds them: a rule a line. */
+/** The content of lint/import-rules.jsonc: Biome's rules for the order of imports, one per line. */
 export function importRules(): string {
   const rules = folderRules.map((rule) => `  ${JSON.stringify(rule)}`);
   const head = "// Generated from scripts/import-order.ts by `npm run docs`. Do not edit.";
   return [head, '{ "overrides": [', rules.join(",\n"), "] }", ""].join("\n");
 }
 
-/** The order as docs/architecture.md shows it: the folders that are there. */
+/** The order as docs/architecture.md shows it, with the folders that exist. */
 export function importOrder(existing: readonly string[]): string {
   const rows = IMPORT_ORDER.map((folders) => folders.filter((folder) => existing.includes(folder)).map((folder) => `\`${folder}\``));
   const filled = rows.filter((folders) => folders.length > 0);

@@ -1,4 +1,4 @@
-/** A table of Markdown. A cell's line breaks and bars do not end it. */
+/** Writes a Markdown table. Line breaks and bars within cells are replaced or escaped. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows]
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll(/\s*\n\s*/g, " ").replaceAll("|", "\\|")).join(" | ")} |`)

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Events, migrate, openDatabases, readConfig } from "@tidemill/server";
 
-/** Runs a statement without values. */
+/** Runs a statement that has no parameters. */
 export type Query = <Row>(text: string) => Promise<Row[]>;
 
-/** Does something with a database that has the schema and no rows, on an embedded PostgreSQL that is gone afterwards. */
+/** Runs `work` with a migrated, empty database on an embedded PostgreSQL, which is removed afterwards. */
 export async function withMigratedDatabase<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
   const directory = await mkdtemp(path.join(tmpdir(), "tidemill-docs-"));
   try {
-    // PostgreSQL that root starts runs as somebody else, who must be able to get here.
+    // Started by root, PostgreSQL runs as another user, who needs access to this directory.
     await chmod(directory, 0o711);
     const { emit } = new Events();
     const config = readConfig({ TIDEMILL_DATA_DIR: path.join(directory, "data") });

@@ -1,4 +1,4 @@
-/** What the migrations say of the schema in the comments that stand directly before what they create. */
+/** The comments in the migrations that stand directly before a table, view, column or index. */
 export interface MigrationComments {
   readonly relations: ReadonlyMap<string, string>;
   /** By `table.column`. */
@@ -11,7 +11,7 @@ const RELATION = /^(?:create|alter)\s+(?:or\s+replace\s+)?(?:unlogged\s+)?(?:tab
 const INDEX = /^create\s+(?:unique\s+)?index\s+(\w+)/;
 const COLUMN = /^(?:.*?\badd\s+column\s+|\s+)(?!check\b|primary\b|foreign\b|unique\b|constraint\b)([a-z_]\w*)\s+\w/;
 
-/** Reads the comments of all migrations, in their order. What a later one says wins. */
+/** Reads the comments of all migrations, in order. A later comment on the same object wins. */
 export function readComments(migrations: string): MigrationComments {
   const relations = new Map<string, string>();
   const columns = new Map<string, string>();
@@ -19,9 +19,9 @@ export function readComments(migrations: string): MigrationComments {
   let relation: string | null = null;
   let comment: string[] = [];
   for (const line of migrations.split("\n")) {
-    const said = COMMENT.exec(line);
-    if (said) {
-      comment.push(said[1] ?? "");
+    const commented = COMMENT.exec(line);
+    if (commented) {
+      comment.push(commented[1] ?? "");
       continue;
     }
     if (/^\S/.test(line)) relation = RELATION.exec(line)?.[1] ?? null;

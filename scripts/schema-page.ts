@@ -49,7 +49,7 @@ const INDEXES = `
   where c.relnamespace = 'tidemill'::regnamespace
   order by not x.indisprimary, i.relname`;
 
-/** Not what PostgreSQL 18 notes besides: that a column is not null. */
+/** Without the not-null constraints, which PostgreSQL lists here since version 18. */
 const CONSTRAINTS = `
   select c.relname as relation, k.conname as name, pg_get_constraintdef(k.oid, true) as definition
   from pg_constraint k
@@ -63,12 +63,12 @@ const TYPES = `
   where t.typnamespace = 'tidemill'::regnamespace group by t.typname order by t.typname`;
 
 /**
- * The schema as docs/schema.md shows it: each table and view with its owner.
+ * Writes docs/schema.md: each table and view with its owner.
  *
- * @param query runs on a connection that sees the schema first (`search_path`), so that names stand without it
- * @param comments what the migrations say of tables, columns and indexes
- * @param except tables that are not of the schema: a test's own
- * @throws when a table has no owner, or an owner no table
+ * @param query runs on a connection whose `search_path` begins with the schema, so that names have no prefix
+ * @param comments the migrations' comments on tables, columns and indexes
+ * @param except tables that do not belong to the schema, because a test created them
+ * @throws if a table is missing from scripts/table-owners.ts, or exists only there
  */
 export async function schemaPage(query: Query, comments: MigrationComments, except: readonly string[] = []): Promise<string> {
   const relations = (await query<Relation>(RELATIONS)).filter(({ name }) => !except.includes(name));
@@ -76,7 +76,7 @@ export async function schemaPage(query: Query, comments: MigrationComments, exce
   const unowned = names.filter((name) => !Object.hasOwn(TABLES, name));
   if (unowned.length > 0) throw new Error(`Without an owner in scripts/table-owners.ts: ${unowned.join(", ")}.`);
   const gone = Object.keys(TABLES).filter((name) => !names.includes(name));
-  if (gone.length > 0) throw new Error(`Not in the database, but in scripts/table-owners.ts: ${gone.join(", ")}.`);
+  if (gone.length > 0) throw new Error(`These tables of scripts/table-owners.ts do not exist: ${gone.join(", ")}.`);
 
   const columns = Map.groupBy(await query<Column>(COLUMNS), ({ relation }) => relation);
   const indexes = Map.groupBy(await query<Detail>(INDEXES), ({ relation }) => relation);
@@ -94,9 +94,9 @@ const INTRODUCTION = `# The schema
 
 <!-- Generated from a migrated database and scripts/table-owners.ts by \`npm run docs\`. Do not edit. -->
 
-Every table has one owner: a folder of \`packages/server/src\`. Only the owner's statements write the table; any folder may read it.
-\`npm run check\` refuses other writes, but for [the exceptions](sql.md#statements-that-write-tables-of-two-owners). What a table, a column or an index
-means is the comment before it in \`packages/server/migrations\`.`;
+Every table has one owner: a folder of \`packages/server/src\`. Only the owner's statements write the table. Any folder may read it.
+\`npm run check\` refuses other writes, except [the listed ones](sql.md#statements-that-write-tables-of-two-owners). The meaning of a
+table, a column or an index is the comment before it in \`packages/server/migrations\`.`;
 
 const typesSection = (types: readonly Detail[]): string =>
   `## Types\n\n${table(
@@ -111,8 +111,8 @@ function functionsSection(): string {
     writes.map(code).join(", "),
     reason,
   ]);
-  const about = "Any statement may call them. Each keeps the rules of its owner.";
-  return `## Functions that write\n\n${about}\n\n${table(["function", "owner", "writes", "reason, where a table is not the owner's"], rows)}`;
+  const about = "Any statement may call these functions. Each follows the rules of its owner.";
+  return `## Functions that write\n\n${about}\n\n${table(["function", "owner", "writes", "reason for writing another owner's table"], rows)}`;
 }
 
 function section(
@@ -144,7 +144,7 @@ function section(
   return parts.join("\n\n");
 }
 
-/** A table whose last column is left out when nothing stands in it. */
+/** A table without its last column if that column is empty. */
 const withoutEmptyEnd = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   rows.every((cells) => cells.at(-1) === "")
     ? table(

@@ -1,36 +1,42 @@
-/** A table, or a view: the folder of the server that owns it, and what it holds. */
+/** A table or a view. The owner is a folder of the server. */
 interface Table {
   readonly owner: string;
   readonly holds: string;
 }
 
 /**
- * The tables and views of the schema. Only the owner writes a table: `npm run check` refuses any other statement that does.
- * docs/schema.md and the table in docs/architecture.md are generated from this and from the database.
+ * The tables and views of the schema. Only the owner writes a table: `npm run check` refuses any other statement that writes it.
+ * docs/schema.md and the table in docs/architecture.md are generated from this list and the database.
  */
 export const TABLES: Readonly<Record<string, Table>> = {
-  migration: { owner: "kernel", holds: "Migrations that were applied." },
-  workspace: { owner: "workspaces", holds: "Tenants: their plan and their limits." },
+  migration: { owner: "kernel", holds: "Applied migrations." },
+  workspace: { owner: "workspaces", holds: "Tenants, with their plan and limits." },
   api_key: { owner: "workspaces", holds: "Hashes of the API keys." },
-  audit_event: { owner: "audit", holds: "Who did what: append-only, chained by hash." },
+  audit_event: { owner: "audit", holds: "The audit log: who did what. Append-only, chained by hash." },
   audit_chain: { owner: "audit", holds: "The head of each workspace's chain of audit events." },
-  audit_dropped: { owner: "audit", holds: "Stretches of the chains that retention dropped." },
-  usage_delta: { owner: "usage", holds: "What was accepted and attempted: appended by each statement that does it, folded seconds later." },
-  usage_day: { owner: "usage", holds: "The same, folded into days." },
+  audit_dropped: { owner: "audit", holds: "Ranges of audit events that retention removed from the chains." },
+  usage_delta: {
+    owner: "usage",
+    holds: "Counts of accepted executions and of attempts. Appended with each write, added to `usage_day` seconds later.",
+  },
+  usage_day: { owner: "usage", holds: "The same counts, per day." },
   usage: { owner: "usage", holds: "View: `usage_delta` and `usage_day` together." },
-  quota_month: { owner: "usage", holds: "The executions that a workspace with a limit has used this month." },
-  request_rate: { owner: "usage", holds: "The requests of the last minute, of workspaces with a rate limit." },
-  vault: { owner: "vault", holds: "Which master key the secrets are wrapped by." },
-  secret: { owner: "vault", holds: "Encrypted values." },
-  lane: { owner: "lanes", holds: "What jobs wait in: limits, pause, and how it is served. A deleted lane stays until its jobs are swept." },
-  lane_starts: { owner: "lanes", holds: "The latest starts of each lane with a rate limit." },
-  lane_gate: { owner: "lanes", holds: "View: what admits the jobs of a lane." },
-  circuit: { owner: "circuits", holds: "Lanes whose circuit is open." },
-  queue: { owner: "queues", holds: "Settings of queues, apart from those of their lane." },
+  quota_month: { owner: "usage", holds: "Executions of the month, for workspaces with a monthly limit." },
+  request_rate: { owner: "usage", holds: "Requests of the last minute, for workspaces with a rate limit." },
+  vault: { owner: "vault", holds: "The id of the master key in use." },
+  secret: { owner: "vault", holds: "Secrets, encrypted." },
+  lane: {
+    owner: "lanes",
+    holds: "Lanes, in which jobs wait: limits, pause, and how they are served. A deleted lane stays until its jobs are removed.",
+  },
+  lane_starts: { owner: "lanes", holds: "Recent job starts of each lane with a rate limit." },
+  lane_gate: { owner: "lanes", holds: "View: how many more jobs of each lane its limits allow to start." },
+  circuit: { owner: "circuits", holds: "Open circuits." },
+  queue: { owner: "queues", holds: "Settings of queues that are not settings of their lane." },
   queue_record: { owner: "queues", holds: "View: queues that are not deleted, with the settings of their lane." },
-  lease: { owner: "engine", holds: "Under which claims are held, by nodes and by workers." },
-  node: { owner: "engine", holds: "Running nodes, and which master keys they have." },
-  job: { owner: "jobs", holds: "Jobs that are not finished, and the dead letters." },
+  lease: { owner: "engine", holds: "Leases of nodes and workers. Each claim is held under one." },
+  node: { owner: "engine", holds: "Running nodes, and the ids of their master keys." },
+  job: { owner: "jobs", holds: "Unfinished jobs and dead letters." },
   job_history: { owner: "jobs", holds: "Finished jobs, in one partition per month of expiry." },
   job_record: { owner: "jobs", holds: "View: every job that a caller may see." },
   tally: { owner: "jobs", holds: "Counts of what finished: appended to, and folded later." },
@@ -40,8 +46,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
 };
 
 /**
- * Functions of the schema that write tables. A function belongs to the owner of the tables it writes, and any statement may call it: it
- * keeps the owner's rules. One that writes a table of another owner says why.
+ * A function of the schema that writes tables. It belongs to the owner of these tables and follows the owner's rules, so that any
+ * statement may call it. A function that writes a table of another owner gives a reason.
  */
 interface WritingFunction {
   readonly owner: string;
@@ -57,7 +63,7 @@ export const WRITING_FUNCTIONS: Readonly<Record<string, WritingFunction>> = {
   make_partition: {
     owner: "retention",
     writes: ["audit_event", "job_history"],
-    reason: "Rows that expire in the new month move to its partition, whatever table it is of.",
+    reason: "Rows that expire in the new month move to its partition. This is the same for all tables that are partitioned by month.",
   },
   drop_partitions: {
     owner: "retention",
@@ -85,23 +91,24 @@ export const EXCEPTIONS: readonly Exception[] = [
     file: "jobs/store/claim.ts",
     writes: ["circuit", "lane_starts"],
     reason:
-      "A claim of an open circuit is its probe, and each claim counts against the lane's rate limit. Apart from the claim, two nodes could both take the last.",
+      "A claim under an open circuit is its probe, and each claim counts against the lane's rate limit. In separate statements, two nodes could both take the last start.",
   },
   {
     file: "jobs/store/settle.ts",
     writes: ["circuit", "usage_delta"],
     reason:
-      "A circuit opens, and an attempt is counted, exactly when the attempt's settle wins. A statement apart would cost each settle a round trip.",
+      "A circuit opens, and an attempt is counted, exactly when the attempt's settle wins. A separate statement would cost each settle a round trip.",
   },
   {
     file: "jobs/store/insert.ts",
     writes: ["usage_delta"],
     reason:
-      "Accepted executions are counted in the statement that stores their jobs. A statement apart would cost each enqueue a round trip.",
+      "Accepted executions are counted in the statement that stores their jobs. A separate statement would cost each enqueue a round trip.",
   },
   {
     file: "jobs/store/assign-key-slots.ts",
     writes: ["lane"],
-    reason: "The statement that assigns slots of a lane's keys records how far it came. If they were apart, a crash could leave keys out.",
+    reason:
+      "The statement that assigns slots to a lane's keys records its progress. In separate statements, a crash between them could leave keys out.",
   },
 ];

@@ -22,7 +22,7 @@ import { EXCEPTIONS, TABLES } from "./table-owners.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** A default as people read it: a directory as it is from where the command is run. */
+/** A default as text. A directory is shown relative to the working directory. */
 function showDefault(fallback: unknown): string {
   if (fallback === null || (Array.isArray(fallback) && fallback.length === 0)) return "";
   const text = String(fallback);
@@ -57,7 +57,7 @@ function jobStates(): string {
   return ["```mermaid", "stateDiagram-v2", ...moves, "```"].join("\n");
 }
 
-/** A field with what it holds, unless that is plain: a string or a number. */
+/** A field's name, with its possible values if they are listed, and whether it is optional. */
 function showField([name, kind]: [string, FieldKind]): string {
   if (Array.isArray(kind)) return `${code(name)} (${kind.map(code).join(", ")})`;
   return String(kind).endsWith("?") ? `${code(name)} (optional)` : code(name);
@@ -123,7 +123,7 @@ let stale = 0;
 async function update(file: string, what: string, text: string, fresh: string): Promise<void> {
   if (fresh === text) return;
   stale += 1;
-  if (checks) process.stderr.write(`${what} is not what the code says. Run: npm run docs\n`);
+  if (checks) process.stderr.write(`${what} is out of date. Run: npm run docs\n`);
   else {
     await writeFile(path.join(ROOT, file), fresh);
     process.stdout.write(`Wrote ${what}.\n`);
@@ -134,7 +134,8 @@ for (const { file, name, write } of PARTS) {
   const text = await readFile(path.join(ROOT, file), "utf8");
   const [before, rest] = text.split(`<!-- written: ${name} -->\n`);
   const end = rest?.indexOf("<!-- end -->") ?? -1;
-  if (before === undefined || rest === undefined || end < 0) throw new Error(`${file} has no place for "${name}".`);
+  if (before === undefined || rest === undefined || end < 0)
+    throw new Error(`${file} has no part "${name}" between <!-- written: ${name} --> and <!-- end -->.`);
   const fresh = `${before}<!-- written: ${name} -->\n\n${write()}\n\n${rest.slice(end)}`;
   await update(file, `${file}: the part "${name}"`, text, fresh);
 }
@@ -144,7 +145,7 @@ for (const file of filesWithFigures(quoted)) {
   await update(file, `a figure of ${file}`, text, writeFigures(file, text, quoted));
 }
 for (const { file, write } of FILES) await update(file, file, await readFile(path.join(ROOT, file), "utf8"), write());
-// It takes a database. With `--check` a test compares the page with its own: packages/server/test/kernel/schema-page.test.ts.
+// This page needs a database. `--check` skips it: packages/server/test/kernel/schema-page.test.ts compares it with a test's database.
 if (!checks) {
   const file = "docs/schema.md";
   const comments = readComments(await readMigrations());

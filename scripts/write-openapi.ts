@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { bareApi } from "../packages/server/test/harness/bare-api.ts";
 
-/** Writes what a node serves at `GET /doc` to openapi.json. With `--check` it writes nothing and fails where the file differs. */
+/** Writes the document of `GET /doc` to openapi.json. With `--check` it writes nothing, and fails if the file differs. */
 
 const FILE = fileURLToPath(new URL("../openapi.json", import.meta.url));
 
@@ -10,7 +10,7 @@ async function servedDocument(): Promise<object> {
   const api = await bareApi();
   const response = await api.inject("/doc");
   await api.close();
-  if (response.statusCode !== 200) throw new Error(`GET /doc answered ${response.statusCode}: ${response.body}`);
+  if (response.statusCode !== 200) throw new Error(`GET /doc returned ${response.statusCode}: ${response.body}`);
   return response.json();
 }
 
@@ -19,6 +19,6 @@ if (!process.argv.includes("--check")) {
   await writeFile(FILE, fresh);
   process.stdout.write("Wrote openapi.json.\n");
 } else if (fresh !== (await readFile(FILE, "utf8").catch(() => null))) {
-  process.stderr.write("openapi.json is not what the server serves. Run: npm run openapi\n");
+  process.stderr.write("openapi.json is out of date. Run: npm run openapi\n");
   process.exit(1);
 }

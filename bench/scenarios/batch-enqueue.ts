@@ -1,22 +1,22 @@
+import { type Environment, JOB } from "../environment.ts";
 import type { LoadResult } from "../load.ts";
 import { type Figure, median, thousands } from "../table.ts";
-import { JOB, type Yard } from "../yard.ts";
 
 const ROUNDS = 5;
 const SECONDS = 3;
 const BAR = 40_000;
 const JOBS = 1_000;
 
-/** Batches of 1,000 over two connections, durable. */
-export async function batchEnqueue(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node();
-  const loader = await yard.loader();
-  const queue = yard.queueName();
+/** Enqueues batches of 1,000 jobs over two connections, with durable commits. */
+export async function batchEnqueue(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node();
+  const loader = await environment.loader();
+  const queue = environment.queueName();
   await node.api("POST", "/v1/queues", { name: queue });
   const body = JSON.stringify({ jobs: Array.from({ length: JOBS }, () => JOB) });
   const rates: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const order = { port: node.port, path: `/v1/queues/${queue}/jobs/batch`, key: yard.key, body, connections: 2, seconds: SECONDS };
+    const order = { port: node.port, path: `/v1/queues/${queue}/jobs/batch`, key: environment.key, body, connections: 2, seconds: SECONDS };
     const result = await loader.ask<LoadResult>(order);
     if (result.failures > 0) throw new Error(`${result.failures} batches were refused.`);
     rates.push(result.perSecond * JOBS);

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { rows, sql } from "../../packages/server/src/kernel/index.ts";
 import { type Cost, costOf, medianOf, ratioOf } from "../cost.ts";
+import { type BenchNode, type Environment, JOB } from "../environment.ts";
 import { Peer } from "../processes.ts";
 import { type Figure, thousands } from "../table.ts";
-import { type BenchNode, JOB, type Yard } from "../yard.ts";
 
 const ROUNDS = 7;
 const JOBS = 20_000;
@@ -12,11 +12,11 @@ const BAR = 1.8;
 const CONNECTIONS = [32, 64, 128];
 
 /** Callbacks delivered and settled from a backlog, against a bare undici loop to the same receiver, in turn. */
-export async function callbacks(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
-  const receiver = await yard.receiver();
+export async function callbacks(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
+  const receiver = await environment.receiver();
   const { peer: bareSender } = await Peer.start("bare-sender");
-  const queue = yard.queueName();
+  const queue = environment.queueName();
   await node.api("POST", "/v1/queues", { name: queue, callback_url: receiver.url, paused: true });
   // What a callback's body is, for the loop to send the same.
   const body = JSON.stringify({
@@ -31,7 +31,7 @@ export async function callbacks(yard: Yard): Promise<Figure[]> {
     ...JOB,
   });
   const send = (connections: number) =>
-    costOf(bareSender, yard.connection.host, async () => {
+    costOf(bareSender, environment.connection.host, async () => {
       await bareSender.ask<{ seconds: number }>({ url: receiver.url, body, requests: JOBS, connections });
       return JOBS;
     });
@@ -42,11 +42,11 @@ export async function callbacks(yard: Yard): Promise<Figure[]> {
   for (const connections of CONNECTIONS) candidates.push({ connections, cost: await send(connections) });
   const [best] = candidates.sort((a, b) => a.cost.process - b.cost.process);
   const connections = best?.connections ?? 0;
-  for (let round = 0; round < 2; round += 1) await deliver(yard, node, queue, JOBS);
+  for (let round = 0; round < 2; round += 1) await deliver(environment, node, queue, JOBS);
   const delivered: Cost[] = [];
   const sent: Cost[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    delivered.push(await deliver(yard, node, queue, JOBS));
+    delivered.push(await deliver(environment, node, queue, JOBS));
     sent.push(await send(connections));
   }
   await Promise.all([node.stop(), receiver.peer.stop(), bareSender.stop()]);
@@ -81,15 +81,15 @@ export async function callbacks(yard: Yard): Promise<Figure[]> {
 }
 
 /** Fills the paused queue, lets it run, and measures from the first start to the last settle. */
-export async function deliver(yard: Yard, node: BenchNode, queue: string, jobs: number, job: object = JOB): Promise<Cost> {
+export async function deliver(environment: Environment, node: BenchNode, queue: string, jobs: number, job: object = JOB): Promise<Cost> {
   await node.api("PATCH", `/v1/queues/${queue}`, { paused: true });
   await node.fill(queue, jobs, job);
-  return costOf(node.peer, yard.connection.host, async () => {
+  return costOf(node.peer, environment.connection.host, async () => {
     await node.api("PATCH", `/v1/queues/${queue}`, { paused: false });
     for (;;) {
       await wait(20);
       const [left] = await rows<{ n: number }>(
-        yard.database,
+        environment.database,
         sql`select count(*) as n from (select from tidemill.job where state in ('waiting', 'active') limit 1) one`,
       );
       if (left?.n === 0) return jobs;

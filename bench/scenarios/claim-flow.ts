@@ -1,55 +1,56 @@
 import { findLanesWithWorkAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
 import { rows, sql } from "../../packages/server/src/kernel/index.ts";
+import type { LaneKey } from "../../packages/server/src/lanes/index.ts";
+import type { Environment } from "../environment.ts";
 import { FEW, FLOW_CASES, QUEUES, TAKE } from "../flow-cases.ts";
-import { FlowGround, type FlowTimes, NOBODY } from "../flow-ground.ts";
-import { clearJobs, type LaneOf, putQueue, tidy } from "../put-jobs.ts";
+import { FlowFixture, type FlowTimes, UNREACHABLE_URL } from "../flow-fixture.ts";
+import { clearJobs, putQueue, vacuumAnalyze } from "../put-jobs.ts";
 import { type Figure, median } from "../table.ts";
-import type { Yard } from "../yard.ts";
 
 const ROUNDS = 200;
 const WARM_UP = 10;
-/** What a node claims at once where all lanes have work: of so many, so many each. */
-const LANES_A_CLAIM = 128;
-const TAKE_OF_EACH = 3;
+/** A node whose lanes all have work claims this many jobs from each of this many lanes in one statement. */
+const LANES_PER_CLAIM = 128;
+const TAKE_PER_LANE = 3;
 const BAR = 1.5;
 
 /**
- * One claim of 50 jobs, and the settle of what it brought, where flow control has much to look after, in turn with those of a lane with
- * 1,000 waiting jobs in a database that has nothing else.
+ * One claim of 50 jobs and their settle, in the cases that are hard for flow control. The yardstick runs in turn with them: a lane with
+ * 1,000 waiting jobs, in a database that has nothing else.
  */
-export async function claimFlow(yard: Yard): Promise<Figure[]> {
-  await rows(yard.database, sql`create database plain`);
-  const [plain, ground] = [await FlowGround.open(yard, "plain"), await FlowGround.open(yard)];
+export async function claimFlow(environment: Environment): Promise<Figure[]> {
+  await rows(environment.database, sql`create database plain`);
+  const [plain, fixture] = [await FlowFixture.open(environment, "plain"), await FlowFixture.open(environment)];
   const plainLane = await plain.lane(FEW, { name: "plain" });
   const figures: Figure[] = [];
   for (const { name, queue = {}, put, refilled } of FLOW_CASES) {
-    const lane = await putQueue(ground.database, { name: "claim-flow", url: NOBODY, ...queue });
-    await put(ground, lane);
-    await tidy(ground.database);
+    const lane = await putQueue(fixture.database, { name: "claim-flow", url: UNREACHABLE_URL, ...queue });
+    await put(fixture, lane);
+    await vacuumAnalyze(fixture.database);
     const limited = queue.concurrency !== undefined || queue.rate !== undefined;
-    const [measured, yardstick] = await inTurn(
+    const [measured, yardstick] = await alternate(
       async (times) => {
-        await ground.turn(times, [lane], TAKE, limited);
-        if (refilled) await ground.refill(lane, TAKE);
+        await fixture.claimAndSettle(times, [lane], TAKE, limited);
+        if (refilled) await fixture.refill(lane, TAKE);
       },
       async (times) => {
-        await plain.turn(times, [plainLane], TAKE, false);
+        await plain.claimAndSettle(times, [plainLane], TAKE, false);
         await plain.refill(plainLane, TAKE);
       },
     );
     figures.push(claimFigure(`claim of ${TAKE} with ${name}`, measured, yardstick, BAR));
     figures.push(settleFigure(`settle of ${TAKE} with ${name}`, measured, yardstick));
-    if (name.startsWith("10,000")) figures.push(...(await overAllQueues(ground, plain, plainLane)));
-    await clearJobs(ground.database, "claim-flow");
+    if (name.startsWith("10,000")) figures.push(...(await overAllQueues(fixture, plain, plainLane)));
+    await clearJobs(fixture.database, "claim-flow");
   }
-  await Promise.all([plain.close(), ground.close()]);
-  await rows(yard.database, sql`drop database plain`);
+  await Promise.all([plain.close(), fixture.close()]);
+  await rows(environment.database, sql`drop database plain`);
   return figures;
 }
 
 type Turn = (times: FlowTimes) => Promise<void>;
 
-async function inTurn(one: Turn, other: Turn): Promise<[FlowTimes, FlowTimes]> {
+async function alternate(one: Turn, other: Turn): Promise<[FlowTimes, FlowTimes]> {
   const times = (): FlowTimes => ({ claims: [], settles: [] });
   const [ofOne, ofOther, ofNone] = [times(), times(), times()];
   for (let round = -WARM_UP; round < ROUNDS; round += 1) {
@@ -59,29 +60,29 @@ async function inTurn(one: Turn, other: Turn): Promise<[FlowTimes, FlowTimes]> {
   return [ofOne, ofOther];
 }
 
-/** What a node does where 10,000 queues have work: it claims from many at once, and looks for them all. */
-async function overAllQueues(ground: FlowGround, plain: FlowGround, plainLane: LaneOf): Promise<Figure[]> {
-  const found = await findLanesWithWorkAcrossWorkspaces(ground.database);
+/** With 10,000 queues that have work, a node claims from many lanes in one statement, and finds all of them when it polls. */
+async function overAllQueues(fixture: FlowFixture, plain: FlowFixture, plainLane: LaneKey): Promise<Figure[]> {
+  const found = await findLanesWithWorkAcrossWorkspaces(fixture.database);
   let first = 0;
-  const [measured, yardstick] = await inTurn(
+  const [measured, yardstick] = await alternate(
     async (times) => {
-      const lanes = Array.from({ length: LANES_A_CLAIM }, () => found[first++ % (QUEUES / 2)] as LaneOf);
-      await ground.turn(times, lanes, TAKE_OF_EACH, false);
+      const lanes = Array.from({ length: LANES_PER_CLAIM }, () => found[first++ % (QUEUES / 2)] as LaneKey);
+      await fixture.claimAndSettle(times, lanes, TAKE_PER_LANE, false);
     },
     async (times) => {
-      await plain.turn(times, [plainLane], LANES_A_CLAIM * TAKE_OF_EACH, false);
-      await plain.refill(plainLane, LANES_A_CLAIM * TAKE_OF_EACH);
+      await plain.claimAndSettle(times, [plainLane], LANES_PER_CLAIM * TAKE_PER_LANE, false);
+      await plain.refill(plainLane, LANES_PER_CLAIM * TAKE_PER_LANE);
     },
   );
   const looks = { many: [] as number[], one: [] as number[] };
   for (let round = 0; round < ROUNDS / 4; round += 1) {
-    looks.many.push(await timeLook(ground));
+    looks.many.push(await timeLook(fixture));
     looks.one.push(await timeLook(plain));
   }
-  const name = `claim of ${LANES_A_CLAIM} × ${TAKE_OF_EACH} from 10,000 queues`;
+  const name = `claim of ${LANES_PER_CLAIM} × ${TAKE_PER_LANE} from 10,000 queues`;
   return [
     claimFigure(name, measured, yardstick, null, "of as many from one"),
-    settleFigure(`settle of ${LANES_A_CLAIM} × ${TAKE_OF_EACH} from 10,000 queues`, measured, yardstick),
+    settleFigure(`settle of ${LANES_PER_CLAIM} × ${TAKE_PER_LANE} from 10,000 queues`, measured, yardstick),
     {
       name: "look for work with 10,000 queues that have some",
       measured: `${median(looks.many).toFixed(1)} ms`,
@@ -93,7 +94,7 @@ async function overAllQueues(ground: FlowGround, plain: FlowGround, plainLane: L
   ];
 }
 
-async function timeLook({ database }: FlowGround): Promise<number> {
+async function timeLook({ database }: FlowFixture): Promise<number> {
   const startedMs = performance.now();
   await findLanesWithWorkAcrossWorkspaces(database);
   return performance.now() - startedMs;

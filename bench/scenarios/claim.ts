@@ -1,30 +1,30 @@
 import { registerNode } from "../../packages/server/src/engine/leases/store.ts";
 import { claimAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
 import { Database, row, rows, sql, type WorkspaceId } from "../../packages/server/src/kernel/index.ts";
-import type { LaneId } from "../../packages/server/src/lanes/index.ts";
+import type { LaneId, LaneKey } from "../../packages/server/src/lanes/index.ts";
+import type { Environment } from "../environment.ts";
 import { type Figure, median } from "../table.ts";
-import type { Yard } from "../yard.ts";
 
 const CLAIMS = 200;
 const TAKE = 50;
 const BAR = 1.5;
 
-/** One claim of 50 jobs with 1,000,000 waiting in the lane, against one with 1,000 waiting; the same statement as a node's. */
-export async function claim(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node();
-  const database = new Database({ connection: yard.connection, size: 2, statementTimeoutMs: 600_000 });
-  const small = await fill(node, database, yard.queueName(), 1_000);
-  const large = await fill(node, database, yard.queueName(), 1_000_000);
+/** One claim of 50 jobs with 1,000,000 waiting in the lane, against one with 1,000 waiting. The statement is the one that nodes use. */
+export async function claim(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node();
+  const database = new Database({ connection: environment.connection, size: 2, statementTimeoutMs: 600_000 });
+  const small = await fill(node, database, environment.queueName(), 1_000);
+  const large = await fill(node, database, environment.queueName(), 1_000_000);
   await node.stop();
   await rows(database, sql`update lane set paused = false where id = ${small.laneId} or id = ${large.laneId}`);
   const lease = await registerNode(database, 3_600, []);
-  if (!lease) throw new Error("No lease was answered.");
+  if (!lease) throw new Error("No lease was granted.");
   const few: number[] = [];
   const many: number[] = [];
   for (let round = 0; round < CLAIMS; round += 1) {
     few.push(await timeClaim(database, lease.id, small));
     many.push(await timeClaim(database, lease.id, large));
-    // Put back what was taken from the small lane, so that it always holds its thousand.
+    // The small lane gets its jobs back, so that it always has 1,000.
     await rows(
       database,
       sql`update job set state = 'waiting', lease_id = null, attempt = 0 where state = 'active' and lane_id = ${small.laneId}`,
@@ -44,16 +44,11 @@ export async function claim(yard: Yard): Promise<Figure[]> {
   ];
 }
 
-interface LaneOf {
-  workspaceId: WorkspaceId;
-  laneId: LaneId;
-}
-
-async function fill(node: Awaited<ReturnType<Yard["node"]>>, database: Database, queue: string, jobs: number): Promise<LaneOf> {
-  // Nobody listens there; the queue has an address so that it can be claimed for, and stays paused while the node runs.
+async function fill(node: Awaited<ReturnType<Environment["node"]>>, database: Database, queue: string, jobs: number): Promise<LaneKey> {
+  // A claim needs a callback URL. Nothing listens at this one, and the queue stays paused while the node runs.
   await node.api("POST", "/v1/queues", { name: queue, callback_url: "http://127.0.0.1:9/", paused: true });
   const lane = await row<{ workspace_id: WorkspaceId; id: LaneId }>(database, sql`select workspace_id, id from lane where name = ${queue}`);
-  if (!lane) throw new Error("The queue is not there.");
+  if (!lane) throw new Error("The queue does not exist.");
   await rows(
     database,
     sql`
@@ -65,10 +60,10 @@ async function fill(node: Awaited<ReturnType<Yard["node"]>>, database: Database,
   return { workspaceId: lane.workspace_id, laneId: lane.id };
 }
 
-async function timeClaim(database: Database, leaseId: number, lane: LaneOf): Promise<number> {
+async function timeClaim(database: Database, leaseId: number, lane: LaneKey): Promise<number> {
   const startedMs = performance.now();
   const { claims } = await claimAcrossWorkspaces(database, { leaseId, served: "push" }, [{ ...lane, take: TAKE }]);
   const tookMs = performance.now() - startedMs;
-  if (claims.length !== TAKE) throw new Error(`A claim brought ${claims.length} jobs.`);
+  if (claims.length !== TAKE) throw new Error(`A claim returned ${claims.length} jobs.`);
   return tookMs;
 }

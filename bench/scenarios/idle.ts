@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { row, sql } from "../../packages/server/src/kernel/index.ts";
+import type { Environment } from "../environment.ts";
 import { processesOfPostgres } from "../processor.ts";
 import type { Figure } from "../table.ts";
-import type { Yard } from "../yard.ts";
 
 const SECONDS = 20;
 const SETTLE_SECONDS = 5;
@@ -11,28 +11,28 @@ const BAR_MIB = 130;
 const BAR_STATEMENTS = 4;
 const BAR_CPU = 0.01;
 
-/** What a node with nothing to do takes: resident memory with its PostgreSQL's, processor time, transactions per second. */
-export async function idle(yard: Yard): Promise<Figure[]> {
+/** What an idle node costs: memory of the node and its PostgreSQL, processor time, and transactions per second. */
+export async function idle(environment: Environment): Promise<Figure[]> {
   const transactions = async () =>
     (
       await row<{ n: number }>(
-        yard.database,
+        environment.database,
         sql`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`,
       )
     )?.n ?? 0;
   const cpuOf = ({ cpu }: { cpu: NodeJS.CpuUsage }) => (cpu.user + cpu.system) / 1e6;
   const usage = () => node.peer.ask<{ rssBytes: number; cpu: NodeJS.CpuUsage }>({});
-  // What PostgreSQL does by itself, vacuums above all, is not the node's; one node first brings the schema.
-  await (await yard.node()).stop();
+  // PostgreSQL's own transactions, mostly autovacuum, are measured without a node and subtracted. A first node creates the schema.
+  await (await environment.node()).stop();
   const beforeAlone = await transactions();
   await wait(SECONDS * 1000);
   const alone = (await transactions()) - beforeAlone;
-  const node = await yard.node();
+  const node = await environment.node();
   await wait(SETTLE_SECONDS * 1000);
   const before = { transactions: await transactions(), usage: await usage() };
   await wait(SECONDS * 1000);
   const after = { transactions: await transactions(), usage: await usage() };
-  const postgresBytes = memoryOfPostgres(yard.connection.host);
+  const postgresBytes = memoryOfPostgres(environment.connection.host);
   await node.stop();
   const statements = (after.transactions - before.transactions - alone) / SECONDS;
   const cpu = (cpuOf(after.usage) - cpuOf(before.usage)) / SECONDS;
@@ -58,7 +58,7 @@ export async function idle(yard: Yard): Promise<Figure[]> {
   ];
 }
 
-/** Proportional memory of a PostgreSQL's processes. */
+/** Proportional set size (PSS) of PostgreSQL's processes, in bytes. */
 const memoryOfPostgres = (socketDirectory: string): number =>
   processesOfPostgres(socketDirectory).reduce(
     (sum, pid) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) * 1024,

@@ -1,8 +1,8 @@
 import { createServer, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Journey, PacedQueue } from "../paced.ts";
+import { type BenchNode, type Environment, JOB } from "../environment.ts";
+import { type JobTimes, PacedQueue } from "../paced.ts";
 import { type Figure, median, quantile } from "../table.ts";
-import { type BenchNode, JOB, type Yard } from "../yard.ts";
 
 const ROUNDS = 3;
 const PER_SECOND = 100;
@@ -11,19 +11,19 @@ const JOBS = 10_000;
 const BAR = 1.5;
 
 /**
- * From sending an enqueue to the first byte at its handler, in a queue beside one whose endpoint is dead or hangs with 10,000 jobs,
- * against the same queue alone.
+ * From sending an enqueue to the first byte at its handler. Another queue has 10,000 jobs, and its endpoint is dead or hangs. The
+ * yardstick is the same queue alone.
  */
-export async function isolation(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node();
-  const queue = await PacedQueue.open(node, yard.queueName());
+export async function isolation(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node();
+  const queue = await PacedQueue.open(node, environment.queueName());
   const hanging = await Hanging.open();
-  const alone: Journey[][] = [];
-  const beside: Record<string, Journey[][]> = { dead: [], hanging: [] };
+  const alone: JobTimes[][] = [];
+  const beside: Record<string, JobTimes[][]> = { dead: [], hanging: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [kind, url] of [["dead", "http://127.0.0.1:9/"] as const, ["hanging", hanging.url] as const]) {
       alone.push(await queue.run(PER_SECOND, SECONDS));
-      beside[kind]?.push(await besideFull(node, yard.queueName(), url, () => queue.run(PER_SECOND, SECONDS)));
+      beside[kind]?.push(await besideFull(node, environment.queueName(), url, () => queue.run(PER_SECOND, SECONDS)));
     }
   }
   queue.close();
@@ -35,22 +35,22 @@ export async function isolation(yard: Yard): Promise<Figure[]> {
   ]);
 }
 
-/** Runs `work` while a queue's 10,000 jobs are on their way to that address, from the first one on. */
-async function besideFull(node: BenchNode, name: string, url: string, work: () => Promise<Journey[]>): Promise<Journey[]> {
+/** Runs `work` while another queue delivers 10,000 jobs to `url`. */
+async function besideFull(node: BenchNode, name: string, url: string, work: () => Promise<JobTimes[]>): Promise<JobTimes[]> {
   await node.api("POST", "/v1/queues", { name, callback_url: url, paused: true });
   await node.fill(name, JOBS, JOB);
   await node.api("PATCH", `/v1/queues/${name}`, { paused: false });
-  const journeys = await work();
+  const times = await work();
   await node.api("DELETE", `/v1/queues/${name}`);
-  // What its deletion sets off is over before the next round begins.
+  // The work after a deletion ends before the next round begins.
   await wait(1_000);
-  return journeys;
+  return times;
 }
 
-function figure(kind: string, name: string, part: number, rounds: Journey[][], alone: Journey[][]): Figure {
-  const at = (journeys: Journey[]) =>
+function figure(kind: string, name: string, part: number, rounds: JobTimes[][], alone: JobTimes[][]): Figure {
+  const at = (times: JobTimes[]) =>
     quantile(
-      journeys.map(({ sentMs, arrivedMs }) => arrivedMs - sentMs),
+      times.map(({ sentMs, arrivedMs }) => arrivedMs - sentMs),
       part,
     );
   const withIt = median(rounds.map(at));
@@ -66,7 +66,7 @@ function figure(kind: string, name: string, part: number, rounds: Journey[][], a
   };
 }
 
-/** Takes connections and says nothing. */
+/** Accepts connections and never responds. */
 class Hanging {
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => {

@@ -1,13 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { row, sql } from "../../packages/server/src/kernel/index.ts";
+import type { LaneKey } from "../../packages/server/src/lanes/index.ts";
+import type { BenchNode, Environment } from "../environment.ts";
 import { type Processor, readProcessor } from "../processor.ts";
-import { clearJobs, type Keys, type LaneOf, putJobs, putQueue, tidy, untilNothingIsUnderWay } from "../put-jobs.ts";
+import { clearJobs, type Keys, putJobs, putQueue, untilNoneActive, vacuumAnalyze } from "../put-jobs.ts";
 import { type Figure, median, thousands } from "../table.ts";
-import type { BenchNode, Yard } from "../yard.ts";
 
 const ROUNDS = 3;
 const BACKLOG = 200_000;
-/** Of the backlog, so many are waited for: the jobs of the most frequent keys go one after the other for long afterwards. */
+/** A round ends after this many jobs. The jobs of the most frequent keys would run one after the other for long afterwards. */
 const DELIVERED = 50_000;
 const ALONE = 2_000;
 const KEYS = 100_000;
@@ -22,22 +23,22 @@ const KINDS = {
 
 interface Delivery {
   readonly perSecond: number;
-  /** For each job. Microseconds. */
+  /** Microseconds per job. */
   readonly cost: Processor;
 }
 
-/** Callbacks delivered and settled per second from a backlog with 100,000 keys against one without, in turn; and those of one key. */
-export async function keys(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
-  const receiver = await yard.receiver();
-  const lane = await putQueue(yard.database, { name: QUEUE, url: receiver.url, paused: true });
-  await deliver(yard, node, lane, KINDS.none, BACKLOG, DELIVERED);
+/** Callbacks delivered and settled per second from a backlog with 100,000 keys, in turn with one without keys. Then with one key. */
+export async function keys(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
+  const receiver = await environment.receiver();
+  const lane = await putQueue(environment.database, { name: QUEUE, url: receiver.url, paused: true });
+  await deliver(environment, node, lane, KINDS.none, BACKLOG, DELIVERED);
   const deliveries: Record<keyof typeof KINDS, Delivery[]> = { none: [], uniform: [], zipf: [] };
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const kind of ["none", "uniform", "zipf"] as const)
-      deliveries[kind].push(await deliver(yard, node, lane, KINDS[kind], BACKLOG, DELIVERED));
+      deliveries[kind].push(await deliver(environment, node, lane, KINDS[kind], BACKLOG, DELIVERED));
   }
-  const alone = await deliver(yard, node, lane, { kind: "one" }, ALONE, ALONE);
+  const alone = await deliver(environment, node, lane, { kind: "one" }, ALONE, ALONE);
   await Promise.all([node.stop(), receiver.peer.stop()]);
   return [
     figure("100,000 keys", deliveries.uniform, deliveries.none),
@@ -71,25 +72,32 @@ function costOf(deliveries: readonly Delivery[]): string {
   return `${cost(({ nodes }) => nodes)} µs node + ${cost(({ postgres }) => postgres)} µs PostgreSQL`;
 }
 
-/** Fills the paused queue, lets it run until so many are settled, and empties it. */
-async function deliver(yard: Yard, node: BenchNode, lane: LaneOf, of: Keys, backlog: number, jobs: number): Promise<Delivery> {
-  const { database, connection } = yard;
+/** Fills the paused queue, resumes it until `jobs` jobs are settled, and empties it. */
+async function deliver(
+  environment: Environment,
+  node: BenchNode,
+  lane: LaneKey,
+  of: Keys,
+  backlog: number,
+  jobs: number,
+): Promise<Delivery> {
+  const { database, connection } = environment;
   await putJobs(database, lane, backlog, of);
-  await tidy(database);
-  const settledBefore = await settled(yard, lane);
+  await vacuumAnalyze(database);
+  const settledBefore = await settled(environment, lane);
   const before = await readProcessor(connection.host, [node]);
   const startedMs = performance.now();
   await node.api("PATCH", `/v1/queues/${QUEUE}`, { paused: false });
-  while ((await settled(yard, lane)) < settledBefore + jobs) await wait(20);
+  while ((await settled(environment, lane)) < settledBefore + jobs) await wait(20);
   const tookMs = performance.now() - startedMs;
   const after = await readProcessor(connection.host, [node]);
   await node.api("PATCH", `/v1/queues/${QUEUE}`, { paused: true });
-  await untilNothingIsUnderWay(database);
+  await untilNoneActive(database);
   await clearJobs(database, `${QUEUE}-`);
   const each = (of: (processor: Processor) => number) => ((of(after) - of(before)) / jobs) * 1e6;
   return { perSecond: jobs / (tookMs / 1_000), cost: { nodes: each((one) => one.nodes), postgres: each((one) => one.postgres) } };
 }
 
-/** Jobs of the lane that have completed since it was made. */
-const settled = async ({ database }: Yard, { laneId }: LaneOf): Promise<number> =>
+/** Jobs of the lane that have completed since it was created. */
+const settled = async ({ database }: Environment, { laneId }: LaneKey): Promise<number> =>
   (await row<{ n: number }>(database, sql`select coalesce(sum(completed), 0)::int as n from tally where lane_id = ${laneId}`))?.n ?? 0;

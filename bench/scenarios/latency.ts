@@ -1,17 +1,17 @@
+import type { Environment } from "../environment.ts";
 import { PacedQueue } from "../paced.ts";
 import { type Figure, quantile } from "../table.ts";
-import type { Yard } from "../yard.ts";
 
 const PER_SECOND = 100;
 const SECONDS = 10;
 const BAR_P50_MS = 5;
 const BAR_P99_MS = 25;
 
-/** From the 2xx of an enqueue to the first byte at the handler, at 100 jobs a second; earlier than the 2xx counts as zero. */
-export async function latency(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node();
-  const queue = await PacedQueue.open(node, yard.queueName());
-  const took = (await queue.run(PER_SECOND, SECONDS)).map(({ answeredMs, arrivedMs }) => Math.max(0, arrivedMs - answeredMs));
+/** From the 2xx of an enqueue to the first byte at the handler, at 100 jobs a second. A callback before the 2xx counts as zero. */
+export async function latency(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node();
+  const queue = await PacedQueue.open(node, environment.queueName());
+  const took = (await queue.run(PER_SECOND, SECONDS)).map(({ acknowledgedMs, arrivedMs }) => Math.max(0, arrivedMs - acknowledgedMs));
   queue.close();
   await node.stop();
   const figure = (name: string, ms: number, bar: number): Figure => ({

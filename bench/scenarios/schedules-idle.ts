@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { row, rows, sql } from "../../packages/server/src/kernel/index.ts";
 import { findNextDueAcrossWorkspaces } from "../../packages/server/src/schedules/fire-store.ts";
+import type { BenchNode, Environment } from "../environment.ts";
 import { readProcessor } from "../processor.ts";
 import { clearSchedules, putSchedules } from "../put-schedules.ts";
 import { type Figure, median } from "../table.ts";
-import type { BenchNode, Yard } from "../yard.ts";
 
 const FEW = 100;
 const MANY = 100_000;
@@ -13,7 +13,7 @@ const SECONDS = 10;
 const SETTLE_SECONDS = 4;
 const LOOKS = 2_000;
 const HOUR_MS = 3_600_000;
-/** Of a figure that chance moves. */
+/** Above 1, because the figures vary from run to run. */
 const BAR = 1.2;
 
 interface Cost {
@@ -24,10 +24,10 @@ interface Cost {
   readonly lookBuffers: number;
 }
 
-/** What 100,000 schedules of which none is due cost, against 100 of them: a node, its PostgreSQL, and the look for the next tick. */
-export async function schedulesIdle(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node();
-  const queue = yard.queueName();
+/** What 100,000 schedules cost while none is due, against 100: the node, its PostgreSQL, and the query for the next tick. */
+export async function schedulesIdle(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node();
+  const queue = environment.queueName();
   await node.api("POST", "/v1/queues", { name: queue });
   const costs = new Map<number, Cost[]>([
     [FEW, []],
@@ -35,10 +35,10 @@ export async function schedulesIdle(yard: Yard): Promise<Figure[]> {
   ]);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const count of round % 2 === 0 ? [FEW, MANY] : [MANY, FEW]) {
-      costs.get(count)?.push(await measure(yard, node, queue, count));
+      costs.get(count)?.push(await measure(environment, node, queue, count));
     }
   }
-  await clearSchedules(yard);
+  await clearSchedules(environment);
   await node.stop();
   const figure = (name: string, of: (cost: Cost) => number, show: (value: number) => string, slack = 0): Figure => {
     const few = median(costs.get(FEW)?.map(of) ?? []);
@@ -55,7 +55,7 @@ export async function schedulesIdle(yard: Yard): Promise<Figure[]> {
   const percent = (part: number) => `${(part * 100).toFixed(2)} % of a core`;
   return [
     figure("node's processor", ({ nodeCpu }) => nodeCpu, percent),
-    // It is read in hundredths of a second.
+    // /proc counts in hundredths of a second.
     figure("PostgreSQL's processor", ({ postgresCpu }) => postgresCpu, percent, 0.02 / SECONDS),
     figure(
       "statements",
@@ -68,7 +68,7 @@ export async function schedulesIdle(yard: Yard): Promise<Figure[]> {
       (value) => `${(value * 1_000).toFixed(0)} µs`,
       0.02,
     ),
-    // The tree of more entries has another level, or two.
+    // An index with more entries has one or two more levels.
     figure(
       "buffers that a look touches",
       ({ lookBuffers }) => lookBuffers,
@@ -78,20 +78,20 @@ export async function schedulesIdle(yard: Yard): Promise<Figure[]> {
   ];
 }
 
-async function measure(yard: Yard, node: BenchNode, queue: string, count: number): Promise<Cost> {
-  await clearSchedules(yard);
-  await putSchedules(yard, { queues: [queue], count, cron: "30 2 * * *", firstMs: nowMs() + HOUR_MS, spreadSeconds: 24 * 3_600 });
-  await rows(yard.database, sql`vacuum analyze schedule`);
-  const looks = { lookMs: await timeLook(yard), lookBuffers: await countBuffers(yard) };
-  // What writing so many leaves to be done is not what having them costs.
-  await rows(yard.database, sql`checkpoint`);
+async function measure(environment: Environment, node: BenchNode, queue: string, count: number): Promise<Cost> {
+  await clearSchedules(environment);
+  await putSchedules(environment, { queues: [queue], count, cron: "30 2 * * *", firstMs: nowMs() + HOUR_MS, spreadSeconds: 24 * 3_600 });
+  await rows(environment.database, sql`vacuum analyze schedule`);
+  const looks = { lookMs: await timeLook(environment), lookBuffers: await countBuffers(environment) };
+  // The work that follows from inserting the schedules is not counted.
+  await rows(environment.database, sql`checkpoint`);
   await wait(SETTLE_SECONDS * 1_000);
-  // PostgreSQL counts what a session has done when it next does something: here our own looks.
-  await reading(yard, node);
+  // PostgreSQL counts a session's transactions when the session does something next. Here these are our own queries.
+  await reading(environment, node);
   await wait(1_000);
-  const before = await reading(yard, node);
+  const before = await reading(environment, node);
   await wait(SECONDS * 1_000);
-  const after = await reading(yard, node);
+  const after = await reading(environment, node);
   const per = (of: (one: typeof before) => number) => (of(after) - of(before)) / SECONDS;
   return {
     nodeCpu: per(({ nodes }) => nodes),
@@ -101,28 +101,28 @@ async function measure(yard: Yard, node: BenchNode, queue: string, count: number
   };
 }
 
-async function reading(yard: Yard, node: BenchNode) {
+async function reading(environment: Environment, node: BenchNode) {
   const counted = await row<{ n: number }>(
-    yard.database,
+    environment.database,
     sql`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`,
   );
-  return { ...(await readProcessor(yard.connection.host, [node])), transactions: counted?.n ?? 0 };
+  return { ...(await readProcessor(environment.connection.host, [node])), transactions: counted?.n ?? 0 };
 }
 
-async function timeLook(yard: Yard): Promise<number> {
+async function timeLook(environment: Environment): Promise<number> {
   const took: number[] = [];
   for (let look = 0; look < LOOKS; look += 1) {
     const startedMs = performance.now();
-    await findNextDueAcrossWorkspaces(yard.database);
+    await findNextDueAcrossWorkspaces(environment.database);
     took.push(performance.now() - startedMs);
   }
   return median(took);
 }
 
-/** Of the same statement as a node's look: its text cannot be had from there. */
-async function countBuffers(yard: Yard): Promise<number> {
+/** Buffers that a node's query for the next tick reads. Its statement is repeated here, because the store does not export the text. */
+async function countBuffers(environment: Environment): Promise<number> {
   const plan = await row<{ "QUERY PLAN": [{ Plan: { "Shared Hit Blocks": number; "Shared Read Blocks": number } }] }>(
-    yard.database,
+    environment.database,
     sql`
       explain (analyze, buffers, format json)
       select (extract(epoch from next_run_at - moment()) * 1000)::float8 as in_ms from schedule

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { row, sql } from "../../packages/server/src/kernel/index.ts";
+import type { Environment } from "../environment.ts";
 import { type Processor, readProcessor } from "../processor.ts";
 import { clearSchedules, putSchedules } from "../put-schedules.ts";
 import type { Figure } from "../table.ts";
-import type { Yard } from "../yard.ts";
 
 const SCHEDULES = 1_000;
 const SECONDS = 20;
@@ -17,21 +17,21 @@ interface Ticks {
   readonly p99: number;
 }
 
-/** A thousand schedules that fire every second on one node: how late their jobs are made, and what each tick takes. Nobody is called. */
-export async function schedulesSeconds(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
-  const queue = yard.queueName();
+/** 1,000 schedules fire every second on one node: how late their jobs are created, and what each tick costs. There are no callbacks. */
+export async function schedulesSeconds(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
+  const queue = environment.queueName();
   await node.api("POST", "/v1/queues", { name: queue });
   const firstMs = Math.ceil((performance.timeOrigin + performance.now() + LEAD_MS) / 1_000) * 1_000;
-  await putSchedules(yard, { queues: [queue], count: SCHEDULES, cron: "* * * * * *", firstMs, spreadSeconds: 0 });
+  await putSchedules(environment, { queues: [queue], count: SCHEDULES, cron: "* * * * * *", firstMs, spreadSeconds: 0 });
   const untilMs = (ms: number) => wait(ms - performance.timeOrigin - performance.now());
-  // From between two seconds to between two seconds.
+  // Both readings are taken half a second after a tick.
   await untilMs(firstMs + 2_500);
-  const before = await readProcessor(yard.connection.host, [node]);
+  const before = await readProcessor(environment.connection.host, [node]);
   await untilMs(firstMs + 2_500 + SECONDS * 1_000);
-  const after = await readProcessor(yard.connection.host, [node]);
+  const after = await readProcessor(environment.connection.host, [node]);
   const found = await row<Ticks>(
-    yard.database,
+    environment.database,
     sql`
       select count(*)::int as ticks, count(distinct (schedule, scheduled_for))::int as distinct,
         percentile_cont(0.5) within group (order by late) as p50, percentile_cont(0.99) within group (order by late) as p99
@@ -42,7 +42,7 @@ export async function schedulesSeconds(yard: Yard): Promise<Figure[]> {
       ) tick`,
   );
   await node.stop();
-  await clearSchedules(yard);
+  await clearSchedules(environment);
   const { ticks, distinct, p50, p99 } = found ?? { ticks: 0, distinct: 0, p50: Number.NaN, p99: Number.NaN };
   const expected = SCHEDULES * SECONDS;
   const microseconds = (of: (processor: Processor) => number) => ((of(after) - of(before)) / expected) * 1e6;

@@ -1,8 +1,8 @@
 import { type Cost, costOf, medianOf, ratioOf } from "../cost.ts";
+import { type Environment, JOB } from "../environment.ts";
 import type { Load, LoadResult } from "../load.ts";
 import type { Peer } from "../processes.ts";
 import { type Figure, thousands } from "../table.ts";
-import { JOB, type Yard } from "../yard.ts";
 
 const ROUNDS = 7;
 const SECONDS = 4;
@@ -13,20 +13,20 @@ const CONNECTIONS = 64;
 const BAR = 1.25;
 
 /** Single enqueues at 64 connections, durable, against the same server answering without storing; in turn, round by round. */
-export async function singleEnqueue(yard: Yard): Promise<Figure[]> {
-  const node = await yard.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
-  const unstored = await yard.unstored();
-  const loader = await yard.loader();
-  const queue = yard.queueName();
+export async function singleEnqueue(environment: Environment): Promise<Figure[]> {
+  const node = await environment.node(process.env.BENCH_PROFILE ? { BENCH_PROFILE: process.env.BENCH_PROFILE } : {});
+  const unstored = await environment.unstored();
+  const loader = await environment.loader();
+  const queue = environment.queueName();
   await node.api("POST", "/v1/queues", { name: queue });
   const send = async (port: number, seconds: number) => {
     const path = `/v1/queues/${queue}/jobs`;
-    const order: Load = { port, path, key: yard.key, body: JSON.stringify(JOB), connections: CONNECTIONS, seconds };
+    const order: Load = { port, path, key: environment.key, body: JSON.stringify(JOB), connections: CONNECTIONS, seconds };
     const { requests, failures } = await loader.ask<LoadResult>(order);
     if (failures > 0) throw new Error(`${failures} enqueues were refused.`);
     return requests;
   };
-  const measure = ({ peer, port }: { peer: Peer; port: number }) => costOf(peer, yard.connection.host, () => send(port, SECONDS));
+  const measure = ({ peer, port }: { peer: Peer; port: number }) => costOf(peer, environment.connection.host, () => send(port, SECONDS));
 
   for (const { port } of [node, unstored]) for (let sent = 0; sent < WARM_UP_REQUESTS; ) sent += await send(port, 1);
   const stored: Cost[] = [];

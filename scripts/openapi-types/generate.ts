@@ -1,4 +1,4 @@
 import openapiTypes, { astToString } from "openapi-typescript";
 
-/** The TypeScript types that openapi-typescript makes of an OpenAPI document. */
+/** Generates TypeScript types from an OpenAPI document with openapi-typescript. */
 export const typesOf = async (document: object): Promise<string> => astToString(await openapiTypes(JSON.stringify(document)));

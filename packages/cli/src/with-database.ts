@@ -13,7 +13,9 @@ import { exitWithError } from "./exit-with-error.ts";
 import { loadConfig } from "./load-config.ts";
 
 /** Runs work on the configured database. The embedded database is started for the time of the work, unless a node is running it. */
-export async function withDatabase(work: (databases: OpenDatabases, adminContext: AdminContext, config: Config) => Promise<void>): Promise<void> {
+export async function withDatabase(
+  work: (databases: OpenDatabases, adminContext: AdminContext, config: Config) => Promise<void>,
+): Promise<void> {
   try {
     const config = loadConfig();
     const events = new Events();

@@ -5,7 +5,7 @@ import { tamper } from "../../server/test/harness/audit.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
 import { runHere } from "./run-here.ts";
 
-/** A database with two workspaces, of which the second made three queues over HTTP. */
+/** A database with two workspaces. The second one created three queues over HTTP. */
 async function setUp(stage: Stage) {
   const database = await stage.database();
   const settings = { DATABASE_URL: database.url };

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { confirm } from "../src/confirm.ts";
 
-/** What is made of an answer; null is a terminal that is closed. */
+/** How the command reads an answer. Null is a closed terminal. */
 async function answered(text: string | null): Promise<{ agreed: boolean; asked: string }> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const agreed = confirm("Delete it? [y/N] ", input, output);

@@ -3,7 +3,7 @@ import { Client } from "../../server/test/harness/client.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
 import { output, readRows } from "./output.ts";
 
-/** A paused queue of a workspace, on a database and beside a node, with two jobs in it; what explains them. */
+/** A paused queue with two jobs, on a database with a node, and a function that explains them. */
 async function pausedQueue(stage: Stage) {
   const { url } = await stage.database();
   const settings = { DATABASE_URL: url };

@@ -22,7 +22,7 @@ test.for([
     TIDEMILL_INTERNAL_PORT: "0",
     TIDEMILL_LOG_LEVEL: "info",
   };
-  // A group of its own, as a terminal gives.
+  // A process group of its own, as under a terminal.
   const npm = spawn("npm", ["start"], { cwd: REPOSITORY, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   let written = "";
   for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (written += text));

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** What a command did: its exit code, and what it wrote. */
+/** The exit code and the output of a command. */
 interface Outcome {
   code: number;
   stdout: string;
@@ -8,10 +8,10 @@ interface Outcome {
 }
 
 /**
- * Runs a command to its end as `Stage.run` does, but in this process: nearly all that a short command costs is to load it, and here it is
- * loaded. One at a time, as it takes the whole process: arguments, environment, output and exit.
+ * Runs a command to its end as `Stage.run` does, but in this process. A short command's time is nearly all loading, and here the code is
+ * loaded already. Run only one at a time: it replaces the process's arguments, environment, output and exit.
  *
- * @param settings environment variables, all that it has
+ * @param settings the command's whole environment
  */
 export async function runHere(args: readonly string[], settings: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   const ending: { code: number | null; stdout: string; stderr: string } = { code: null, stdout: "", stderr: "" };
@@ -20,7 +20,7 @@ export async function runHere(args: readonly string[], settings: Readonly<Record
   const listeners = { stdout: process.stdout.listeners("error"), stderr: process.stderr.listeners("error") };
   for (const name of ["stdout", "stderr"] as const)
     process[name].write = (text: string | Uint8Array) => {
-      // A process that has ended says no more.
+      // An ended process writes no more.
       if (ending.code === null) ending[name] += String(text);
       return true;
     };
@@ -34,7 +34,7 @@ export async function runHere(args: readonly string[], settings: Readonly<Record
     },
   });
   try {
-    // Another query is another module: its commands are read again, what they import is not.
+    // A new query loads commands.ts as a new module, but not the modules that it imports.
     await import(/* @vite-ignore */ new URL(`../src/commands.ts?${randomUUID()}`, import.meta.url).href).catch((error: unknown) => {
       if (ending.code === null) throw error;
     });

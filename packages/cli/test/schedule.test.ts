@@ -10,7 +10,7 @@ interface Stored {
   readonly timezone?: string;
   readonly queue?: string;
   readonly paused?: boolean;
-  /** RFC 3339; far from now, so that no test depends on when it runs. */
+  /** RFC 3339. Far from now, so that no test depends on when it runs. */
   readonly next?: string | null;
   readonly last?: string | null;
   readonly count?: number;

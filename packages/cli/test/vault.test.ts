@@ -5,19 +5,19 @@ import { Client } from "../../server/test/harness/client.ts";
 import { KEY, type NodeProcess } from "../../server/test/harness/process.ts";
 import { MASTER_KEY, until } from "../../server/test/harness/service.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
-import { VaultStage } from "../../server/test/harness/vault.ts";
+import { VaultFixture } from "../../server/test/harness/vault.ts";
 
 const ANOTHER_KEY = "f".repeat(64);
 const ID = expect.stringMatching(/^[0-9a-f]{16}$/);
 
-/** What a command that must succeed prints as JSON. */
+/** Runs a command that must succeed. Returns its JSON output. */
 async function json(stage: Stage, args: string[], settings: Record<string, string>) {
   const { code, stdout, stderr } = await stage.run([...args, "--json"], settings);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return JSON.parse(stdout);
 }
 
-/** A handler's queue whose callbacks carry the secret TOKEN, and how many of its jobs were delivered with which. */
+/** A queue whose callbacks carry the secret TOKEN. Counts the delivered jobs by the value that they carried. */
 async function templated(stage: Stage, node: NodeProcess) {
   const client = new Client(node.url, KEY);
   const handler = await stage.handler();
@@ -106,7 +106,7 @@ describe("tidemill vault rotate-master-key", () => {
   });
 
   test("tidemill vault rotate-master-key names the secrets that do not open, and ends with exit code 1", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node()).stop();
     await vault.fill(2);
     await vault.database.query("update secret set name = 'MOVED' where name = 'SECRET_1'");
@@ -119,7 +119,7 @@ describe("tidemill vault rotate-master-key", () => {
   });
 
   test("tidemill vault rotate-master-key finishes a rotation that was killed on the way", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node()).stop();
     await vault.database.query(
       "create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$",

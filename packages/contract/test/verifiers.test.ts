@@ -7,7 +7,7 @@ import { readVectors } from "../../server/test/harness/vectors.ts";
 const README = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
 const { tolerance_seconds, verify } = readVectors("signatures");
 
-/** The code in a language that README shows for verifying a callback. */
+/** README's code for verifying a callback, by language. */
 function verifierIn(language: string): string {
   const [, section = ""] = README.split("## Verify a callback\n");
   const [, code] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(section.split("\n## ")[0] ?? "") ?? [];
@@ -15,7 +15,7 @@ function verifierIn(language: string): string {
   return code;
 }
 
-/** Programs that read the cases, and write which of them the verifier before them takes for genuine. */
+/** Programs that read the cases, and write which of them README's verifier accepts. */
 const PROGRAMS = {
   js: {
     command: [process.execPath, "--input-type=module", "--eval"],

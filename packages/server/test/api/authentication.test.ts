@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { describe, expect } from "vitest";
 import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
-import { exchange } from "../harness/exchange.ts";
 import { comparable, makeKey, OPERATOR_TOKEN } from "../harness/operator.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { type Service, startTestNode, test, until } from "../harness/service.ts";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** CRC-32 as its definition has it: reflected polynomial 0xEDB88320, bit by bit. */
+/** CRC-32 by its definition: reflected polynomial 0xEDB88320, bit by bit. */
 function crc32(text: string): number {
   let rest = 0xffffffff;
   for (const byte of Buffer.from(text)) {
@@ -21,12 +21,12 @@ function crc32(text: string): number {
 /** Six base62 digits, the most significant first. */
 const base62 = (value: number): string => Array.from({ length: 6 }, (_, at) => DIGITS[Math.floor(value / 62 ** (5 - at)) % 62]).join("");
 
-/** The key with these random digits, as the contract's words make it. */
+/** The key with these random digits, as the contract defines it. */
 const keyOf = (random: string): string => `svc_ws_${random}${base62(crc32(`svc_ws_${random}`))}`;
 const UNKNOWN = keyOf("abcdefghijklmnopqrstuvwxyz012345");
 
 const send = (service: Service, operation: Operation, authorization: string | null, query = "") =>
-  exchange(service.node.url, {
+  sendRaw(service.node.url, {
     method: operation.method,
     path: pathOf(operation) + query,
     headers: { ...(authorization !== null && { authorization }), ...(operation.requestBody && { "content-type": "application/json" }) },
@@ -106,7 +106,7 @@ describe("a key", () => {
   test("a key that is mistyped is refused by its checksum: nobody looks it up", async ({ database, clock }) => {
     const node = await startTestNode(database, clock);
     const status = async (key: string) =>
-      (await exchange(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${key}` } })).status;
+      (await sendRaw(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${key}` } })).status;
     await database.query("alter table api_key rename to api_key_away");
     try {
       expect([await status(mistyped(UNKNOWN)), await status(UNKNOWN)]).toEqual([401, 500]);
@@ -143,7 +143,7 @@ describe("a key", () => {
     expect([await status(expiring), await status(revoked)]).toEqual([200, 200]);
     await clock.advance(60);
     await database.query("update api_key set revoked_at = moment() where hash = sha256($1::text::bytea)", [revoked]);
-    // A node may remember a key for less than a second.
+    // A node may cache a key for less than a second.
     await until(async () => (await status(expiring)) === 401 && (await status(revoked)) === 401, "the keys to be refused");
   });
 });

@@ -1,13 +1,13 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
-import { exchange } from "../harness/exchange.ts";
 import { type Bad, complaintsAbout, everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { type Service, test } from "../harness/service.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Texts that are no JSON. */
+/** Texts that are not JSON. */
 // biome-ignore format: a table
 const MALFORMED = [
   "{", "}", "[", "]", "[1,", '{"a"}', '{"a":}', '{"a":1,}', "[1,]", "{'a':1}", "{a:1}", "nul", "tru", "NaN", "Infinity", "undefined", "'x'", '"open', '{"a":01}',
@@ -15,7 +15,7 @@ const MALFORMED = [
   "\ufeff{}", "\u00a0{}", " ", "\n", "\0", "name=x", "<a/>",
 ];
 
-/** Bytes that are no UTF-8, or not what the content type says. */
+/** Bytes that are not UTF-8, or do not match the content type. */
 const BYTES = [
   Buffer.from([0x7b, 0x22, 0x61, 0xff, 0x22, 0x7d]), // a byte that UTF-8 never has
   Buffer.from('{"a":"\xed\xa0\x80"}', "latin1"), // a lone surrogate in UTF-8's dress
@@ -26,7 +26,7 @@ const BYTES = [
   gzipSync('{"name":"x"}'),
 ];
 
-/** Every operation that takes a body, with what makes a request to it. */
+/** Every operation with a request body, with what a request to it needs. */
 async function withBody(service: Service): Promise<(Operation & { bad: (body?: string | Buffer, more?: Partial<Bad>) => Bad })[]> {
   const name = await service.queue();
   const operations = (await operationsOf(service)).filter(({ requestBody }) => requestBody);
@@ -63,7 +63,7 @@ test("an operation whose body is optional takes none for an empty one", async ({
   expect(optional.map(({ id }) => id).sort()).toEqual(["approveJob", "purgeDeadLetters", "rejectJob", "retryAll", "retryDeadLetters"]);
   for (const { method, path: route, bad } of optional) {
     const { path } = bad();
-    // Those that name a job name one that there is not.
+    // Paths with a job's id name a job that does not exist.
     const status = route.includes("{id}") ? 404 : 200;
     for (const headers of [{}, { "content-type": "application/json" }]) {
       expect((await service.api(method, path, undefined, headers)).status).toBe(status);
@@ -119,7 +119,7 @@ test("a body may nest 64 deep and no deeper, however deep it goes on", async ({ 
   expect(await complaintsAbout(service, "VALIDATION_ERROR", [...tooDeep, ...deep])).toEqual([]);
 });
 
-/** What an operation's body may have: 16 MiB for a batch, else 2 MiB. Source: contract §8. */
+/** The limit of an operation's body: 16 MiB for a batch, 2 MiB otherwise. Source: contract §8. */
 const limitOf = ({ id }: Operation): number => (id === "enqueueBatch" ? 16 : 2) * MEBIBYTE;
 
 test("a body over its limit is refused with the limit, whether its length is told or not", async ({ service }) => {
@@ -129,7 +129,7 @@ test("a body over its limit is refused with the limit, whether its length is tol
     const body = Buffer.alloc(limitOf(operation) + 1, " ");
     for (const framing of [{}, { "transfer-encoding": "chunked" }]) {
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json", ...framing };
-      const reply = await exchange(service.node.url, { ...operation.bad(body), headers });
+      const reply = await sendRaw(service.node.url, { ...operation.bad(body), headers });
       expect([operation.id, ...faultsOf(reply, "PAYLOAD_TOO_LARGE")]).toEqual([operation.id]);
       expect(reply.body.error.details).toEqual({ limit_bytes: limitOf(operation) });
     }

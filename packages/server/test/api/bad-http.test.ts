@@ -1,14 +1,14 @@
 import { connect } from "node:net";
 import { Events, readConfig, startNode } from "@tidemill/server";
 import { expect } from "vitest";
-import { exchange, speak } from "../harness/exchange.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendBytes, sendRaw } from "../harness/raw-request.ts";
 import { MASTER_KEY, type Service, startTestNode, test, until } from "../harness/service.ts";
 
 const head = (service: Service): string => `Host: localhost\r\nAuthorization: Bearer ${service.key}\r\n`;
 const post = (service: Service): string => `POST /v1/queues HTTP/1.1\r\n${head(service)}Content-Type: application/json\r\n`;
 
-/** What is no HTTP, or of a kind that two readers of it may understand differently. */
+/** Bytes that are not HTTP, or that two parsers may understand differently. */
 const BROKEN: Record<string, (service: Service) => string> = {
   "no request line": () => "hello\r\n\r\n",
   TLS: () => "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n",
@@ -36,20 +36,20 @@ const BROKEN: Record<string, (service: Service) => string> = {
 
 test.for(Object.keys(BROKEN))("a malformed request, %s, gets the envelope, and the connection is closed", async (what, { service }) => {
   const before = await everythingStored(service.database);
-  const reply = await speak(service.node.url, Buffer.from(BROKEN[what]?.(service) ?? "", "latin1"));
+  const reply = await sendBytes(service.node.url, Buffer.from(BROKEN[what]?.(service) ?? "", "latin1"));
   expect(faultsOf(reply, "VALIDATION_ERROR")).toEqual([]);
   expect(reply.headers.get("connection")).toBe("close");
   expect(await everythingStored(service.database)).toEqual(before);
 });
 
 test("headers that are too large are called so", async ({ service }) => {
-  const reply = await speak(service.node.url, BROKEN["headers over 16 KiB"]?.(service) ?? "");
+  const reply = await sendBytes(service.node.url, BROKEN["headers over 16 KiB"]?.(service) ?? "");
   expect(reply.body.error.message).toMatch(/headers.*too large/);
 });
 
 test("a length over the limit is refused before a byte of the body has come", async ({ service }) => {
   for (const length of ["2097153", "9007199254740993", "18446744073709551615"]) {
-    const reply = await speak(service.node.url, `${post(service)}Content-Length: ${length}\r\n\r\n`);
+    const reply = await sendBytes(service.node.url, `${post(service)}Content-Length: ${length}\r\n\r\n`);
     expect(faultsOf(reply, "PAYLOAD_TOO_LARGE")).toEqual([]);
   }
 });
@@ -57,7 +57,7 @@ test("a length over the limit is refused before a byte of the body has come", as
 test("a body that ends before its length is refused and nothing of it is stored", async ({ service }) => {
   const before = await everythingStored(service.database);
   for (const framing of ["Content-Length: 100\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n10\r\n"]) {
-    const reply = await speak(service.node.url, `${post(service)}${framing}{"name":"half"}`, { hangUp: true });
+    const reply = await sendBytes(service.node.url, `${post(service)}${framing}{"name":"half"}`, { hangUp: true });
     expect(faultsOf(reply, "VALIDATION_ERROR")).toEqual([]);
   }
   expect(await everythingStored(service.database)).toEqual(before);
@@ -75,9 +75,9 @@ test("a body that breaks off is not told to the log as a fault of ours", async (
   const told: string[] = [];
   events.subscribe((event) => told.push(event));
   const node = await startNode(config, { clock, events });
-  await speak(node.url, `${post(service)}Content-Length: 100\r\n\r\n{"name":`, { hangUp: true });
-  await speak(node.url, `${post(service)}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
-  // A node that has stopped is through with every connection.
+  await sendBytes(node.url, `${post(service)}Content-Length: 100\r\n\r\n{"name":`, { hangUp: true });
+  await sendBytes(node.url, `${post(service)}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+  // A stopped node has closed every connection.
   await node.stop();
   expect(told).toContain("node_stopped");
   expect(told).not.toContain("request_failed");
@@ -86,13 +86,13 @@ test("a body that breaks off is not told to the log as a fault of ours", async (
 test("what follows a request on its connection is another request", async ({ service }) => {
   const before = await everythingStored(service.database);
   const smuggled = `${post(service)}Content-Length: 2\r\n\r\n{}POST /v1/queues HTTP/1.1\r\n\r\n{"name":"smuggled"}`;
-  expect((await speak(service.node.url, smuggled, { hangUp: true })).status).toBe(400);
+  expect((await sendBytes(service.node.url, smuggled, { hangUp: true })).status).toBe(400);
   expect(await everythingStored(service.database)).toEqual(before);
 });
 
 test("an expectation that is not known is passed over", async ({ service }) => {
   const body = '{"name":"expected"}';
-  const reply = await speak(
+  const reply = await sendBytes(
     service.node.url,
     `${post(service)}Expect: tea\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
@@ -102,8 +102,8 @@ test("an expectation that is not known is passed over", async ({ service }) => {
 test("HTTP/1.0 and the absolute form of a path are served", async ({ service }) => {
   const name = await service.queue();
   const authorization = `Authorization: Bearer ${service.key}\r\n`;
-  const old = await speak(service.node.url, `GET /v1/queues/${name} HTTP/1.0\r\n${authorization}\r\n`);
-  const absolute = await speak(
+  const old = await sendBytes(service.node.url, `GET /v1/queues/${name} HTTP/1.0\r\n${authorization}\r\n`);
+  const absolute = await sendBytes(
     service.node.url,
     `GET http://localhost/v1/queues/${name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${authorization}\r\n`,
   );
@@ -114,10 +114,10 @@ test("no two replies have the same request id, whatever they answer", async ({ s
   const headers = { authorization: `Bearer ${service.key}` };
   const replies = await Promise.all([
     ...["/v1/queues", "/v1/queues", "/healthz", "/doc", "/nope", "/v1/queues/%ff"].map((path) =>
-      exchange(service.node.url, { method: "GET", path, headers }),
+      sendRaw(service.node.url, { method: "GET", path, headers }),
     ),
-    speak(service.node.url, "hello\r\n\r\n"),
-    speak(service.node.url, "hello\r\n\r\n"),
+    sendBytes(service.node.url, "hello\r\n\r\n"),
+    sendBytes(service.node.url, "hello\r\n\r\n"),
   ]);
   const ids = replies.map((reply) => reply.headers.get("x-request-id"));
   expect(ids).not.toContain(null);

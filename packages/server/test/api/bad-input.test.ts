@@ -3,7 +3,7 @@ import { bodySchemaOf, type Operation, operationsOf, pathOf, type Schema } from 
 import { type Bad, complaintsAbout } from "../harness/problem.ts";
 import { type Service, test } from "../harness/service.ts";
 
-/** JSON texts, not values: 1e400 and lone surrogates must go out as they are written here. */
+/** JSON texts, not values: 1e400 and lone surrogates must be sent as they are written here. */
 type Texts = readonly string[];
 
 const text = (length: number): string => `"${"x".repeat(length)}"`;
@@ -58,7 +58,7 @@ const settings = {
     ...NO_OBJECT.filter((one) => one !== "null"), "{}", '{"max":1}', '{"per_seconds":1}', '{"max":0,"per_seconds":1}', '{"max":1000001,"per_seconds":1}', '{"max":1,"per_seconds":0}',
     '{"max":1,"per_seconds":86401}', '{"max":"1","per_seconds":1}', '{"max":1,"per_seconds":1.5}', '{"max":null,"per_seconds":1}', '{"max":1,"per_seconds":1,"x":1}',
   ],
-  // Those that are well formed are for approval queues alone.
+  // Valid values are allowed only for approval queues.
   approval: [
     ...NO_OBJECT.filter((one) => one !== "null"), '{"timeout":0}', '{"timeout":-1}', '{"timeout":1.5}', '{"timeout":"1"}', '{"timeout":31536001}', '{"on_timeout":"nope"}', '{"on_timeout":null}',
     '{"on_timeout":""}', '{"x":1}', "{}", '{"timeout":null}', '{"timeout":60,"on_timeout":"approve"}',
@@ -195,7 +195,7 @@ async function setUp(
   return { operation, row, body, bad: (sent, more = {}) => ({ method: operation.method, path, body: sent, ...more }) };
 }
 
-/** The members of a good body but for one, which is given another text at its path; `undefined` leaves it out. */
+/** A valid body with one field replaced by another JSON text. `undefined` leaves the field out. */
 function members(good: Record<string, string>, path: string, value: string | undefined): string {
   const [name = "", ...deeper] = path.split(".");
   const rest = Object.entries(good).filter(([other]) => other !== name);

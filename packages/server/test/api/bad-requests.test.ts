@@ -2,13 +2,13 @@ import { METHODS } from "node:http";
 import { JOB_STATES, SCHEDULE_STATES } from "@tidemill/contract";
 import { expect } from "vitest";
 import { type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
-import { exchange } from "../harness/exchange.ts";
 import { type Bad, complaintsAbout, everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { type Service, test } from "../harness/service.ts";
 
 const NOT_UTF8 = ["%ff", "%zz", "%", "%4", "%ED%A0%80", "%C0%80", "%F4%90%80%80"];
 
-/** What no operation takes for its path parameters. A new parameter needs its row. */
+/** Values that no operation accepts as path parameters. A new parameter needs a row here. */
 // biome-ignore format: a table
 const PATHS: Record<string, readonly string[]> = {
   name: ["", "-a", ".a", "_a", "a%20b", "a%2Fb", "a%00b", "%00", "%C3%A9", "a%0Ab", "%F0%9F%98%80", "..%2F..", "x".repeat(129), "x".repeat(600), "x".repeat(8_000), ...NOT_UTF8],
@@ -18,7 +18,7 @@ const PATHS: Record<string, readonly string[]> = {
   ],
 };
 
-/** What no operation takes for its query parameters. */
+/** Values that no operation accepts as query parameters. */
 const TEXTS = ["%00", "a%00b", "a,%00", ...NOT_UTF8];
 const NO_MOMENT = [
   "",
@@ -137,7 +137,7 @@ interface Spoilt extends Partial<Bad> {
   readonly values?: Record<string, string>;
 }
 
-/** Every operation, and what makes a request to one: good but for what spoils it. */
+/** Every operation, with a valid request to it, which a test then makes invalid in one place. */
 async function asked(service: Service): Promise<{ operations: Operation[]; bad: (operation: Operation, spoilt?: Spoilt) => Bad }> {
   const name = await service.queue();
   await service.ok("POST", "/v1/schedules", { queue: name, cron: "@yearly", timezone: "UTC" });
@@ -151,7 +151,7 @@ async function asked(service: Service): Promise<{ operations: Operation[]; bad: 
   };
 }
 
-/** The query parameters that an operation cannot do without, but for one. */
+/** The query parameters that an operation requires, except one. */
 const othersNeeded = ({ parameters }: Operation, but: string): string =>
   parameters
     .filter((one) => one.in === "query" && one.required && one.name !== but)
@@ -288,7 +288,7 @@ test("a path answers 405 to every method that it has not got, and Allow has thos
     if (allowed.includes("GET")) allowed.push("HEAD");
     for (const method of METHODS.filter((one) => one !== "CONNECT" && !allowed.includes(one))) {
       const { path: to } = bad(of[0] as Operation);
-      const reply = await exchange(service.node.url, { method, path: to, headers: { authorization: `Bearer ${service.key}` } });
+      const reply = await sendRaw(service.node.url, { method, path: to, headers: { authorization: `Bearer ${service.key}` } });
       expect([method, to, reply.headers.get("allow")?.split(", ").sort(), reply.status]).toEqual([method, to, allowed.sort(), 405]);
       if (method !== "HEAD") expect([method, to, ...faultsOf(reply, "METHOD_NOT_ALLOWED")]).toEqual([method, to]);
     }

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { typeId, type Uuid } from "#kernel";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { complaintsAbout, everythingStored } from "../harness/problem.ts";
 import { newWorkspace, Service, startTestNode, test, until } from "../harness/service.ts";
 
@@ -72,7 +72,7 @@ describe("a workspace's keys", () => {
       listed.push(...data.map(({ id }: { id: string }) => id));
       cursor = next_cursor;
     }
-    // The first key was made by a clock of its own.
+    // The first key was created with another clock.
     expect(listed.filter((id) => made.includes(id))).toEqual([made[0], made[2], made[3], made[4]]);
     expect(listed).toHaveLength(5);
   });

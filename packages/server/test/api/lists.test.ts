@@ -1,11 +1,11 @@
 import { describe, expect } from "vitest";
 import { type Service, test } from "../harness/service.ts";
 
-/** The payloads of a list's records, in its order. */
+/** The payloads of a list's records, in order. */
 const payloads = async (service: Service, path: string): Promise<unknown[]> =>
   (await service.ok("GET", path)).data.map(({ payload }: { payload: unknown }) => payload);
 
-/** Payloads of all pages. */
+/** The payloads of all pages. */
 async function pages(service: Service, path: string): Promise<unknown[][]> {
   const found: unknown[][] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {

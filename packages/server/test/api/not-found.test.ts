@@ -22,7 +22,7 @@ const scansOf = (node: PlanNode): PlanNode[] => [
   ...(node.Plans ?? []).flatMap(scansOf),
 ];
 
-/** What a request is told that it looked for in vain. */
+/** The `NOT_FOUND` details of a request. */
 async function missedBy(service: Service, method: string, path: string, body?: unknown): Promise<{ message: string; details: unknown }> {
   const reply = await service.api(method, path, body);
   expect([method, path, ...faultsOf(reply, "NOT_FOUND")]).toEqual([method, path]);

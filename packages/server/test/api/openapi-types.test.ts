@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const document = JSON.parse(await readFile(path.join(ROOT, "openapi.json"), "utf8"));
 const types = await typesOf(document);
 
-/** What the compiler says of a client that is written with the types, line by line. */
+/** The compiler's messages for a client that uses the types, line by line. */
 async function compile(client: string): Promise<string[]> {
   const folder = await mkdtemp(path.join(tmpdir(), "tidemill-client-"));
   try {
@@ -28,7 +28,7 @@ async function compile(client: string): Promise<string[]> {
   }
 }
 
-/** The lines of a member of the generated types, by its indentation. */
+/** The lines of one member of the generated types, found by their indentation. */
 function memberOf(name: string, indentation: number): string {
   const indent = " ".repeat(indentation);
   const [, member] = new RegExp(`^${indent}${name}: \\{\n([^]*?)^${indent}\\};`, "m").exec(types) ?? [];

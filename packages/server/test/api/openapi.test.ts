@@ -11,10 +11,10 @@ import { bareApi } from "../harness/bare-api.ts";
 import { STATUS } from "../harness/problem.ts";
 import { type Service, test } from "../harness/service.ts";
 
-/** Strict: a keyword or a format that is not known is an error, not passed over. */
+/** Strict: an unknown keyword or format is an error. */
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: FORMATS });
 
-/** The routes that a server really has, asked of its router as they are mounted. */
+/** The routes that a server really has, recorded while they are mounted. */
 async function mountedRoutes(): Promise<string[]> {
   const mounted: RouteOptions[] = [];
   const api = await bareApi((route) => void mounted.push(route));
@@ -32,7 +32,7 @@ const mediaOf = ({ requestBody, responses }: Operation): [string, Media][] => [
   ),
 ];
 
-/** What the rules of `spectral:oas` find in a document: errors and warnings, each with its place. */
+/** The errors and warnings of the `spectral:oas` rules for a document, each with its place. */
 async function lint(document: object): Promise<string[]> {
   const spectral = new Spectral();
   spectral.setRuleset({ extends: [oas as RulesetDefinition] });

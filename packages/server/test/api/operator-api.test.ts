@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
-import { exchange } from "../harness/exchange.ts";
 import { OPERATOR_TOKEN, operate } from "../harness/operator.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { type Service, startTestNode, test } from "../harness/service.ts";
 
 const KEY = /^svc_ws_[0-9A-Za-z]{38}$/;
@@ -105,7 +105,7 @@ describe("the operator API", () => {
     const node = await startTestNode(database, clock, { TIDEMILL_ADMIN_TOKEN: "" });
     try {
       for (const token of [null, "", "null", "undefined", OPERATOR_TOKEN]) {
-        const reply = await exchange(node.internalUrl, {
+        const reply = await sendRaw(node.internalUrl, {
           method: "POST",
           path: "/admin/v1/workspaces",
           body: '{"name":"x"}',
@@ -114,7 +114,7 @@ describe("the operator API", () => {
         expect([token, reply.status]).toEqual([token, 401]);
       }
       expect(
-        (await exchange(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${service.key}` } })).status,
+        (await sendRaw(node.url, { method: "GET", path: "/v1/queues", headers: { authorization: `Bearer ${service.key}` } })).status,
       ).toBe(200);
     } finally {
       await node.stop();

@@ -1,6 +1,6 @@
 import { PLANS } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { operate } from "../harness/operator.ts";
 import { everythingStored } from "../harness/problem.ts";
 import { newWorkspace, Service, test, until } from "../harness/service.ts";
@@ -8,7 +8,7 @@ import { newWorkspace, Service, test, until } from "../harness/service.ts";
 const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const WORKSPACES = "/admin/v1/workspaces";
 
-/** Makes a workspace on that plan; answers what its owner has of it. */
+/** Creates a workspace on this plan. Returns what its owner gets. */
 async function customer({ node, database, clock }: Service, plan: keyof typeof PLANS = "pro"): Promise<Service> {
   return new Service(node, database, clock, await newWorkspace(database, plan));
 }

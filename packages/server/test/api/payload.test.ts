@@ -5,7 +5,7 @@ import { type Service, test } from "../harness/service.ts";
 const MEBIBYTE = 1024 * 1024;
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
-/** JSON texts that a reader which parses and writes them again would change, or that other parts might take for their own. */
+/** JSON texts that change when they are parsed and written again, or that look like something else to other code. */
 const DELICATE: Record<string, string> = {
   "an integer beyond doubles": "12345678901234567890",
   "an integer of 400 digits": "9".repeat(400),
@@ -37,7 +37,7 @@ const DELICATE: Record<string, string> = {
   "64 deep in objects": `${'{"a":'.repeat(63)}{}${"}".repeat(63)}`,
 };
 
-/** In how many of a reply's records the payload stands as this text: `payload` is followed by `tag`, as documented. */
+/** The number of a response's records that hold the payload as this text. `payload` is followed by `tag`, as documented. */
 const payloadsIn = (text: string, payload: string): number => text.split(`"payload":${payload},"tag":`).length - 1;
 
 describe("a payload on its way", () => {
@@ -113,7 +113,7 @@ describe("the limits of a payload", () => {
   });
 });
 
-/** JSON text with the freedom that writers of JSON have: spacing, spelling of numbers, escapes, repeated keys. */
+/** JSON text with all that JSON allows: spacing, spelling of numbers, escapes, repeated keys. */
 const space = fc.constantFrom("", "", " ", "\n", "\t", "\r\n ");
 const number = fc
   .tuple(
@@ -128,7 +128,7 @@ const character = fc.oneof(
   fc.stringMatching(/^\\u[\da-fA-F]{4}$/),
   fc.constantFrom("\\/", "\\b", '\\"', "\\\\", "'", "$1", "${", "{", "}", "[", ",", ":"),
 );
-/** But for what would be a template. */
+/** Without texts that would be templates. */
 const string = fc
   .array(character, { maxLength: 12 })
   .map((parts) => `"${parts.join("")}"`)

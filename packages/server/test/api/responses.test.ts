@@ -6,15 +6,15 @@ import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Sch
 import type { Reply } from "../harness/ask.ts";
 import { Wire } from "../harness/database-wire.ts";
 import { laneOf, putCircuit } from "../harness/engine.ts";
-import { exchange } from "../harness/exchange.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, startTestNode, test } from "../harness/service.ts";
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, formats: FORMATS });
 
-/** The schema with every object closed: a reply has no field that /doc does not name. */
+/** The schema with every object closed: a response has no field that /doc does not name. */
 const closed = (schema: Schema): Schema => {
   if (typeof schema !== "object" || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map(closed);
@@ -22,10 +22,10 @@ const closed = (schema: Schema): Schema => {
   return inner.type === "object" && inner.properties ? { additionalProperties: false, ...inner } : inner;
 };
 
-/** What the replies of a workspace without a limit leave out. */
+/** Fields and headers that are missing in responses of a workspace without a limit. */
 const UNLIMITED = /ratelimit/i;
 
-/** In what a reply differs from what is documented. */
+/** Lists how a response differs from /doc. */
 function differences(reply: Reply, status: string, { headers = {}, content = {} }: DocumentedResponse): unknown[] {
   const found: unknown[] = [];
   if (String(reply.status) !== status) return [`answered ${reply.status}: ${reply.text.slice(0, 300)}`];
@@ -52,7 +52,7 @@ interface Spoilt {
   readonly query?: string;
 }
 
-/** Sends the operation's documented example, but for what is given instead. */
+/** Sends the operation's documented example, with given values in place of its own. */
 const plain =
   ({ values = {}, body, headers = {}, query = "" }: Spoilt = {}): Ask =>
   (service, operation) => {
@@ -60,13 +60,13 @@ const plain =
     return service.api(operation.method, pathOf(operation, values) + query, body ?? example, headers);
   };
 
-/** As `plain`, of a queue that there is. */
+/** As `plain`, for an existing queue. */
 const queue =
   (spoilt: Spoilt = {}): Ask =>
   async (service, operation) =>
     plain({ values: { name: await service.queue() }, ...spoilt })(service, operation);
 
-/** As `plain`, of a secret that there is. */
+/** As `plain`, for an existing secret. */
 const secret =
   (spoilt: Spoilt = {}): Ask =>
   async (service, operation) => {
@@ -74,11 +74,11 @@ const secret =
     return plain({ values: { name: "KEPT" }, ...spoilt })(service, operation);
   };
 
-/** As `plain`, of a schedule that there is, made with these settings and then changed. */
+/** As `plain`, for an existing schedule that was created with these settings and then changed. */
 const schedule =
   (spoilt: Spoilt = {}, settings: Record<string, unknown> = {}, change: string | null = null): Ask =>
   async (service, operation) => {
-    // The example names this one.
+    // The example uses this name.
     await service.api("POST", "/v1/queues", { name: "reports" });
     const made = await service.ok("POST", "/v1/schedules", { queue: "reports", cron: "@daily", timezone: "UTC", ...settings });
     if (change === "pause" || change === "strand") await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
@@ -90,7 +90,7 @@ const schedule =
 const STATES = ["completed", "failed", "active", "delayed", "cancelled", "waiting", "pending_approval", "rejected"] as const;
 type State = (typeof STATES)[number];
 
-/** A job in that state. */
+/** A job in this state. */
 async function jobIn(service: Service, state: State): Promise<{ id: string; name: string }> {
   const body = '{"sent":[1,null]}';
   const answers = {
@@ -109,7 +109,7 @@ async function jobIn(service: Service, state: State): Promise<{ id: string; name
   return { id: job.id, name };
 }
 
-/** As `plain`, of a job in that state, or of its queue. */
+/** As `plain`, for a job in this state, or for its queue. */
 const job =
   (state: State, body?: unknown): Ask =>
   async (service, operation) =>
@@ -117,7 +117,7 @@ const job =
 
 const everyJob = STATES.map((state) => job(state));
 
-/** As `plain`, of a job that everything holds that can. */
+/** As `plain`, for a job that every gate holds. */
 const heldJob: Ask = async (service, operation) => {
   const limited = await limitedTo(service, { executions_per_month: 1 });
   const rate_limit = { max: 1, per_seconds: 60 };
@@ -127,7 +127,7 @@ const heldJob: Ask = async (service, operation) => {
   return plain({ values: { name, id } })(limited, operation);
 };
 
-/** As `plain`, once the queue has a job with a key. */
+/** As `plain`, after the queue has got a job with a key. */
 const keyed =
   (body: unknown, headers: Record<string, string> = {}): Ask =>
   async (service, operation) => {
@@ -138,7 +138,7 @@ const keyed =
 
 const LIMITED = { executions_per_month: 1, requests_per_minute: 10 };
 
-/** How each success is come by. */
+/** How to get each success response. */
 const SUCCESSES: Record<string, Ask[]> = {
   "listQueues 200": [plain(), queue(), queue({ query: "?limit=1" })],
   "createQueue 201": [plain(), plain({ body: { name: "plain" } })],
@@ -201,7 +201,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "purgeDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
 };
 
-/** With a callback_url, on the plan that has none. */
+/** With a callback_url, on a plan that does not allow it. */
 const onFree: Ask = async (service, operation) => {
   const free = await limitedTo(service, {}, "free");
   return queue({ body: { ...(operation.id === "createQueue" && { name: "called" }), callback_url: "https://example.com/" } })(
@@ -212,7 +212,7 @@ const onFree: Ask = async (service, operation) => {
 
 const absentName = (path: string): string => (path.startsWith("/v1/secrets/") ? "ABSENT" : "absent");
 
-/** How each error is come by, of every operation that documents it. */
+/** How to get each error, from every operation that documents it. */
 const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   400: ({ id, path, parameters, requestBody }) => [
     ...(path.includes("{name}") ? [plain({ values: { name: "-" } })] : []),
@@ -259,7 +259,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     (service, operation) => {
       const body = Buffer.alloc((operation.id === "enqueueBatch" ? 16 : 2) * 1024 * 1024 + 1, " ");
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
-      return exchange(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
+      return sendRaw(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },
   ],
   422: ({ id }) => [keyed(id === "enqueueJob" ? { payload: 2, idempotencyKey: "k" } : [{ payload: 2, idempotencyKey: "k" }])],
@@ -277,7 +277,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
 const waysTo = (operation: Operation, status: string): Ask[] =>
   SUCCESSES[`${operation.id} ${status}`] ?? ERRORS_OF[status]?.(operation) ?? [];
 
-/** Asks for every documented answer with that status; answers how what came differs from what is documented. */
+/** Requests every documented response with this status. Returns how the responses differ from /doc. */
 async function check(service: Service, operations: readonly Operation[], status: string): Promise<unknown[]> {
   const faults: unknown[] = [];
   let asked = 0;
@@ -317,7 +317,7 @@ test("every operation answers a fault of ours with 500 and nothing of its inside
     );
     await database.query("select make_tenant_views()");
     await database.query("alter table job rename to job_away");
-    // A preview asks the database nothing.
+    // A preview does not query the database.
     const asking = operations.filter(({ id }) => id !== "previewSchedule");
     expect(await check(service, asking, "500")).toEqual([]);
     const { body } = await plain()(service, operations[0] as Operation);

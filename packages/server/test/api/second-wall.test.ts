@@ -4,7 +4,7 @@ import { test as base, newWorkspace, Service, startTestNode } from "../harness/s
 import { TamperedWire } from "../harness/tampered-wire.ts";
 import { describeTenancy } from "./tenancy.ts";
 
-/** A node whose requests' statements have lost what names their workspace, with the database's own wall or without. */
+/** A node whose statements have lost their workspace predicate, with or without the database's own isolation. */
 const withoutPredicates = (views: boolean) =>
   base
     .extend("wire", { scope: "file" }, async ({}, { onCleanup }) => {

@@ -1,26 +1,26 @@
 import { describe, expect } from "vitest";
 import { bodySchemaOf, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
 import type { Reply } from "../harness/ask.ts";
-import { exchange } from "../harness/exchange.ts";
 import { comparable } from "../harness/operator.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
 
-/** What a path names. */
+/** The resource that a path names. */
 interface Named {
   readonly name: string;
   readonly id: string;
 }
 
-/** Another customer, with a workspace of the same node. */
+/** Another tenant, with a workspace on the same node. */
 async function neighbour({ node, database, clock }: Service): Promise<Service> {
   return new Service(node, database, clock, await newWorkspace(database));
 }
 
-/** A queue of that name with a job in each state that callers can act on; answers the jobs' ids. */
+/** Creates a queue with this name and a job in each state that callers can act on. Returns the jobs' ids. */
 async function furnish(service: Service, name: string): Promise<string[]> {
   const handler = await service.handler({ answers: ({ body }) => (body.payload === "fail" ? 500 : 200) });
   await service.ok("POST", "/v1/queues", { name, callback_url: handler.url, defaultJobOptions: { attempts: 1 } });
@@ -45,14 +45,14 @@ const ask = (
   named: Partial<Named>,
   { query = "", body = operation.requestBody?.content["application/json"]?.example }: { query?: string; body?: unknown } = {},
 ) =>
-  exchange(service.node.url, {
+  sendRaw(service.node.url, {
     method: operation.method,
     path: pathOf(operation, named) + query,
     headers: { authorization: `Bearer ${service.key}`, ...(operation.requestBody && { "content-type": "application/json" }) },
     ...(operation.requestBody && { body: JSON.stringify(body) }),
   });
 
-/** What is as foreign, and is nobody's. A queue of the caller's own stays. */
+/** The same names for resources that exist in no workspace. The name of the caller's own queue stays. */
 const absentTwin = ({ name, id }: Named): Named => ({
   name: name.replace("theirs", "absent").replace("THEIRS", "ABSENT"),
   id: id.startsWith("key_") ? ABSENT_KEY : id && ABSENT_JOB,
@@ -60,7 +60,7 @@ const absentTwin = ({ name, id }: Named): Named => ({
 
 const names = (operation: Operation): string[] => operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
 
-/** The wall between workspaces, as callers meet it. Source: contract §1, `NOT_FOUND`. */
+/** The isolation of workspaces, as callers see it. Source: contract §1, `NOT_FOUND`. */
 export function describeTenancy(test: typeof Test): void {
   describe("what another workspace has", () => {
     test("what another workspace has answers every route as what is not there does, to the byte", async ({ service }) => {

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { decideOverdueAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
 import { approvalQueue, approve, reject } from "../harness/approvals.ts";
 import { auditLog, verified } from "../harness/audit.ts";
-import { audited, withoutAudit } from "../harness/audited.ts";
+import { audited, withoutAudit } from "../harness/audit-events.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { until } from "../harness/service.ts";
 
@@ -81,7 +81,7 @@ describe("the audit log", () => {
       expect((await reject(service, jobs[1])).status).toBe(500);
       expect((await service.api("POST", `/v1/queues/${queue}/jobs/${jobs[2].id}/retry`)).status).toBe(500);
       await clock.advance(60);
-      // The node itself may be at it in this moment.
+      // The node itself may be doing this at the moment.
       await until(async () => {
         await decideOverdueAcrossWorkspaces(deciding);
         return happened.includes("approvals_failed");

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { sql } from "#kernel";
 import { approvalQueue, approve, INVALID, reject } from "../harness/approvals.ts";
 import type { Reply } from "../harness/ask.ts";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { test, uuidOfJob } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
 import { joinedBy } from "../harness/nodes.ts";
@@ -15,7 +15,7 @@ interface Held {
   readonly queue: string;
 }
 
-/** Jobs that wait to be decided; every third has no key, and the others share three. */
+/** Jobs that wait for approval. Every third has no key, and the others share three keys. */
 async function held(service: Service, settings: Record<string, unknown> = {}): Promise<Held[]> {
   const queue = await approvalQueue(service, settings);
   const batch = Array.from({ length: JOBS }, (_, payload) => ({ payload, ...(payload % 3 && { concurrencyKey: `k${payload % 9}` }) }));

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { approvalQueue, approve, reject } from "../harness/approvals.ts";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { type Service, test } from "../harness/service.ts";
 
 interface Named {

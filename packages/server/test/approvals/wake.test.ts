@@ -6,7 +6,7 @@ import { auditLog } from "../harness/audit.ts";
 import { laneOf } from "../harness/engine.ts";
 import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 
-// Nothing is looked for here: what happens, happens because somebody was told.
+// Nodes do not poll here. Everything happens because of wake-ups.
 const test = testWith(NEVER_POLL);
 
 test("an approved job starts at once, on a node that was told of it", async ({ service }) => {

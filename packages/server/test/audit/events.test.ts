@@ -1,13 +1,13 @@
 import { describe, expect } from "vitest";
 import { typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 import { verified } from "../harness/audit.ts";
-import { withoutAudit } from "../harness/audited.ts";
+import { withoutAudit } from "../harness/audit-events.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { joinedBy } from "../harness/nodes.ts";
 import type { Service } from "../harness/service.ts";
 
-/** What the audit log has of queues and dead letters, oldest first. */
+/** The audit events of queues and dead letters, oldest first. */
 async function told(service: Service): Promise<Record<string, unknown>[]> {
   const { data } = await service.ok("GET", "/v1/audit-events?resource_type=queue,job,dlq&limit=100");
   return data.reverse();
@@ -97,7 +97,7 @@ describe("queues", () => {
 });
 
 describe("the dead-letter queue", () => {
-  /** Two queues with two failed jobs each; answers what they are named. */
+  /** Creates two queues with two failed jobs each. Returns their names. */
   async function failed(service: Service): Promise<{ one: string; other: string; jobs: string[] }> {
     const [one, other] = [await service.queue(), await service.queue()];
     const jobs = [

@@ -8,7 +8,7 @@ import { newWorkspace, Service } from "../harness/service.ts";
 const KEY = "key_01kajv2m9qf1h8s0w6r3n5d7xe";
 const uuidOfWorkspace = (service: Service) => uuidOf("ws", service.workspaceId) as WorkspaceId;
 
-/** The resource ids of a list's records of things, in its order. */
+/** The resource ids of a list's records, in order. */
 const found = async (service: Service, query = ""): Promise<string[]> =>
   (await service.ok("GET", `/v1/audit-events?resource_type=job,dlq${query}`)).data.map(
     (event: { resource_id: string }) => event.resource_id,

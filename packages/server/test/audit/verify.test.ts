@@ -13,7 +13,7 @@ async function tenEvents(database: TestDatabase, engine: Database): Promise<{ wo
   return { workspaceId, at: (seq) => `workspace_id = '${workspaceId}' and seq = ${seq}` };
 }
 
-/** SQL that gives an event the hash that its fields ask for: the forger knows the recipe. */
+/** SQL that gives an event the right hash for its fields: the forger knows how it is computed. */
 const REHASH = `hash = sha256(convert_to(concat(audit_field(encode(previous, 'hex')), audit_field(workspace_id::text), audit_field(seq::text),
   audit_field(id::text), audit_field(event_type), audit_field(audit_moment(occurred_at)), audit_field(actor_id), audit_field(resource_type),
   audit_field(resource_id), audit_field(input), audit_field(output), audit_field(audit_moment(expires_at))), 'UTF8'))`;

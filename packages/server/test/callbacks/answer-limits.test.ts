@@ -19,9 +19,9 @@ const lengthOf = (body: string) => `Content-Length: ${body.length}\r\n`;
 const chunksOf = (body: string, size: number) =>
   (body.match(new RegExp(`[^]{1,${size}}`, "g")) ?? []).map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
 
-/** A head of so many lines, the empty one with them, and its body. */
+/** A head with this many lines, including the empty one, and its body. */
 const headOfLines = (lines: number, body: string) => `${OK}${lengthOf(body)}${"a:\r\n".repeat(lines - 3)}\r\n${body}`;
-/** A head of so many bytes, `framing` among them. */
+/** A head with this many bytes, including `framing`. */
 const headOfBytes = (bytes: number, framing: string) => `${OK}${framing}X: ${"x".repeat(bytes - OK.length - framing.length - 7)}\r\n\r\n`;
 
 /** The node, which is in the same process, reads each piece by itself. */

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import type { Answer } from "../harness/handler.ts";
 import { type Service, test } from "../harness/service.ts";
 
-/** Lets a handler answer one attempt; answers the job's record once that is settled. */
+/** Lets a handler respond to one attempt. Returns the job's record after the settle. */
 async function recordAfter(service: Service, answer: Answer, state: string) {
   const handler = await service.handler({ answers: answer });
   const job = await service.enqueue({ queue: handler.queue });
@@ -150,7 +150,7 @@ describe("a refusal", () => {
 describe("of an attempt that had secrets", () => {
   const mostly = (value: string, body: string): string => value + body.slice(value.length);
 
-  /** What is recorded when a handler that was sent the secret answers so. */
+  /** What is recorded when a handler that received the secret responds like this. */
   async function recordWith(service: Service, value: string, answer: Answer, state: string) {
     const name = `S${randomBytes(8).toString("hex").toUpperCase()}`;
     await service.ok("POST", "/v1/secrets", { name, value });

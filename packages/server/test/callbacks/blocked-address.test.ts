@@ -6,7 +6,7 @@ import type { Service } from "../harness/service.ts";
 const OPEN = "127.0.0.2";
 const test = testWith({ TIDEMILL_ENV: "production", TIDEMILL_ALLOW_ADDRESSES: OPEN });
 
-/** A job of a queue that was stored with that address while more addresses were open. */
+/** A job of a queue that was created with this address while more addresses were allowed. */
 async function jobAt(service: Service, url: string): Promise<{ id: string; queue: string }> {
   const queue = await service.queue({ callback_url: "http://127.0.0.2:9/", paused: true });
   await service.database.query(

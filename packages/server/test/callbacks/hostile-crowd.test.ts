@@ -10,7 +10,7 @@ const test = testWith({ TIDEMILL_CALLBACKS_IN_FLIGHT: String(2 * MOST_AT_ONCE) }
 
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
-/** What the process may take of the system, garbage and this test's own server with it. Of 300, reads of 64 KiB alone are 20 MB. */
+/** The memory that the process may use, including garbage and this test's server. For 300 callbacks, reads of 64 KiB alone are 20 MB. */
 const MOST_BYTES = 100e6;
 
 const peakBytes = () => process.resourceUsage().maxRSS * 1024;

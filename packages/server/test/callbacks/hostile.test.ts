@@ -14,7 +14,7 @@ const test = testWith({ TIDEMILL_CALLBACKS_IN_FLIGHT: String(2 * AT_ONCE) });
 
 type Answer = (socket: Socket) => unknown;
 
-/** So long that what ends, ends for another reason. */
+/** So long that whatever ends, ends for another reason. */
 const NEVER = { callback_timeout: 900 };
 const SOON = { callback_timeout: 1 };
 const TRICKLE_MS = 20;
@@ -43,7 +43,7 @@ const pours =
     socket.write(begin);
     pourForever(socket, piece);
   };
-/** One byte at a time, for ever. */
+/** Writes one byte at a time, forever. */
 const trickles =
   (begin: string): Answer =>
   async (socket) => {
@@ -59,7 +59,7 @@ async function listen(answer: Answer, onTestFinished: TestContext["onTestFinishe
 
 const untilAllLeft = (server: RawServer) => until(() => server.left === server.connections, "the connections to be closed");
 
-/** The record of a job whose handler this is, once it is in a state. */
+/** Waits until the handler's job is in a state. Returns its record. */
 async function recordAfter(service: Service, server: RawServer, settings: object, state: string) {
   const queue = await service.queue({ callback_url: server.url, ...settings });
   const job = await service.enqueue({ queue });

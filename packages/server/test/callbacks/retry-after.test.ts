@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { type Service, test } from "../harness/service.ts";
 
-/** How long a job is put off, in seconds, by a first answer with this `Retry-After`. */
+/** How many seconds a job is delayed after a first response with this `Retry-After`. */
 async function putOff(service: Service, status: number, retryAfter: string, job: object = {}): Promise<number> {
   const handler = await service.handler({ answers: { status, headers: { "retry-after": retryAfter } } });
   const enqueued = await service.enqueue({ queue: handler.queue, ...job });

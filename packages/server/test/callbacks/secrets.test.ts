@@ -6,7 +6,7 @@ import { newWorkspace, Service, test, until } from "../harness/service.ts";
 const put = (service: Service, name: string, value: string, rest: object = {}) =>
   service.ok("POST", "/v1/secrets", { name, value, ...rest });
 
-/** A job's record once it is no longer under way after its last attempt. */
+/** A job's record after its last attempt, when it is no longer active. */
 async function ended(service: Service, job: { id: string; queue: string }) {
   await until(async () => !["waiting", "active"].includes((await service.job(job)).state), `an end of job ${job.id}`);
   return service.job(job);

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { closedPort, pourForever, RawServer } from "../harness/raw-server.ts";
 import { type Service, test, until } from "../harness/service.ts";
 
-/** One attempt at an address; answers the job's record once that failed. */
+/** Makes one attempt at an address. Returns the job's record after it has failed. */
 async function recordAfter(service: Service, callback_url: string, settings: object = {}, state = "delayed") {
   const queue = await service.queue({ callback_url, ...settings });
   const job = await service.enqueue({ queue });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Circuits, probeWaitMs } from "#circuits";
 import { type AttemptResult, showsLife } from "../../src/engine/retry.ts";
-import { claimed } from "../harness/dispatch-stage.ts";
+import { claimed } from "../harness/dispatcher-fixture.ts";
 
 const refused = (status: number, forGood = false): AttemptResult => ({
   kind: "refused",

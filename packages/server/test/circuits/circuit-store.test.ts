@@ -4,7 +4,7 @@ import { claimAcrossWorkspaces, findLanesWithWorkAcrossWorkspaces, refuseAcrossW
 import type { Database } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
-import { claimed } from "../harness/dispatch-stage.ts";
+import { claimed } from "../harness/dispatcher-fixture.ts";
 import { putCircuit, putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
 import { until } from "../harness/service.ts";

@@ -8,7 +8,7 @@ import { newWorkspace, Service } from "../harness/service.ts";
 const idsOf = (reply: { data: { id: string }[] }) => reply.data.map(({ id }) => id);
 const shown = (ids: JobId[]) => ids.map((id) => typeId("job", id));
 
-/** Two queues with failed jobs; oldest first. */
+/** Two queues with failed jobs, oldest first. */
 async function twoQueues({ service, database }: Pick<Service, "database"> & { service: Service }) {
   const queues = [await service.queue(), await service.queue()] as const;
   const put = async (queue: string, tag: string, errorCode: AttemptError, count = 1) =>

@@ -111,7 +111,7 @@ describe("retry-all", () => {
     const lane = await putLane(database, { paused: true });
     const count = 5_500;
     await putJobs(database, lane, { state: "failed", count });
-    // Between two transactions a second passes in which whatever was retried has failed again.
+    // Between two transactions a second passes. In it, the retried jobs fail again.
     const failing: Transactional = {
       query: (statement) => engine.query(statement),
       transaction: async (work) => {

@@ -130,7 +130,7 @@ describe("what an answer makes of a job that is held, for its queue's circuit is
 });
 
 describe("end to end", () => {
-  /** Lets a job fail again and again; answers how long it was put off after each attempt. */
+  /** Lets a job fail repeatedly. Returns how long it was delayed after each attempt. */
   async function waitsOf(service: Service, job: { id: string; queue: string }, failures: number): Promise<number[]> {
     const waits: number[] = [];
     for (let attempt = 1; attempt <= failures; attempt += 1) {

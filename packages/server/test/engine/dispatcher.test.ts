@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { claimed, DispatchStage, jobId, laneKey, workspaceId } from "../harness/dispatch-stage.ts";
+import { claimed, DispatcherFixture, jobId, laneKey, workspaceId } from "../harness/dispatcher-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
-let stage: DispatchStage;
+let stage: DispatcherFixture;
 
 beforeEach(() => {
-  stage = new DispatchStage();
+  stage = new DispatcherFixture();
 });
 
 describe("a claim whose answer comes late", () => {

@@ -5,7 +5,7 @@ import { type Service, until } from "../harness/service.ts";
 const ROOM = 16;
 const test = testWith({ TIDEMILL_CALLBACKS_IN_FLIGHT: String(ROOM) });
 
-/** A queue with 500 jobs whose handler never answers. */
+/** A queue with 500 jobs whose handler never responds. */
 async function hangingQueue(service: Service) {
   const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
   await service.ok(

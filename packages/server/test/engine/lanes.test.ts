@@ -24,9 +24,9 @@ class Shop {
     this.lanes.wake(lane(id));
   }
 
-  /** Answers what each lane got. */
+  /** Returns how much each lane got. */
   claim(): Map<LaneId, number> {
-    // Long enough since the last answer for no lane to count as busy.
+    // Long enough since the last response that no lane counts as busy.
     this.nowMs += 25;
     const shares = this.lanes.shares(this.nowMs);
     const got = new Map<LaneId, number>();
@@ -49,7 +49,7 @@ class Shop {
     }
   }
 
-  /** Claims, and lets time pass while nobody answers, until nothing moves any more. */
+  /** Claims, and lets time pass without responses, until nothing changes any more. */
   untilFull(): void {
     for (let quiet = 0; quiet < 20; quiet += 1) {
       while (sum([...this.claim().values()]) > 0) quiet = 0;

@@ -6,7 +6,7 @@ import { type Service, until } from "../harness/service.ts";
 
 const LOST = { code: "NODE_LOST", message: expect.stringMatching(/\S/), status: null };
 
-/** A job that waits in a paused queue is taken by a node that then dies, as many times as given. */
+/** A node claims a waiting job of a paused queue, and then dies. This happens `times` times. */
 async function loseNodes(service: Service, job: { id: string; queue: string }, times: number): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     const dead = await putNode(service.database, { alive: false });

@@ -4,7 +4,7 @@ import { DatabaseClock, type Statement } from "#kernel";
 
 const LEASE_SECONDS = 15;
 
-/** The table of nodes, as the lease's statements see it; with a database that can be away, and slow to answer. */
+/** The table of nodes, as the lease's statements see it. The database can be unavailable, or respond slowly. */
 class FakeNodes {
   away = false;
   slowMs = 0;
@@ -89,7 +89,7 @@ describe("a node's lease", () => {
     nodes.slowMs = 4_000;
     await pass(5);
     nodes.away = true;
-    // Sent at 5 s, answered at 9 s: to be trusted until 17 s, not until 21 s.
+    // Sent at 5 s, answered at 9 s: the lease holds until 17 s, not until 21 s.
     await pass(12.1);
     expect(lease.heldBy).toBeNull();
   });

@@ -31,7 +31,7 @@ const DEAD = { ...LANE, filter: { tag: undefined, error: undefined, failed_befor
 const UNTIL = toMoment(0);
 const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint: "00" };
 
-/** Statements that change many jobs at once, or look at many. */
+/** Statements that change or read many jobs at once. */
 const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
@@ -63,7 +63,7 @@ interface PlanNode {
 
 const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** Where a plan reads all of a table that grows: by an index, but for nothing that it looks for there. */
+/** Finds where a plan reads all of a growing table, or all of its index without a condition on it. */
 const wholesale = (plan: PlanNode): string[] =>
   nodesOf(plan)
     .filter(

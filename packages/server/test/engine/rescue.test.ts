@@ -5,7 +5,7 @@ import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { rescue } from "../harness/rescue.ts";
 
-// No node runs on this file's database: what is rescued, these tests rescue.
+// No node runs on this file's database. Only these tests rescue jobs.
 
 describe("a node whose lease has run out", () => {
   test("a node whose lease has run out claims nothing", async ({ database, engine }) => {

@@ -3,7 +3,7 @@ import { JobKinds, Settler } from "#engine";
 import type { Claim } from "#jobs";
 import { type Statement, unavailable } from "#kernel";
 import type { Verdict } from "../../src/engine/retry.ts";
-import { claimed, jobId } from "../harness/dispatch-stage.ts";
+import { claimed, jobId } from "../harness/dispatcher-fixture.ts";
 import { until } from "../harness/service.ts";
 
 const COMPLETE: Verdict = { kind: "complete", status: 200, result: null };

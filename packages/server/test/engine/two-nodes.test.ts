@@ -140,7 +140,7 @@ describe("a node whose lease is taken for run out", () => {
     other.node.wake();
     await service.untilState(job, "completed");
     first.resolve();
-    // Whatever settles the first attempt, if anything does, has settled before this one.
+    // If anything settles the first attempt, it has done so before this one settles.
     const witness = await service.handler();
     for (const one of [service, other]) await one.untilState(await one.enqueue({ queue: witness.queue }), "completed");
     const record = await service.job(job);

@@ -9,7 +9,7 @@ import { test as base, putLane, putNode } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
 import { rescue } from "../harness/rescue.ts";
 
-/** Workers have no endpoints yet: these tests hold claims as workers will, under leases that outlive a call. */
+/** Workers have no endpoints yet. These tests hold claims as workers will: under leases that last longer than a request. */
 const test = base.extend("lane", async ({ database }): Promise<LaneKey> => {
   const lane = await putLane(database);
   await serve(database, lane, "pull");

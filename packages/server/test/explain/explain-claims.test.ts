@@ -2,7 +2,7 @@ import { GATES, type GateName } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { JobId } from "#kernel";
-import { ExplainStage, test } from "../harness/explain-stage.ts";
+import { ExplainFixture, test } from "../harness/explain-fixture.ts";
 
 describe("a job that no gate holds is taken by a claim", () => {
   test("a job that no gate holds is taken by a claim, with the others of its queue", async ({ stage }) => {
@@ -12,8 +12,8 @@ describe("a job that no gate holds is taken by a claim", () => {
   });
 });
 
-/** How each gate is closed for a job, alone. */
-const CLOSED: { [Name in Exclude<GateName, "quota">]: (stage: ExplainStage) => Promise<JobId> } = {
+/** How to close each gate for a job, and no other gate. */
+const CLOSED: { [Name in Exclude<GateName, "quota">]: (stage: ExplainFixture) => Promise<JobId> } = {
   state: (stage) => stage.job({ state: "failed" }),
   due: (stage) => stage.job({ state: "delayed", runAt: "moment() + interval '1 minute'" }),
   approval: (stage) => stage.job({ state: "pending_approval" }),
@@ -216,7 +216,7 @@ describe("what parks beside does not stand ahead", () => {
   });
 
   test("jobs of another queue, or of another key, do not go before a job", async ({ stage, database, engine, clock }) => {
-    const other = await ExplainStage.put(database, engine, clock);
+    const other = await ExplainFixture.put(database, engine, clock);
     await other.jobs({ key: "k", count: 3 });
     await stage.jobs({ key: "l", count: 3 });
     await stage.job({ state: "active", key: "k" });
@@ -253,7 +253,7 @@ test("the jobs that no gate holds are those that a claim takes, and the active o
 }) => {
   await fc.assert(
     fc.asyncProperty(condition, async ({ seeds, concurrency, perKey, rate, circuit, closed }) => {
-      const stage = await ExplainStage.put(database, engine, clock);
+      const stage = await ExplainFixture.put(database, engine, clock);
       await stage.set(
         `concurrency = ${concurrency}, concurrency_per_key = ${perKey}, rate_max = ${rate?.max ?? null}, rate_seconds = ${rate && 60}`,
       );
@@ -262,7 +262,7 @@ test("the jobs that no gate holds are those that a claim takes, and the active o
       if (circuit !== null) await stage.open(circuit);
       const ids: JobId[] = [];
       const active: JobId[] = [];
-      // Those under way first: a limit may have been lowered below them, and holds what comes after.
+      // Active jobs first: a limit may have been lowered below their number, and then holds all other jobs.
       for (const { secondsAgo, ...seed } of seeds.toSorted((a, b) => Number(b.state === "active") - Number(a.state === "active"))) {
         const id = await stage.job({ ...seed, runAt: `moment() - ${secondsAgo} * interval '1 second'` });
         (seed.state === "active" ? active : ids).push(id);

@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
 import { type JobId, momentMs, toMoment } from "#kernel";
-import { type ExplainStage, test } from "../harness/explain-stage.ts";
+import { type ExplainFixture, test } from "../harness/explain-fixture.ts";
 
-/** When it is estimated to start. Seconds from now; null for nobody knows. */
-async function startsIn(stage: ExplainStage, id: JobId | undefined, nowMs: number): Promise<number | null> {
+/** The job's estimated start in seconds from now. Null if there is no estimate. */
+async function startsIn(stage: ExplainFixture, id: JobId | undefined, nowMs: number): Promise<number | null> {
   const { estimated_start } = await stage.explain(id as JobId);
   return estimated_start === null ? null : (momentMs(estimated_start) - nowMs) / 1000;
 }
@@ -86,8 +86,12 @@ describe("the estimated start is", () => {
 });
 
 describe("where only the rate holds, the estimated start is the moment at which a claim takes the job", () => {
-  /** Claims at each moment at which a start is expected, and a millisecond before. Answers when each job was taken. */
-  async function claimAtEach(stage: ExplainStage, clock: { nowMs(): number; set(ms: number): Promise<void> }, moments: readonly number[]) {
+  /** Claims at each moment at which a start is expected, and a millisecond before. Returns when each job was claimed. */
+  async function claimAtEach(
+    stage: ExplainFixture,
+    clock: { nowMs(): number; set(ms: number): Promise<void> },
+    moments: readonly number[],
+  ) {
     const taken = new Map<JobId, number>();
     const turns = [...new Set(moments)].sort((a, b) => a - b).flatMap((ms) => [ms - 1, ms]);
     for (const ms of turns.filter((one) => one >= clock.nowMs())) {

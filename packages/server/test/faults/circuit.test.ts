@@ -14,7 +14,7 @@ describe("a circuit", () => {
     const queue = await client.queue("mails", handler.url, ONCE);
     const ids = await client.enqueueMany(queue, 30);
     await until(() => handler.open === 30, "every attempt to be under way");
-    wire.holdQuestions();
+    wire.holdRequests();
     handler.release(500);
     await until(async () => (await client.status("/readyz")) === 503, "the database to be missed");
     wire.release();

@@ -7,7 +7,7 @@ import { test } from "../harness/stage.ts";
 const BETWEEN_REQUESTS_MS = 5;
 const BATCH = 20;
 
-/** Callers that enqueue without end, one job or a batch at a time, and note each job that was acknowledged. */
+/** Callers that keep enqueueing, one job or a batch at a time, and record each acknowledged job. */
 class Callers {
   readonly acknowledged: string[] = [];
   readonly refused: Reply[] = [];
@@ -26,7 +26,7 @@ class Callers {
     await this.#done;
   }
 
-  /** Waits for so many more acknowledged jobs. */
+  /** Waits for this many more acknowledged jobs. */
   async untilMore(count: number): Promise<void> {
     const before = this.acknowledged.length;
     await until(() => this.acknowledged.length >= before + count, `${count} more acknowledged jobs; other replies: ${this.others}`);
@@ -113,7 +113,7 @@ test("a database that falls silent keeps no request hanging, and is taken up aga
   const handler = await stage.handler();
   const queue = await client.queue("mails", handler.url);
 
-  wire.holdAnswers();
+  wire.holdResponses();
   const requests = [
     client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 }),
     client.api("GET", "/v1/queues"),
@@ -131,7 +131,7 @@ test("a database that falls silent keeps no request hanging, and is taken up aga
   expect(node.ended).toBeNull();
 });
 
-/** Makes a name stand for two addresses of this machine, as "localhost" does on most. */
+/** Makes a name resolve to two addresses of this machine, as "localhost" does on most machines. */
 const TWO_ADDRESSES = `
   import dns from "node:dns";
   const { lookup } = dns;

@@ -37,7 +37,7 @@ describe("a node that is told to end", () => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" };
     const node = await stage.node(settings);
-    // The first attempt hangs; of those that count the first fails.
+    // The first attempt hangs. The first attempt that counts fails.
     const handler = await stage.handler(({ body: { attempt } }) => (attempt === 1 ? "hang" : attempt === 2 ? 429 : 200));
     const quickly = { ...LONG, defaultJobOptions: { backoff: { type: "exponential", delay: 20 } } };
     const queue = await node.client.queue("mails", handler.url, quickly);
@@ -84,7 +84,7 @@ describe("a node that is told to end", () => {
 
       node.signal(signal);
       await until(() => node.logged("node_drain_started") === 1, "the node to drain");
-      // One right after the first may be its echo.
+      // A signal right after the first may be the same one, delivered twice.
       await until(() => {
         node.signal(signal);
         return node.ended !== null;
@@ -131,7 +131,7 @@ describe("a node that is told to end", () => {
     heard = "";
     socket.write(head + body);
     await until(() => closed, "the connection to be closed");
-    // Closed without an answer is as good.
+    // A connection that closes without a response is fine as well.
     if (heard !== "") {
       expect(heard).toMatch(/^HTTP\/1\.1 503 /);
       expect(JSON.parse(heard.slice(heard.indexOf("{")))).toMatchObject({ error: { code: "UNAVAILABLE", details: {} } });

@@ -64,7 +64,7 @@ describe("a handler that hangs", () => {
     await client.enqueue(other);
     await client.enqueueMany(other, 200);
     await until(async () => (await client.states(other)).completed === 201, "the other queue's jobs to complete");
-    // Half of the node, and no more, however long the queue.
+    // At most half of the node's slots, however long the queue is.
     expect(hanging).toMatchObject({ open: 32, aborted: 0 });
   });
 });

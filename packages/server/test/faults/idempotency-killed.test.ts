@@ -5,10 +5,10 @@ import { until } from "../harness/service.ts";
 import { test } from "../harness/stage.ts";
 
 const CLIENTS = 16;
-/** Keys of one pair of clients: both send each of them, until they have an answer. */
+/** The keys of one pair of clients. Both send each key until they have a response. */
 const KEYS_EACH = 60;
 
-/** Callers that send each job again and again until it is acknowledged, to whichever node there is. */
+/** Callers that repeat each job until it is acknowledged, by any node. */
 class Callers {
   client: Client;
   readonly acknowledged = new Map<string, Set<string>>();
@@ -28,7 +28,7 @@ class Callers {
   async #send(queue: string, number: number): Promise<void> {
     for (let n = 0; n < KEYS_EACH; n += 1) {
       const key = `pair-${number >> 1}-key-${n}`;
-      // Every tenth goes in a batch, with the one before it.
+      // Every tenth is sent in a batch, together with the one before it.
       const jobs = (n % 10 === 0 && n > 0 ? [n, n - 1] : [n]).map((one) => `pair-${number >> 1}-key-${one}`);
       const sent = jobs.map((one) => ({ payload: one, idempotencyKey: one }));
       await until(async () => {

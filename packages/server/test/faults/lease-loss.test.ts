@@ -15,7 +15,7 @@ describe("a node that is paused for longer than its lease", () => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, ...LEASE };
     const paused = await stage.node(settings);
-    // How to answer the first and second attempts of all jobs; the third ones are answered at once.
+    // How the handler responds to the first and second attempts of all jobs. It responds to third attempts at once.
     const open: Record<number, ((status: number) => void)[]> = { 1: [], 2: [] };
     const handler = await stage.handler(
       ({ body: { attempt } }) => new Promise((resolve) => (open[attempt] ? open[attempt].push(resolve) : resolve(200))),
@@ -29,7 +29,7 @@ describe("a node that is paused for longer than its lease", () => {
 
     paused.signal("SIGSTOP");
     await until(() => open[2]?.length === 21, "the peer to begin the second attempts");
-    // Answers that lie before the paused node when it wakes up.
+    // Responses that wait for the paused node when it wakes up.
     for (const answer of open[1] ?? []) answer(200);
     paused.signal("SIGCONT");
     await until(() => paused.logged("node_lease_lost") > 0, "the node to know that its lease is lost");
@@ -41,13 +41,13 @@ describe("a node that is paused for longer than its lease", () => {
     await watch.stop();
     expect(watch.violations).toEqual([]);
 
-    // Not a 5xx, of which so many would open the circuit.
+    // Not a 5xx: this many would open the circuit.
     for (const answer of open[2] ?? []) answer(429);
     await until(async () => (await peer.client.states(queue)).completed === 21, "the third attempts to complete the jobs");
     for (const id of ids) {
       expect(await peer.client.job(queue, id)).toMatchObject({
         attempt: 3,
-        // Two that count, and the one that was lost.
+        // Two attempts that count, and the lost one.
         attempts: 4,
         attempts_log: [
           { attempt: 1, outcome: "lost", error: { code: "NODE_LOST" } },
@@ -76,7 +76,7 @@ describe("a node whose renewal fails once", () => {
     const queue = await node.client.queue("mails", handler.url, LONG);
     await node.client.enqueue(queue);
     await until(() => handler.open === 1, "the attempt to be under way");
-    await wire.cutAnswer(isRenewal);
+    await wire.cutResponse(isRenewal);
     const [lease] = await database.query<{ until: string }>("select expires_at::text as until from lease");
 
     await until(
@@ -99,7 +99,7 @@ describe("a node that hears nothing of its database", () => {
     const before = await cutOff.client.enqueue(queue);
     await until(() => handler.received.length === 1, "the handler's address to be known");
 
-    const claimed = wire.holdAnswersFrom(isClaim(5));
+    const claimed = wire.holdResponsesFrom(isClaim(5));
     const ids = await cutOff.client.enqueueMany(queue, 5);
     await claimed;
     makeRoom();
@@ -123,7 +123,7 @@ describe("a node that hears nothing of its database", () => {
     const before = await cutOff.client.enqueue(queue);
     await until(() => handler.received.length === 1, "the handler's address to be known");
 
-    const claimed = wire.holdAnswersFrom(isClaim(5));
+    const claimed = wire.holdResponsesFrom(isClaim(5));
     const ids = await cutOff.client.enqueueMany(queue, 5);
     await claimed;
     for (const id of ids) await peer.client.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
@@ -139,7 +139,7 @@ describe("a node that hears nothing of its database", () => {
     const database = await stage.database();
     const wire = await stage.wire(database);
     const settings = { TIDEMILL_STATEMENT_TIMEOUT_MS: "3000", ...LEASE };
-    const holding = wire.holdAnswersFrom(({ text }) => text.includes("pg_advisory_xact_lock(7305512011)"));
+    const holding = wire.holdResponsesFrom(({ text }) => text.includes("pg_advisory_xact_lock(7305512011)"));
     stage.start({ DATABASE_URL: wire.url(), ...settings });
     await holding;
     const other = await stage.node({ DATABASE_URL: database.url, ...settings });
@@ -156,8 +156,8 @@ describe("a node that hears nothing of its database", () => {
     await until(() => handler.open === 5, "the first attempts to be under way");
     const peer = await stage.node({ DATABASE_URL: database.url, ...LEASE });
 
-    // The node has its answers and cannot say so.
-    wire.holdQuestions();
+    // The node has the responses and cannot record them.
+    wire.holdRequests();
     handler.release(200);
     await until(() => handler.open === 5, "the peer to begin the second attempts");
     wire.release();
@@ -185,8 +185,8 @@ describe("a node that hears nothing of its database", () => {
     const ids = await cutOff.client.enqueueMany(queue, 5);
     await until(() => handler.open === 5, "the attempts to be under way");
 
-    // Its renewals arrive, so that its lease holds; it cannot know, and ends its attempts.
-    wire.holdAnswers();
+    // Its renewals arrive, so that its lease holds. The node cannot know this, and ends its attempts.
+    wire.holdResponses();
     await until(() => handler.aborted === 5, "the node to end its attempts");
     handler.answers = 200;
     wire.release();
@@ -199,7 +199,7 @@ describe("a node that hears nothing of its database", () => {
   });
 });
 
-/** A node without room: all that it may deliver hangs. Until there is room it only answers requests. */
+/** A node without free slots: all its attempts hang. Until a slot is free, it only handles requests. */
 async function fullNode(stage: Stage, database: TestDatabase) {
   const hanging = await stage.handler("hang");
   const peer = await stage.node({ DATABASE_URL: database.url, TIDEMILL_CALLBACKS_IN_FLIGHT: "2", ...LEASE });

@@ -11,7 +11,7 @@ describe("an answer of the database that is lost", () => {
     const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "2" });
     const handler = await stage.handler();
     const queue = await client.queue("mails", handler.url);
-    const cut = wire.cutAnswer(isClaim(5));
+    const cut = wire.cutResponse(isClaim(5));
     const ids = await client.enqueueMany(queue, 5);
     await cut;
 
@@ -31,7 +31,7 @@ describe("an answer of the database that is lost", () => {
     const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "2" });
     const handler = await stage.handler();
     const queue = await client.queue("mails", handler.url);
-    const cut = wire.cutAnswer(isEnqueue);
+    const cut = wire.cutResponse(isEnqueue);
     expect(await client.api("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).toMatchObject({
       status: 503,
       body: { error: { code: "UNAVAILABLE" } },
@@ -54,7 +54,7 @@ describe("an answer of the database that is lost", () => {
     handler.answers = "hang";
     const id = await node.client.enqueue(queue);
     await until(() => handler.open === 1, "the attempt to be under way");
-    const cut = wire.cutAnswer(isSettle);
+    const cut = wire.cutResponse(isSettle);
     handler.release();
     await cut;
     await until(async () => (await node.client.job(queue, id)).state === "completed", "the job to complete");

@@ -19,7 +19,7 @@ test("jobs in flight when their node is killed reach the handler again, one atte
   await until(() => handler.open === JOBS, "every job to be in flight");
   const postgres = postmasterOf(dataDir);
 
-  // Killed three times, a job would be taken for the killer.
+  // A job whose node is killed three times would fail, because it may be the cause.
   await first.kill();
   await until(() => handler.open === 0, "its connections to be gone");
   const second = await stage.node(settings);

@@ -11,7 +11,7 @@ import { type Stage, test } from "../harness/stage.ts";
 
 const FREE_PORTS = { TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0" };
 
-/** Starts a node that must not start, and answers the one line that it says. */
+/** Starts a node that must not start. Returns the one line that it prints. */
 async function refusal(stage: Stage, settings: Settings, runAs?: RunAs): Promise<string> {
   const { code, signal, stdout, stderr } = await stage.run(["up"], { ...FREE_PORTS, ...settings }, runAs);
   expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: "" });
@@ -19,7 +19,7 @@ async function refusal(stage: Stage, settings: Settings, runAs?: RunAs): Promise
   return stderr.slice("tidemill: ".length, -1);
 }
 
-/** A port that somebody has who never answers. */
+/** A port on which a server accepts connections and never responds. */
 async function takenPort(stage: Stage): Promise<number> {
   const callers: Socket[] = [];
   const server = createServer((caller) => callers.push(caller.on("error", () => {})));
@@ -126,7 +126,7 @@ describe("a start without its database", () => {
     stage.finally(() => other.end());
     other.on("error", () => {});
     await other.connect();
-    // As another node that brings the schema up to date.
+    // As another node does that migrates the schema.
     await other.query("select pg_advisory_lock(7305512009)");
     const node = stage.start({ DATABASE_URL: cluster.url({ database: "fresh" }) });
     await until(
@@ -167,7 +167,7 @@ describe("a start of the embedded PostgreSQL", () => {
   );
 });
 
-/** Has a role give its password, as a database on another machine would ask for it. */
+/** Requires a password from a role, as a database on another machine would. */
 async function asksForPasswords(cluster: Cluster, role: string): Promise<void> {
   writeFileSync(cluster.hba, `local all ${role} scram-sha-256\n${readFileSync(cluster.hba, "utf8")}`);
   await cluster.query("select pg_reload_conf()");

@@ -4,7 +4,7 @@ import { LeaseWatch } from "../harness/lease-watch.ts";
 import { until } from "../harness/service.ts";
 import { type Stage, test } from "../harness/stage.ts";
 
-/** How many attempts each node with any has under way. */
+/** The number of active attempts by node, for nodes that have any. */
 const shares = (database: TestDatabase) =>
   database.query<{ node: string; jobs: number }>(
     "select lease_id as node, count(*)::int as jobs from job where state = 'active' group by lease_id order by lease_id",

@@ -12,7 +12,7 @@ describe("a queue's concurrency that is changed", () => {
     await untilOpen(handler, 2);
     await patch(other, handler.queue, { concurrency: 9 });
     await letThrough(handler, 9, 12);
-    expect(handler.mostOpen()).toBe(9);
+    expect(handler.maxOpen()).toBe(9);
   });
 
   test("a queue's concurrency that is changed lets all go when it is taken away", async ({ service, other }) => {
@@ -56,7 +56,7 @@ describe("concurrency_per_key that is changed", () => {
     await untilOpen(handler, 1);
     await patch(other, handler.queue, { concurrency_per_key: 3 });
     await letThrough(handler, 3, 8);
-    expect(handler.mostOpen("a")).toBe(3);
+    expect(handler.maxOpen("a")).toBe(3);
   });
 
   test("concurrency_per_key that is changed acts for those that have not begun when it is lowered", async ({ service, other }) => {
@@ -81,7 +81,7 @@ describe("concurrency_per_key that is changed", () => {
     }
     await patch(other, handler.queue, { paused: false });
     await letThrough(handler, 2, 8);
-    expect(handler.mostOpen("a")).toBe(2);
+    expect(handler.maxOpen("a")).toBe(2);
   });
 
   test("concurrency_per_key that is changed acts for all keys of a queue with many", async ({ service, other }) => {
@@ -94,7 +94,7 @@ describe("concurrency_per_key that is changed", () => {
     await untilSlots(service, handler.queue, 1_000);
   });
 
-  /** Waits until so many of the waiting jobs have their key's slot. */
+  /** Waits until this many of the waiting jobs have a slot of their key. */
   const untilSlots = ({ database, key }: Parameters<typeof patch>[0], queue: string, count: number): Promise<void> =>
     until(async () => {
       const [found] = await database.query<{ n: number }>(

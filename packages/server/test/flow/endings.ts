@@ -5,7 +5,7 @@ import type { Service } from "../harness/service.ts";
 interface Scene {
   readonly service: Service;
   readonly other: Service;
-  /** It holds the job's only attempt so far. */
+  /** The lease that holds the job's only attempt so far. */
   readonly handler: Handler;
   readonly job: { readonly id: string; readonly queue: string };
 }

@@ -25,7 +25,7 @@ describe("the concurrency of a key", () => {
       handler.release();
     }
     await untilCompleted(service, handler.queue, 40);
-    expect(keys.map((key) => handler.mostOpen(key))).toEqual([1, 1, 1, 1]);
+    expect(keys.map((key) => handler.maxOpen(key))).toEqual([1, 1, 1, 1]);
   });
 
   test("the concurrency of a key is what the queue says, and used up as long as jobs wait", async ({ service, other }) => {
@@ -35,14 +35,14 @@ describe("the concurrency of a key", () => {
     await Promise.all([service, other].map((one) => enqueueAll(one, handler.queue, times(10 * limit, of("a")))));
     await letThrough(handler, limit, 20 * limit, limit);
     await untilCompleted(other, handler.queue, 20 * limit);
-    expect([handler.mostOpen("a"), handler.received.length]).toEqual([limit, 20 * limit]);
+    expect([handler.maxOpen("a"), handler.received.length]).toEqual([limit, 20 * limit]);
   });
 
   test("the concurrency of a key holds for jobs that are enqueued one by one, at both nodes", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang" });
     await Promise.all([service, other].flatMap((one) => times(8, one)).map((one) => one.enqueue({ queue: handler.queue, ...of("a") })));
     await letThrough(handler, 1, 16);
-    expect([handler.mostOpen("a"), handler.received.length]).toEqual([1, 16]);
+    expect([handler.maxOpen("a"), handler.received.length]).toEqual([1, 16]);
   });
 
   test("the concurrency of a key holds for jobs that come due all at once", async ({ service, other }) => {
@@ -50,7 +50,7 @@ describe("the concurrency of a key", () => {
     await enqueueAll(other, handler.queue, times(6, { ...of("a"), delay: 60 }));
     await service.advance(60);
     await letThrough(handler, 1, 6);
-    expect([handler.mostOpen("a"), handler.received.length]).toEqual([1, 6]);
+    expect([handler.maxOpen("a"), handler.received.length]).toEqual([1, 6]);
   });
 
   test("the concurrency of a key keeps no job without a key", async ({ service, other }) => {
@@ -84,8 +84,8 @@ describe("the concurrency of a key", () => {
       await untilOpen(handler, 3);
       handler.release(200, 1);
     }
-    expect([handler.mostOpen(), handler.mostOpen("a")]).toEqual([3, 2]);
-    expect(handler.mostOpen("b")).toBeLessThanOrEqual(2);
+    expect([handler.maxOpen(), handler.maxOpen("a")]).toEqual([3, 2]);
+    expect(handler.maxOpen("b")).toBeLessThanOrEqual(2);
   });
 });
 
@@ -178,6 +178,6 @@ describe("jobs of a key that come back find its limit there:", () => {
     handler.answers = "hang";
     expect(await other.ok("POST", "/v1/dlq/retry")).toEqual({ retried: 12 });
     await letThrough(handler, 4, 12);
-    expect([handler.mostOpen("a"), handler.mostOpen("b")]).toEqual([2, 2]);
+    expect([handler.maxOpen("a"), handler.maxOpen("b")]).toEqual([2, 2]);
   });
 });

@@ -1,25 +1,25 @@
 import { describe, expect } from "vitest";
 import type { Claim } from "#jobs";
 import { type JobId, sql, type Transactional } from "#kernel";
-import { beside, isAnybodyWaiting, type Run } from "../harness/beside.ts";
 import { test as base, putLane } from "../harness/engine.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
+import { FlowFixture } from "../harness/flow-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
+import { isAnyLockAwaited, overlap, type Run } from "../harness/overlap.ts";
 import { until } from "../harness/service.ts";
 
 const JOB = { ...PLAIN_JOB, concurrencyKey: "a" };
 const COMPLETE = { kind: "complete", status: 200, result: null } as const;
 
-/** A queue with a key of which one job is under way and one waits. */
+/** A queue with a key. One of the key's jobs is active, and one waits. */
 const test = base.extend("staged", async ({ database, engine, clock }) => {
-  const world = new FlowWorld(database, engine, clock, await putLane(database));
+  const world = new FlowFixture(database, engine, clock, await putLane(database));
   const leaseId = await world.startNode();
   await world.enqueue([JOB]);
   const [claim] = await world.claim(leaseId, 1, false);
   return { world, leaseId, claim: claim as Claim };
 });
 
-const startNext = async (world: FlowWorld, leaseId: number): Promise<JobId[]> =>
+const startNext = async (world: FlowFixture, leaseId: number): Promise<JobId[]> =>
   (await world.claim(leaseId, 10, false)).map(({ id }) => id);
 
 describe("a key whose slot is given back while", () => {
@@ -29,7 +29,7 @@ describe("a key whose slot is given back while", () => {
       stored = await world.enqueue([JOB], tx);
     };
     const commit: Run = (work) => world.inTransaction(work);
-    await beside(database, commit, enqueue, () => world.settle(claim, COMPLETE));
+    await overlap(database, commit, enqueue, () => world.settle(claim, COMPLETE));
     expect(await startNext(world, leaseId)).toEqual(stored);
   });
 
@@ -37,7 +37,7 @@ describe("a key whose slot is given back while", () => {
     const [next, after] = await world.enqueue([JOB, JOB]);
     const cancel = (tx: Transactional) => world.cancel(next as JobId, tx);
     const commit: Run = (work) => world.inTransaction(work);
-    await beside(database, commit, cancel, () => world.settle(claim, COMPLETE));
+    await overlap(database, commit, cancel, () => world.settle(claim, COMPLETE));
     expect(await startNext(world, leaseId)).toEqual([after]);
   });
 
@@ -50,7 +50,7 @@ describe("a key whose slot is given back while", () => {
     await world.inTransaction(async (tx) => {
       await tx.query(sql`select lock_keys(array[${world.lane.laneId}::bigint], array['a'])`);
       cancelling = world.cancel(next as JobId);
-      await until(() => isAnybodyWaiting(database), "the cancel to wait");
+      await until(() => isAnyLockAwaited(database), "the cancel to wait");
       await world.settle(claim, COMPLETE, tx);
     });
     await cancelling;
@@ -61,7 +61,7 @@ describe("a key whose slot is given back while", () => {
     const [next] = await world.enqueue([JOB]);
     const cancel = (tx: Transactional) => world.cancel(next as JobId, tx);
     const rollBack: Run = (work) => world.undone(work);
-    await beside(database, rollBack, cancel, () => world.settle(claim, COMPLETE));
+    await overlap(database, rollBack, cancel, () => world.settle(claim, COMPLETE));
     expect(await startNext(world, leaseId)).toEqual([next]);
   });
 });

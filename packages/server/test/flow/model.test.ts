@@ -5,11 +5,11 @@ import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
 import type { NewJob } from "../../src/jobs/new-job.ts";
 import { putLane, test } from "../harness/engine.ts";
+import { FlowFixture } from "../harness/flow-fixture.ts";
 import { FlowModel, type Limits, type ModelJob } from "../harness/flow-model.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
-/** What may happen to a queue. Numbers name a job or a node by its place among those that it can happen to. */
+/** Something that can happen to a queue. A number selects one of the jobs or nodes to which it can happen. */
 type Happening =
   | { readonly kind: "enqueue"; readonly jobs: readonly { key: string | null; priority: number; delaySeconds: number }[] }
   | { readonly kind: "claim"; readonly node: number; readonly take: number }
@@ -90,18 +90,18 @@ const TWO_JOBS = [
 
 const ERROR = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
 
-/** A queue and its model, to which the same happens. */
+/** A queue and its model. The same things happen to both. */
 class Twin {
-  readonly #world: FlowWorld;
+  readonly #world: FlowFixture;
   readonly #model: FlowModel;
   readonly #pass: (seconds: number) => Promise<void>;
   #nodes: number[] = [];
-  /** What nodes hold, and what they held once. */
+  /** The claims that nodes hold, and those that they held before. */
   readonly #claims = new Map<string, Claim>();
   readonly #old: Claim[] = [];
   readonly #effects: Map<Effect, number>;
 
-  constructor(world: FlowWorld, model: FlowModel, effects: Map<Effect, number>, pass: (seconds: number) => Promise<void>) {
+  constructor(world: FlowFixture, model: FlowModel, effects: Map<Effect, number>, pass: (seconds: number) => Promise<void>) {
     this.#effects = effects;
     this.#world = world;
     this.#model = model;
@@ -214,7 +214,7 @@ class Twin {
       case "limit": {
         const before = model.limits;
         await world.limit(what.limits);
-        await world.arrange();
+        await world.reassignKeySlots();
         model.limits = what.limits;
         return isDeepStrictEqual(what.limits, before) ? null : "limit";
       }
@@ -229,7 +229,7 @@ class Twin {
     }
   }
 
-  /** Every job stands where it should, with a slot of its key where it should have one; and what would start is what should. */
+  /** Every job has the expected state and key slot, and a claim would start the expected jobs. */
   async compare(): Promise<void> {
     const claimable = new Set(this.#model.claimable().map(({ id }) => id));
     const expected = this.#model.in("waiting", "delayed", "active", "failed").map(({ id, state, key }) => ({
@@ -245,7 +245,10 @@ class Twin {
     await this.#compareExplained();
   }
 
-  /** No gate holds a job that would start, and some gate holds one that would not. Those on either side of the border are asked after, and one of each. */
+  /**
+   * No gate holds a job that would start, and some gate holds a job that would not. Checks the jobs on both sides of the border, and one
+   * more of each.
+   */
   async #compareExplained(): Promise<void> {
     const admitted = this.#model.admitted();
     const others = this.#model.in("waiting", "delayed").filter((one) => !admitted.includes(one));
@@ -253,7 +256,7 @@ class Twin {
     for (const one of new Set([others[0], others.at(-1)])) if (one) expect(await this.#world.heldBy(one.id as JobId)).not.toEqual([]);
   }
 
-  /** Takes the limits away, and has everything done. */
+  /** Removes the limits, and runs all jobs. */
   async finish(): Promise<void> {
     await this.#do({ kind: "limit", limits: { concurrency: null, perKey: 1, rate: null, paused: false } });
     while (this.#model.in("waiting", "delayed", "active").length > 0) {
@@ -266,7 +269,7 @@ class Twin {
 
   async #settle(
     { kind, at }: { kind: Effect; at: number },
-    verdict: Parameters<FlowWorld["settle"]>[1],
+    verdict: Parameters<FlowFixture["settle"]>[1],
     released: (job: ModelJob) => void,
   ): Promise<Effect | null> {
     const chosen = pick(this.#model.in("active"), at);
@@ -295,7 +298,7 @@ describe("a queue with limits", () => {
   }, async ({ database, engine, clock }) => {
     const effects = new Map<Effect, number>();
     const runs = fc.asyncProperty(fc.array(happening, { minLength: 25, maxLength: 40 }), async (happenings) => {
-      const world = new FlowWorld(database, engine, clock, await putLane(database));
+      const world = new FlowFixture(database, engine, clock, await putLane(database));
       const twin = new Twin(world, new FlowModel(clock.nowMs()), effects, (seconds) => clock.advance(seconds));
       await twin.start();
       for (const what of happenings) {

@@ -56,7 +56,7 @@ describe("a queue that is resumed", () => {
     for (let batches = 3; batches > 0; batches -= 1) await enqueueAll(service, handler.queue, times(1_000, {}));
     await patch(other, handler.queue, resume);
     await letSome(handler, 40);
-    expect([handler.mostOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
+    expect([handler.maxOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
   });
 
   test("a queue that is resumed has no more of many keys under way than the nodes' windows allow", async ({ service, other }) => {
@@ -65,7 +65,7 @@ describe("a queue that is resumed", () => {
     await enqueueAll(service, handler.queue, keys);
     await patch(other, handler.queue, resume);
     await letSome(handler, 40);
-    expect([handler.mostOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
+    expect([handler.maxOpen(), await countOf(service, handler.queue, "active")]).toEqual([CAPACITY, CAPACITY]);
   });
 
   test("a queue that is resumed keeps to its limits", async ({ service, other }) => {
@@ -73,7 +73,7 @@ describe("a queue that is resumed", () => {
     await enqueueAll(service, handler.queue, [...times(5, { payload: "a", concurrencyKey: "a" }), ...times(20, {})]);
     await patch(other, handler.queue, resume);
     await letThrough(handler, 4, 21);
-    expect([handler.mostOpen(), handler.mostOpen("a")]).toEqual([4, 1]);
+    expect([handler.maxOpen(), handler.maxOpen("a")]).toEqual([4, 1]);
   });
 
   test("a queue that is resumed and paused again and again loses no job and runs none twice", async ({ service, other }) => {
@@ -84,7 +84,7 @@ describe("a queue that is resumed", () => {
     expect(handler.received.map(({ body }) => body.id).toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
   });
 
-  /** Answers held attempts one by one; before each, both nodes are full. */
+  /** Responds to hanging attempts one by one. Before each response, both nodes are full. */
   async function letSome(handler: Parameters<typeof untilOpen>[0], count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1) {
       await untilOpen(handler, CAPACITY);

@@ -2,10 +2,10 @@ import { describe, expect } from "vitest";
 import { enqueueAll, patch, test, untilOpen } from "../harness/pair.ts";
 import { type Service, until } from "../harness/service.ts";
 
-/** A job of key a that tells its name. */
+/** A job of key a, with its name as payload. */
 const named = (payload: string, priority = 0) => ({ payload, priority, concurrencyKey: "a" });
 
-/** A queue with one job of key a under way, on which the others of the key have to wait. */
+/** A queue with one active job of key a. The key's other jobs have to wait for it. */
 async function busyKey(service: Service) {
   const handler = await service.handler({ answers: ({ body }) => (body.payload === "before" && body.attempt === 1 ? "hang" : 200) });
   await service.enqueue({ queue: handler.queue, ...named("before") });

@@ -3,7 +3,7 @@ import { countOf, enqueueAll, haveBothLook, letThrough, test, times, untilOpen }
 import { until } from "../harness/service.ts";
 import { ENDINGS } from "./endings.ts";
 
-/** More than one node may have of a queue: both have to take part. */
+/** More than one node may run of a queue, so that both nodes have to take part. */
 const LIMIT = 11;
 
 describe("the concurrency of a queue", () => {
@@ -12,14 +12,14 @@ describe("the concurrency of a queue", () => {
     await Promise.all([service, other].map((one) => enqueueAll(one, handler.queue, times(20 * LIMIT, {}))));
     await letThrough(handler, LIMIT, 40 * LIMIT, LIMIT);
     await until(async () => (await countOf(service, handler.queue, "completed")) === 40 * LIMIT, "all to complete");
-    expect([handler.mostOpen(), handler.received.length]).toEqual([LIMIT, 40 * LIMIT]);
+    expect([handler.maxOpen(), handler.received.length]).toEqual([LIMIT, 40 * LIMIT]);
   });
 
   test("the concurrency of a queue holds for jobs that are enqueued one by one, at both nodes", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", concurrency: 2 });
     await Promise.all([service, other].flatMap((one) => times(10, one)).map((one) => one.enqueue({ queue: handler.queue })));
     await letThrough(handler, 2, 20);
-    expect([handler.mostOpen(), handler.received.length]).toEqual([2, 20]);
+    expect([handler.maxOpen(), handler.received.length]).toEqual([2, 20]);
   });
 
   test("the concurrency of a queue holds for jobs that come due all at once", async ({ service, other }) => {
@@ -27,7 +27,7 @@ describe("the concurrency of a queue", () => {
     await enqueueAll(other, handler.queue, times(12, { delay: 60 }));
     await service.advance(60);
     await letThrough(handler, 2, 12);
-    expect([handler.mostOpen(), handler.received.length]).toEqual([2, 12]);
+    expect([handler.maxOpen(), handler.received.length]).toEqual([2, 12]);
   });
 
   test("the concurrency of a queue is each queue's own", async ({ service, other }) => {
@@ -38,7 +38,7 @@ describe("the concurrency of a queue", () => {
     await Promise.all([untilOpen(full, 1), untilOpen(limited, 1), untilOpen(free, 4)]);
     await letThrough(limited, 1, 4);
     await haveBothLook(service, other);
-    expect([full.received.length, limited.mostOpen()]).toEqual([1, 1]);
+    expect([full.received.length, limited.maxOpen()]).toEqual([1, 1]);
   });
 
   test("the concurrency of a queue counts jobs with keys and without alike", async ({ service, other }) => {
@@ -49,8 +49,8 @@ describe("the concurrency of a queue", () => {
       ...times(6, {}),
     ]);
     await letThrough(handler, 3, 18);
-    expect(handler.mostOpen()).toBe(3);
-    expect(Math.max(handler.mostOpen("a"), handler.mostOpen("b"))).toBe(2);
+    expect(handler.maxOpen()).toBe(3);
+    expect(Math.max(handler.maxOpen("a"), handler.maxOpen("b"))).toBe(2);
   });
 });
 
@@ -79,7 +79,7 @@ describe("the slot of a queue", () => {
     await other.ok("POST", "/v1/queues", { name, callback_url: handler.url, concurrency: 2 });
     await enqueueAll(service, name, times(4, { payload: "anew" }));
     await letThrough(handler, 2, 4);
-    expect(handler.mostOpen("anew")).toBe(2);
+    expect(handler.maxOpen("anew")).toBe(2);
   });
 });
 
@@ -95,7 +95,7 @@ describe("jobs that come back find the limit there:", () => {
     await haveBothLook(service, other);
     await letThrough(handler, 1, 2);
     await service.untilState(job, "completed");
-    expect(handler.mostOpen()).toBe(1);
+    expect(handler.maxOpen()).toBe(1);
   });
 
   test("jobs that come back from the dead-letter queue wait for their slot of the queue", async ({ service, other }) => {
@@ -105,7 +105,7 @@ describe("jobs that come back find the limit there:", () => {
     handler.answers = "hang";
     expect(await other.ok("POST", `/v1/queues/${handler.queue}/retry-all`)).toEqual({ retried: 12 });
     await letThrough(handler, 3, 12);
-    expect(handler.mostOpen()).toBe(3);
+    expect(handler.maxOpen()).toBe(3);
   });
 
   test("a cancel of a job that waits frees no slot", async ({ service, other }) => {
@@ -116,6 +116,6 @@ describe("jobs that come back find the limit there:", () => {
     await other.ok("DELETE", `/v1/queues/${handler.queue}/jobs/${waiting?.id}`);
     await haveBothLook(service, other);
     await letThrough(handler, 1, 3);
-    expect([handler.mostOpen(), handler.received.length]).toEqual([1, 3]);
+    expect([handler.maxOpen(), handler.received.length]).toEqual([1, 3]);
   });
 });

@@ -3,7 +3,7 @@ import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
 import { fractions } from "../harness/chance.ts";
 import { putLane, test } from "../harness/engine.ts";
-import { FlowWorld } from "../harness/flow-world.ts";
+import { FlowFixture } from "../harness/flow-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
 const WORKERS = 6;
@@ -25,7 +25,7 @@ class Tally {
 
 /** Somebody who does one thing after the other to a queue to which others do the same. */
 class Worker {
-  readonly #world: FlowWorld;
+  readonly #world: FlowFixture;
   readonly #chance: Generator<number, never>;
   readonly #nodes: number[];
   readonly #tally: Tally;
@@ -35,7 +35,7 @@ class Worker {
   readonly #cancelled = new Set<JobId>();
   #turns = 0;
 
-  constructor(world: FlowWorld, seed: number, nodes: number[], tally: Tally) {
+  constructor(world: FlowFixture, seed: number, nodes: number[], tally: Tally) {
     this.#world = world;
     this.#tally = tally;
     this.#chance = fractions(seed);
@@ -82,7 +82,7 @@ class Worker {
     return { ...PLAIN_JOB, attempts: 100, concurrencyKey: key, priority };
   }
 
-  #verdict(): Parameters<FlowWorld["settle"]>[1] {
+  #verdict(): Parameters<FlowFixture["settle"]>[1] {
     const choice = this.#upTo(4);
     if (choice === 0) return { kind: "retry", waitMs: 0, error: ERROR };
     if (choice === 1) return { kind: "giveBack", waitMs: 0 };
@@ -95,7 +95,7 @@ class Worker {
 }
 
 /** One look at all jobs: what is under way is never more than it may be (I6). */
-async function expectWithinLimits(world: FlowWorld, tally: Tally): Promise<void> {
+async function expectWithinLimits(world: FlowFixture, tally: Tally): Promise<void> {
   const active = (await world.live()).filter(({ state }) => state === "active");
   expect(active.length).toBeLessThanOrEqual(CONCURRENCY);
   tally.mostActive = Math.max(tally.mostActive, active.length);
@@ -111,7 +111,7 @@ describe("nodes that claim, settle, cancel and enqueue at the same moment", () =
   test.for(SEEDS)(
     "nodes that meet never start more than a limit allows, and leave no key with a free slot and jobs that wait for one (seed %i)",
     async (seed, { database, engine, clock }) => {
-      const world = new FlowWorld(database, engine, clock, await putLane(database));
+      const world = new FlowFixture(database, engine, clock, await putLane(database));
       await world.limit(LIMITS);
       const nodes = [await world.startNode(), await world.startNode()];
       const tally = new Tally();

@@ -15,7 +15,7 @@ test("a rate limit remembers what started before all nodes were stopped", async 
   const after = new Service(await startTestNode(database, clock), database, clock, workspace);
   onTestFinished(() => after.node.stop());
   await after.advance(59.9);
-  // What has just been let in is looked at before what waits.
+  // New jobs are checked before waiting ones.
   await patch(after, handler.queue, { callback_timeout: 60 });
   await untilRateIsUsed(after, handler.queue);
   await after.advance(0.1);

@@ -43,7 +43,7 @@ describe("the rate limit of a queue", () => {
     const starts = await startsOf(service, handler.queue);
     const inSpanBefore = (ms: number) => starts.filter((one) => one <= ms && one > ms - RATE.per_seconds * 1_000).length;
     expect(starts.map(inSpanBefore).filter((count) => count > RATE.max)).toEqual([]);
-    // A start may count for a fiftieth of the span longer than it has to.
+    // A start may count for up to a fiftieth of the span too long.
     const spans = Math.floor(steps.reduce((sum, seconds) => sum + seconds, 0) / (RATE.per_seconds * 1.02));
     expect(starts.length).toBeGreaterThanOrEqual(spans * RATE.max);
   });
@@ -81,7 +81,7 @@ describe("the rate limit of a queue", () => {
     await untilRateIsUsed(service, handler.queue);
     await service.advance(60);
     await until(() => handler.open === 2, "two more to start");
-    expect([handler.mostOpen(), handler.received.length]).toEqual([2, 5]);
+    expect([handler.maxOpen(), handler.received.length]).toEqual([2, 5]);
   });
 
   test("the rate limit of a queue is each queue's own", async ({ service, other }) => {

@@ -1,12 +1,12 @@
 import type { Service } from "./service.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON Schema as /doc gives it; the tests say what they want of it.
+// biome-ignore lint/suspicious/noExplicitAny: JSON Schema from /doc. A wrong guess fails the test.
 export type Schema = any;
 
 export interface Media {
   readonly schema: Schema;
   readonly example?: unknown;
-  /** Instead of `example`, where there are several. */
+  /** Replaces `example` if there are several. */
   readonly examples?: Record<string, { readonly value: unknown }>;
 }
 
@@ -25,7 +25,7 @@ export interface DocumentedResponse {
   readonly content?: Record<string, Media>;
 }
 
-/** What a path does for a method, as /doc has it. */
+/** An operation of /doc: a path and a method. */
 export interface Operation {
   readonly id: string;
   readonly method: string;
@@ -39,7 +39,7 @@ export interface Operation {
   readonly responses: Record<string, DocumentedResponse>;
 }
 
-/** A part of the document with every `$ref` replaced by what it refers to. */
+/** Replaces every `$ref` in a part of the document by its target. */
 export function resolved(document: Schema, part: Schema): Schema {
   const known = new Map<string, Schema>();
   const resolve = (one: Schema): Schema => {
@@ -54,7 +54,7 @@ export function resolved(document: Schema, part: Schema): Schema {
   return resolve(part);
 }
 
-/** What a reference within the document refers to. */
+/** The target of a reference within the document. */
 function referred(document: Schema, $ref: string): Schema {
   const found = $ref
     .replace(/^#\//, "")
@@ -64,7 +64,7 @@ function referred(document: Schema, $ref: string): Schema {
   return found;
 }
 
-/** Every /v1 operation of the running node's /doc, its references resolved. */
+/** Every /v1 operation of the running node's /doc, with references resolved. */
 export async function operationsOf(service: Service): Promise<Operation[]> {
   const { body } = await service.api("GET", "/doc");
   const documented = resolved(body, body.paths) as Record<string, Record<string, Schema>>;
@@ -80,12 +80,12 @@ export async function operationsOf(service: Service): Promise<Operation[]> {
   );
 }
 
-/** The operation's path with its parameters replaced, by the given values or else by /doc's own examples. */
+/** The operation's path with its parameters replaced by the given values, or by the examples in /doc. */
 export const pathOf = ({ path, parameters }: Operation, values: Record<string, string> = {}): string =>
   path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? String(parameters.find((one) => one.name === name)?.example)));
 
 export const examplesOf = ({ example, examples }: Media): unknown[] =>
   examples ? Object.values(examples).map(({ value }) => value) : [example];
 
-/** The schema of the JSON body that the operation takes. */
+/** The schema of the operation's JSON request body. */
 export const bodySchemaOf = (operation: Operation): Schema => operation.requestBody?.content["application/json"]?.schema;

@@ -6,7 +6,7 @@ interface Named {
   readonly queue: string;
 }
 
-/** Makes an approval queue that calls nobody, unless `settings` say otherwise. Answers its name. */
+/** Creates an approval queue, without a callback unless `settings` have one. Returns its name. */
 export const approvalQueue = (service: Service, settings: Record<string, unknown> = {}): Promise<string> =>
   service.queue({ type: "approval", ...settings });
 
@@ -16,5 +16,5 @@ export const approve = (service: Service, { queue, id }: Named, body?: unknown):
 export const reject = (service: Service, { queue, id }: Named, body?: unknown): Promise<Reply> =>
   service.api("POST", `/v1/queues/${queue}/jobs/${id}/reject`, body);
 
-/** What a call on a job that has been decided, or never waited for that, is told. */
+/** The error when a job is not pending approval: it was decided before, or never needed approval. */
 export const INVALID = (state: string) => ({ code: "INVALID_STATE", details: { state, allowed_from: ["pending_approval"] } });

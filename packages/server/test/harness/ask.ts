@@ -1,16 +1,16 @@
-/** A reply of the API. */
+/** A response of the API. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which body it expects. A wrong guess fails it.
   readonly body: any;
 }
 
-/** A request that takes longer has hung. */
-const HUNG_MS = 20_000;
+/** A request that takes longer fails. */
+const TIMEOUT_MS = 20_000;
 
-/** Sends a request with a workspace key. A string body goes out as it is; anything else as JSON. */
+/** Sends a request with a workspace key. A string body is sent unchanged, anything else as JSON. */
 export async function ask(
   url: string,
   key: string,
@@ -23,16 +23,16 @@ export async function ask(
     method,
     headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }), ...headers },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(HUNG_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const text = await response.text();
   const isJson = /json/.test(response.headers.get("content-type") ?? "");
   return { status: response.status, headers: response.headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
 }
 
-/** The body of a reply that must be a success. */
+/** Returns the body of a response. Throws if the response is not a success. */
 // biome-ignore lint/suspicious/noExplicitAny: as above.
 export function bodyOf(reply: Reply, method: string, path: string): any {
-  if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
+  if (reply.status >= 300) throw new Error(`${method} ${path} returned ${reply.status}: ${reply.text}`);
   return reply.body;
 }

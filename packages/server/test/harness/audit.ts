@@ -2,11 +2,11 @@ import { AuditLog, type ChainReport, type NewAuditEvent, verifyAuditAcrossWorksp
 import { type Database, systemRandom, type Transactional, UuidSource, type WorkspaceId } from "#kernel";
 import type { TestDatabase } from "./database.ts";
 
-/** A writer of audit events whose ids are made of the machine's time. */
+/** Ids for audit events, from the machine's time. */
 export const ids = new UuidSource({ nowMs: () => performance.timeOrigin + performance.now(), elapsedMs: () => 0 }, systemRandom);
 export const auditLog = new AuditLog(ids);
 
-/** An event of that workspace; what is given makes it another. */
+/** An audit event of the workspace. `event` replaces default fields. */
 export const fact = (workspaceId: WorkspaceId, event: Partial<NewAuditEvent> = {}): NewAuditEvent => ({
   workspaceId,
   eventType: "dlq.purged",
@@ -22,25 +22,25 @@ export const fact = (workspaceId: WorkspaceId, event: Partial<NewAuditEvent> = {
 export const record = (database: Transactional, workspaceId: WorkspaceId, event: Partial<NewAuditEvent> = {}): Promise<void> =>
   database.transaction((tx) => auditLog.record(tx, fact(workspaceId, event)));
 
-/** Records that many, one after the other. */
+/** Records `count` events, one after the other. */
 export async function recordMany(database: Transactional, workspaceId: WorkspaceId, count: number): Promise<void> {
   for (let index = 1; index <= count; index += 1) await record(database, workspaceId, { resourceId: String(index) });
 }
 
-/** Has the database append that many, in one statement. */
+/** Appends `count` events in one statement. */
 export const appendMany = (database: TestDatabase, workspaceId: WorkspaceId, count: number): Promise<unknown> =>
   database.query(
     "select append_audit_event($1, gen_random_uuid(), 'dlq.purged', 'system', 'job', n::text, null, null) from generate_series(1, $2) n",
     [workspaceId, count],
   );
 
-/** What the verification says of the workspace's chain. */
+/** Verifies the workspace's chain. Returns the report. */
 export async function verified(engine: Database, workspaceId: WorkspaceId): Promise<ChainReport> {
   const [report] = await verifyAuditAcrossWorkspaces(engine, workspaceId);
   if (!report) throw new Error("There is no such workspace.");
   return report;
 }
 
-/** Does to the log what no role may: with triggers out of force, as only a superuser can. */
+/** Changes the log in a way that no role may. Only a superuser can switch the triggers off. */
 export const tamper = (database: TestDatabase, statements: string): Promise<unknown> =>
   database.query(`begin; set local session_replication_role = replica; ${statements}; commit`);

@@ -14,7 +14,7 @@ import { createVault } from "#vault";
 import { createWorkspaces } from "#workspaces";
 import { mountPublic } from "../../src/app.ts";
 
-/** Stands for whatever a module is given: none of it is used to mount routes. */
+/** Replaces all dependencies of the modules. Mounting routes uses none of them. */
 const anything = new Proxy((() => {}) as never, {
   get: (_, name) => (name === Symbol.toPrimitive ? () => 1 : anything),
   apply: () => anything,
@@ -35,7 +35,7 @@ const MODULES: Module[] = [
   createWorkspaces,
 ].map((create) => create(anything));
 
-/** A listener with the routes of all modules and nothing behind them: no database, no port. */
+/** An API with the routes of all modules, but without a database and without a port. */
 export async function bareApi(onRoute: (route: RouteOptions) => void = () => {}): Promise<Api> {
   const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
   api.addHook("onRoute", onRoute);

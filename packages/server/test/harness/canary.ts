@@ -4,7 +4,7 @@ import { createAddressGuard, type Response, Sender } from "#outbound";
 
 const ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/** Listens on all of the machine's addresses, and keeps at which of them each TCP connection arrived. */
+/** Listens on all addresses of the machine, and records at which of them each TCP connection arrived. */
 export class Canary {
   readonly reached: string[] = [];
   readonly #server: Server;
@@ -20,7 +20,7 @@ export class Canary {
     });
   }
 
-  /** @param answer what each connection is answered, byte for byte, before it is closed */
+  /** @param answer the bytes that each connection receives before it is closed */
   static async listen(answer = ANSWER): Promise<Canary> {
     const canary = new Canary(answer);
     await new Promise<void>((resolve) => canary.#server.listen(0, resolve));
@@ -39,7 +39,7 @@ export class Canary {
 
 type Resolver = Parameters<typeof createAddressGuard>[1];
 
-/** Sends requests as a node in production does that has these addresses opened. */
+/** Sends requests as a production node does whose settings allow these addresses. */
 class Caller {
   readonly #sender: Sender;
 
@@ -47,7 +47,7 @@ class Caller {
     this.#sender = new Sender(createAddressGuard({ allowLoopback: false, allowed }, resolve));
   }
 
-  /** What becomes of a request: its status, or the code of its error. */
+  /** Sends a request. Returns its status, or the code of its error. */
   call({ origin, pathname: path }: URL): Promise<unknown> {
     return new Promise((resolve) => {
       const onDone = (response: Response) =>
@@ -56,7 +56,7 @@ class Caller {
     });
   }
 
-  /** One after the other, so that each makes a connection of its own. */
+  /** Sends requests one after the other, so that each opens its own connection. */
   async callAll(urls: readonly URL[]): Promise<unknown[]> {
     const ends: unknown[] = [];
     for (const url of urls) ends.push(await this.call(url));

@@ -1,4 +1,4 @@
-/** Fractions that look like chance and are the same each time. */
+/** Pseudo-random fractions. The same seed gives the same sequence. */
 export function* fractions(seed: number): Generator<number, never> {
   for (let state = seed; ; ) {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31;

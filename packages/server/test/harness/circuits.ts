@@ -6,7 +6,7 @@ import { type Service, until } from "./service.ts";
 type Called = Handler & { queue: string };
 
 /** Opens circuits, one job after the other, and moves the clock to their probes. */
-class Stand {
+class CircuitFixture {
   readonly #service: Service;
 
   constructor(service: Service) {
@@ -17,21 +17,21 @@ class Stand {
     return this.#service.clock.nowMs();
   }
 
-  /** A queue whose jobs have one attempt; `failures` of them have failed with 500. */
+  /** A queue whose jobs have one attempt. `failures` of them have already failed with 500. */
   async dead(failures: number, settings: object = {}): Promise<Called> {
     const handler = await this.#service.handler({ answers: 500, defaultJobOptions: { attempts: 1, backoff: { delay: 0 } }, ...settings });
     await this.failing(handler, failures);
     return handler;
   }
 
-  /** As `dead`, with the circuit open. */
+  /** As `dead`, with an open circuit. */
   async open(settings: object = {}): Promise<Called> {
     const handler = await this.dead(20, settings);
     if ((await this.circuit(handler)).state !== "open") throw new Error("The circuit is not open.");
     return handler;
   }
 
-  /** One job after the other fails with 500. */
+  /** Lets jobs fail with 500, one after the other. */
   async failing(handler: Called, failures: number): Promise<void> {
     handler.answers = 500;
     for (let failure = 0; failure < failures; failure += 1) await this.fail(handler);
@@ -41,7 +41,7 @@ class Stand {
     await this.#service.untilState(await this.#service.enqueue({ queue }), "failed");
   }
 
-  /** One job succeeds; after it the handler fails again. */
+  /** Lets one job succeed. Afterwards the handler responds as before. */
   async succeed(handler: Called): Promise<void> {
     const { answers } = handler;
     handler.answers = 200;
@@ -63,7 +63,7 @@ class Stand {
     return (await this.#service.ok("POST", `/v1/queues/${queue}/jobs/batch`, jobs)).jobs;
   }
 
-  /** Has a node look for work, and waits until it has: it found a job that nobody told it of, and claimed what else there was with it. */
+  /** Lets a node poll for work, and waits until it has found a job that no wake-up announced. It claims other waiting jobs with it. */
   async look(by = this.#service): Promise<void> {
     const { database } = this.#service;
     const { queue } = await this.#service.handler({ paused: true });
@@ -78,7 +78,7 @@ class Stand {
     await this.#service.moveTo(this.nowMs + ms);
   }
 
-  /** Moves the clock to the next probe, and waits until it has been answered. */
+  /** Moves the clock to the next probe, and waits until the probe is settled. */
   async probe(handler: Called): Promise<void> {
     const before = handler.received.length;
     await this.#service.moveTo(Date.parse((await this.circuit(handler)).next_probe_at));
@@ -87,5 +87,5 @@ class Stand {
   }
 }
 
-/** As `testWith`, with a node that looks for work only when it is told to. */
-export const test = testWith(NEVER_POLL).extend("stand", ({ service }) => new Stand(service));
+/** As `testWith`, with a node that looks for work only after wake-ups. */
+export const test = testWith(NEVER_POLL).extend("stand", ({ service }) => new CircuitFixture(service));

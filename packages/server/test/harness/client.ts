@@ -1,7 +1,7 @@
 import { ask, bodyOf, type Reply } from "./ask.ts";
 import { KEY } from "./process.ts";
 
-/** A caller of one node's API. */
+/** An API client of one node. */
 export class Client {
   readonly #url: string;
   readonly #key: string;
@@ -15,8 +15,8 @@ export class Client {
     return ask(this.#url, this.#key, method, path, body);
   }
 
-  /** As `api`, for replies that must be successes: answers the body. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
+  /** As `api`, but returns the body, and throws if the response is not a success. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which body it expects. A wrong guess fails it.
   async ok(method: string, path: string, body?: unknown): Promise<any> {
     return bodyOf(await this.api(method, path, body), method, path);
   }
@@ -25,18 +25,18 @@ export class Client {
     return (await this.api("GET", path)).status;
   }
 
-  /** Makes a queue that calls `callbackUrl`; answers its name. */
+  /** Creates a queue that calls `callbackUrl`. Returns its name. */
   async queue(name: string, callbackUrl: string, settings: Record<string, unknown> = {}): Promise<string> {
     await this.ok("POST", "/v1/queues", { name, callback_url: callbackUrl, ...settings });
     return name;
   }
 
-  /** Enqueues a job; answers its id. */
+  /** Enqueues a job. Returns its id. */
   async enqueue(queue: string, job: Record<string, unknown> = {}): Promise<string> {
     return (await this.ok("POST", `/v1/queues/${queue}/jobs`, { payload: {}, ...job })).id;
   }
 
-  /** Enqueues jobs in one batch; answers their ids. */
+  /** Enqueues jobs in one batch. Returns their ids. */
   async enqueueMany(queue: string, count: number, job: Record<string, unknown> = {}): Promise<string[]> {
     const jobs = Array.from({ length: count }, (_, n) => ({ payload: { n }, ...job }));
     const { jobs: made } = await this.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs });

@@ -1,7 +1,7 @@
 import { DatabaseClock } from "@tidemill/server";
 import type { TestDatabase } from "./database.ts";
 
-/** A clock that stands still until it is moved, in the node and in its database alike. */
+/** A frozen clock, for the node and its database. Time changes only when a test sets it. */
 export class FrozenClock extends DatabaseClock {
   readonly #database: TestDatabase;
   #ms = 0;

@@ -5,13 +5,13 @@ import { startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.
 import { identify } from "../../src/kernel/database/embedded/process.ts";
 import { until } from "./service.ts";
 
-/** PostgreSQL's own names for how it ends, and the one for how it is ended. */
+/** PostgreSQL's shutdown modes, and `killed`, with the signal of each. */
 const SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT", killed: "SIGKILL" } as const;
 
-/** Whether a process runs; one that has ended and is not yet buried does not. */
+/** Whether a process runs. A zombie does not. */
 export const isRunning = async (pid: number): Promise<boolean> => (await identify(pid)) !== null;
 
-/** Process id of the PostgreSQL of a data directory; null when none was left there. */
+/** The process id of a data directory's PostgreSQL. Null if there is no pid file. */
 export function postmasterOf(dataDir: string): number | null {
   try {
     return Number(readFileSync(path.join(dataDir, "postgres/postmaster.pid"), "utf8").split("\n")[0]);
@@ -30,7 +30,7 @@ export async function hasPostgres(dataDir: string): Promise<boolean> {
 const socketsOf = (dataDir: string): string =>
   (JSON.parse(readFileSync(path.join(dataDir, "postgres.json"), "utf8")) as { sockets: string }).sockets;
 
-/** Rows of one statement in the embedded PostgreSQL of a data directory. */
+/** Runs one statement in the embedded PostgreSQL of a data directory. */
 export async function ask<Row extends pg.QueryResultRow>(dataDir: string, text: string, values: unknown[] = []): Promise<Row[]> {
   const client = new pg.Client({
     host: socketsOf(dataDir),
@@ -47,7 +47,7 @@ export async function ask<Row extends pg.QueryResultRow>(dataDir: string, text: 
   }
 }
 
-/** A PostgreSQL of a test's own, which nobody starts again when it is stopped. */
+/** A PostgreSQL for one test. No node restarts it after it has stopped. */
 export class Cluster {
   readonly #dataDir: string;
   readonly #held: { stop(): Promise<void> }[] = [];
@@ -62,7 +62,7 @@ export class Cluster {
     return cluster;
   }
 
-  /** Its socket's directory. */
+  /** The directory of its socket. */
   get host(): string {
     return socketsOf(this.#dataDir);
   }
@@ -76,7 +76,7 @@ export class Cluster {
   }
 
   async start(): Promise<void> {
-    // A guest has nobody start it again.
+    // Guests do not restart PostgreSQL. An owner would.
     this.#held.push(await startEmbeddedPostgres({ dataDir: this.#dataDir, as: "guest", emit: () => {} }));
   }
 

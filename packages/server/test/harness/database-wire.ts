@@ -1,7 +1,7 @@
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
 import { messages, text } from "./postgres-messages.ts";
 
-/** A statement that was carried out: its text and PostgreSQL's word for what it did ("UPDATE 5"). */
+/** An executed statement: its text, and PostgreSQL's command tag ("UPDATE 5"). */
 interface Done {
   readonly text: string;
   readonly tag: string;
@@ -9,26 +9,26 @@ interface Done {
 
 type Matches = (done: Done) => boolean;
 
-/** Messages of PostgreSQL that are part of a statement's answer; the answer is whole with the next `Z` (ready for query). */
-const OF_AN_ANSWER = new Set(["1", "2", "C", "D", "I", "T", "n", "t"]);
+/** Types of PostgreSQL's messages that are part of a response. The next `Z` (ready for query) completes the response. */
+const PART_OF_RESPONSE = new Set(["1", "2", "C", "D", "I", "T", "n", "t"]);
 
 /**
- * The wire between a node and its database, which a test can hold up or cut. It knows PostgreSQL's messages well enough to
- * lose the answer of one statement: it was carried out and committed, and the node will never know.
+ * A proxy between a node and its database. A test can delay the traffic, or break connections. It reads PostgreSQL's messages, so that
+ * it can lose the response to one statement: the database has committed it, and the node never learns this.
  */
 export class Wire {
   readonly #server: Server;
   readonly #socket: string;
   readonly #database: string;
-  readonly #lines = new Set<Line>();
-  #holdsAnswers = false;
-  #holdsQuestions = false;
-  #trap: { matches: Matches; spring: (line: Line) => void } | undefined;
+  readonly #links = new Set<Link>();
+  #holdsResponses = false;
+  #holdsRequests = false;
+  #trap: { matches: Matches; spring: (link: Link) => void } | undefined;
 
   private constructor(socket: string, database: string) {
     this.#socket = socket;
     this.#database = database;
-    this.#server = createServer((node) => this.#join(node));
+    this.#server = createServer((node) => this.#connect(node));
   }
 
   /** @param host directory of the database's socket */
@@ -38,70 +38,70 @@ export class Wire {
     return wire;
   }
 
-  /** What a node takes for its database. */
+  /** The URL that a node uses as its database. */
   url(host = "127.0.0.1"): string {
     return `postgres://tidemill@${host}:${(this.#server.address() as AddressInfo).port}/${this.#database}`;
   }
 
-  /** Keeps back all that the database says. What the node asks still arrives and is carried out. */
-  holdAnswers(): void {
-    this.#holdsAnswers = true;
+  /** Delays all responses of the database. It still receives and executes the node's statements. */
+  holdResponses(): void {
+    this.#holdsResponses = true;
   }
 
-  /** Keeps back all that the node says. */
-  holdQuestions(): void {
-    this.#holdsQuestions = true;
+  /** Delays all statements of the node. */
+  holdRequests(): void {
+    this.#holdsRequests = true;
   }
 
-  /** Hands over what was kept back, and all that follows. */
+  /** Forwards what was delayed, and everything after it. */
   release(): void {
-    this.#holdsAnswers = false;
-    this.#holdsQuestions = false;
-    for (const line of this.#lines) line.release();
+    this.#holdsResponses = false;
+    this.#holdsRequests = false;
+    for (const link of this.#links) link.release();
   }
 
-  /** Breaks the connection of the next statement that matches after its commit and before its answer. */
-  cutAnswer(matches: Matches): Promise<void> {
-    return this.#set(matches, (line) => line.break());
+  /** Breaks the connection of the next matching statement, after its commit and before its response. */
+  cutResponse(matches: Matches): Promise<void> {
+    return this.#set(matches, (link) => link.break());
   }
 
-  /** Holds answers from that of the next statement on that matches: it was carried out, and the node does not know. */
-  holdAnswersFrom(matches: Matches): Promise<void> {
-    return this.#set(matches, () => this.holdAnswers());
+  /** Delays responses from that of the next matching statement on: the database has executed it, and the node does not know. */
+  holdResponsesFrom(matches: Matches): Promise<void> {
+    return this.#set(matches, () => this.holdResponses());
   }
 
-  /** Breaks every connection and takes no more. */
+  /** Breaks every connection and accepts no more. */
   async close(): Promise<void> {
-    for (const line of this.#lines) line.break();
+    for (const link of this.#links) link.break();
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #set(matches: Matches, act: (line: Line) => void): Promise<void> {
+  #set(matches: Matches, act: (link: Link) => void): Promise<void> {
     return new Promise((resolve) => {
-      const spring = (line: Line) => {
+      const spring = (link: Link) => {
         this.#trap = undefined;
-        act(line);
+        act(link);
         resolve();
       };
       this.#trap = { matches, spring };
     });
   }
 
-  #join(node: Socket): void {
-    const line: Line = new Line(node, createConnection(this.#socket), {
+  #connect(node: Socket): void {
+    const link: Link = new Link(node, createConnection(this.#socket), {
       onDone: (done) => {
-        if (this.#trap?.matches(done)) this.#trap.spring(line);
+        if (this.#trap?.matches(done)) this.#trap.spring(link);
       },
-      onEnd: () => this.#lines.delete(line),
-      holdsAnswers: () => this.#holdsAnswers,
-      holdsQuestions: () => this.#holdsQuestions,
+      onEnd: () => this.#links.delete(link),
+      holdsResponses: () => this.#holdsResponses,
+      holdsRequests: () => this.#holdsRequests,
     });
-    this.#lines.add(line);
+    this.#links.add(link);
   }
 }
 
-/** One connection of the node, and the one to the database that stands for it. */
-class Line {
+/** One connection of the node, with the connection to the database that it is forwarded to. */
+class Link {
   readonly #node: Socket;
   readonly #database: Socket;
   readonly #onEnd: () => void;
@@ -113,7 +113,7 @@ class Line {
   constructor(
     node: Socket,
     database: Socket,
-    wire: { onDone: (done: Done) => void; onEnd: () => void; holdsAnswers: () => boolean; holdsQuestions: () => boolean },
+    wire: { onDone: (done: Done) => void; onEnd: () => void; holdsResponses: () => boolean; holdsRequests: () => boolean },
   ) {
     this.#node = node;
     this.#database = database;
@@ -124,22 +124,22 @@ class Line {
       socket.on("close", () => this.break());
     }
     let tag = "";
-    let answer: Buffer[] = [];
-    const questions = messages(true, (type, message) => this.#learn(type, message));
-    const answers = messages(false, (type, message) => {
-      answer.push(message);
+    let response: Buffer[] = [];
+    const readRequests = messages(true, (type, message) => this.#rememberText(type, message));
+    const readResponses = messages(false, (type, message) => {
+      response.push(message);
       if (type === "C") tag = text(message, 5);
-      if (OF_AN_ANSWER.has(type)) return;
+      if (PART_OF_RESPONSE.has(type)) return;
       if (type === "Z" && tag !== "") wire.onDone({ text: this.#text, tag });
-      this.#pass(node, Buffer.concat(answer), wire.holdsAnswers());
-      answer = [];
+      this.#pass(node, Buffer.concat(response), wire.holdsResponses());
+      response = [];
       if (type === "Z") tag = "";
     });
     node.on("data", (bytes: Buffer) => {
-      questions(bytes);
-      this.#pass(database, bytes, wire.holdsQuestions());
+      readRequests(bytes);
+      this.#pass(database, bytes, wire.holdsRequests());
     });
-    database.on("data", answers);
+    database.on("data", readResponses);
   }
 
   release(): void {
@@ -159,8 +159,8 @@ class Line {
     else if (!this.#broken) to.write(bytes);
   }
 
-  /** Remembers which text the statement has that is run now: by itself (Q), or prepared under a name (P) and bound (B). */
-  #learn(type: string, message: Buffer): void {
+  /** Remembers the text of the current statement: a simple query (Q), or one that was prepared under a name (P) and bound (B). */
+  #rememberText(type: string, message: Buffer): void {
     if (type === "Q") this.#text = text(message, 5);
     if (type === "P") this.#texts.set(text(message, 5), text(message, 6 + text(message, 5).length));
     if (type === "B") this.#text = this.#texts.get(text(message, 6 + text(message, 5).length)) ?? "";

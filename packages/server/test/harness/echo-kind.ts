@@ -6,15 +6,15 @@ import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
 
-/** A kind of job that exists in tests only: its jobs leave no record, and each outcome writes a row in the transaction of its settle. */
+/** A job kind that exists only in tests. Its jobs leave no record. Each outcome writes a row in the transaction of its settle. */
 export class EchoKind implements JobKind {
   readonly name = "echo";
   readonly recorded = false;
   /** Attempts that have started, in order. */
   readonly started: JobId[] = [];
-  /** What each attempt comes to; by default it is accepted. */
+  /** The result of each attempt. By default it is accepted. */
   answer: (attempt: number) => AttemptResult = () => ({ kind: "accepted", status: 200, result: null });
-  /** Called before the row is written: what it throws fails the settle. */
+  /** Called before the row is written. If it throws, the settle fails. */
   beforeRow: (outcome: Outcome) => void = () => {};
 
   readonly deliverer: JobKind["deliverer"] = {
@@ -33,7 +33,7 @@ export class EchoKind implements JobKind {
     }
   }
 
-  /** Has the database know the kind and its table. */
+  /** Adds the kind and its table to the database. */
   static async prepare(database: TestDatabase): Promise<void> {
     await database.query("alter type job_kind add value if not exists 'echo'");
     await database.query("create table if not exists echo (job_id uuid not null, attempt integer not null, verdict text not null)");
@@ -43,7 +43,7 @@ export class EchoKind implements JobKind {
 const quiet = () => {};
 const ids = (clock: FrozenClock) => new UuidSource(clock, systemRandom);
 
-/** Enqueues jobs of that kind, and answers their ids. */
+/** Enqueues jobs of this kind. Returns their ids. */
 export async function enqueueEchoes(db: Db, clock: FrozenClock, lane: LaneKey, count: number, attempts = 3): Promise<JobId[]> {
   const source = ids(clock);
   const jobs = Array.from({ length: count }, () => ({
@@ -60,7 +60,7 @@ export async function enqueueEchoes(db: Db, clock: FrozenClock, lane: LaneKey, c
   return jobs.map(({ id }) => id);
 }
 
-/** An engine alone, that knows only these kinds, on the file's database. */
+/** Starts only an engine, with these job kinds, on the file's database. */
 export async function startEngine(
   database: TestDatabase,
   clock: FrozenClock,

@@ -1,4 +1,4 @@
-/** Every character as an escape of its own. */
+/** Every UTF-16 unit, written by `written`. */
 const units = (text: string, written: (code: number) => string): string =>
   Array.from({ length: text.length }, (_, at) => written(text.charCodeAt(at))).join("");
 const bytes = (text: string, written: (byte: number) => string, between = ""): string =>
@@ -18,7 +18,7 @@ const quotedPrintable = (text: string): string => {
   return (escaped.match(/(?:=..|.){1,20}/g) ?? []).join("=\r\n");
 };
 
-/** What programs make of a text that they write down, each written from its own definition and none of it the product's. */
+/** The ways in which programs encode a text. Each follows its own definition, and none uses code of the product. */
 export const ENCODERS: Readonly<Record<string, (value: string) => string>> = {
   "as it is": (value) => value,
   "upper case": (value) => value.replace(/[a-z]/g, (letter) => letter.toUpperCase()),

@@ -4,7 +4,7 @@ import type { LaneId, LaneKey } from "#lanes";
 import type { TestDatabase } from "./database.ts";
 import { test as base, type Service } from "./service.ts";
 
-/** As `test`, with the node's own ways into the file's database, where time stands still: for statements that no endpoint runs alone. */
+/** As `test`, with a node's connections to the file's database, where time is frozen. For statements that no endpoint runs alone. */
 export const test = base
   .extend("engine", { scope: "file" }, async ({ database, clock: _frozen }, { onCleanup }) => {
     const engine = new Database(optionsOf(database));
@@ -23,7 +23,7 @@ const optionsOf = (database: TestDatabase): ConstructorParameters<typeof Databas
   statementTimeoutMs: 10_000,
 });
 
-/** The lane of a queue that was made over HTTP. */
+/** The lane of a queue that was created over HTTP. */
 export async function laneOf(service: Service, queue: string): Promise<LaneKey> {
   const found = await service.database.query<{ workspace_id: WorkspaceId; id: string }>(
     "select q.workspace_id, q.id from lane q join api_key k using (workspace_id) where k.hash = sha256($1::text::bytea) and q.name = $2",
@@ -33,10 +33,10 @@ export async function laneOf(service: Service, queue: string): Promise<LaneKey> 
   return { workspaceId: found[0].workspace_id, laneId: Number(found[0].id) as LaneId };
 }
 
-/** The UUID under which the database knows a job. */
+/** The job's id in the database, a UUID. */
 export const uuidOfJob = (job: { id: string }): JobId => readJobId(job.id) as JobId;
 
-/** A workspace with one queue, straight in the database; a paused one is left alone by nodes that run there. */
+/** Inserts a workspace with one queue into the database. Nodes that run there do not claim from a paused one. */
 export async function putLane(database: TestDatabase, { retentionDays = 365 as number | null, paused = false } = {}): Promise<LaneKey> {
   const [workspace] = await database.query<{ id: WorkspaceId }>(
     "insert into workspace (id, name, plan, retention_days) values (gen_random_uuid(), 'Test', 'enterprise', $1) returning id",
@@ -51,7 +51,7 @@ export async function putLane(database: TestDatabase, { retentionDays = 365 as n
   return { workspaceId: workspace?.id as WorkspaceId, laneId: Number(queue?.id) as LaneId };
 }
 
-/** A node that is alive for an hour, or dead for half of one: nodes that are dead for longer, and hold nothing yet, are forgotten. */
+/** Inserts a node. Its lease holds for an hour, or expired half an hour ago: nodes without claims that expired earlier are deleted. */
 export async function putNode(database: TestDatabase, { alive = true } = {}): Promise<number> {
   const hours = alive ? 1 : -0.5;
   const [node] = await database.query<{ id: string }>(
@@ -62,7 +62,7 @@ export async function putNode(database: TestDatabase, { alive = true } = {}): Pr
   return Number(node?.id);
 }
 
-/** A circuit that is open, with its next probe due. */
+/** Inserts an open circuit. By default its next probe is due. */
 export const putCircuit = (
   database: TestDatabase,
   { workspaceId, laneId }: LaneKey,

@@ -4,7 +4,7 @@ const WORKSPACES = 4;
 const QUEUES = 5;
 const SCHEDULES = 50;
 
-/** A schedule for each of 50 names, 5 queues and 4 workspaces; the first ticks are two to six seconds from now. */
+/** A schedule for each of 50 names, 5 queues and 4 workspaces. Their first ticks are two to six seconds from now. */
 const PUT = [
   `insert into workspace (id, name, plan, executions_per_month)
    select gen_random_uuid(), 'seconds', 'enterprise', case when n = 1 then 1000000 end from generate_series(1, ${WORKSPACES}) n`,
@@ -21,13 +21,13 @@ const EXPECTED = `
   from first_tick f join schedule s on s.workspace_id = f.workspace_id and s.id = f.schedule_id,
     generate_series(f.first_at, s.next_run_at - interval '1 second', '1 second') tick_at`;
 
-/** What must be the same rows, as often. */
+/** Pairs of queries that must return the same rows, with the same number of duplicates. */
 const PAIRS = {
   jobs: [
     "select workspace_id, lane_id, name, tick_at from expected",
     "select workspace_id, lane_id, schedule, scheduled_for from job_record",
   ],
-  // Those of more than a minute ago are forgotten.
+  // Ticks older than a minute are deleted.
   ticks: [
     "select workspace_id, schedule_id, tick_at from expected where tick_at > (select max(tick_at) - interval '45 seconds' from expected)",
     "select workspace_id, schedule_id, tick_at from schedule_tick where tick_at > (select max(tick_at) - interval '45 seconds' from expected)",
@@ -43,8 +43,9 @@ const PAIRS = {
 } as const;
 
 /**
- * A thousand schedules that fire every second, `catch_up` `all`, in a database of their own: their ticks are known without a calendar.
- * Their jobs wait, as no queue calls anybody. One of the four workspaces has a quota, and each has schedules of the same names.
+ * A thousand schedules that fire every second, with `catch_up` `all`, in their own database. Their ticks are known without a calendar.
+ * Their jobs keep waiting, because the queues have no callback. One of the four workspaces has a quota. Schedules of different
+ * workspaces have the same names.
  */
 export class EverySecond {
   readonly #cluster: Cluster;
@@ -58,7 +59,7 @@ export class EverySecond {
     return new EverySecond(cluster);
   }
 
-  /** Whether a transaction that takes ticks is under way. */
+  /** Whether a transaction that takes ticks is in progress. */
   async areFiring(): Promise<boolean> {
     const found = await this.#cluster.query(
       "select from pg_locks where relation = 'schedule_tick'::regclass and mode = 'RowExclusiveLock' and granted limit 1",
@@ -66,7 +67,7 @@ export class EverySecond {
     return found.length > 0;
   }
 
-  /** Whether every tick up to a moment has been taken, of all schedules. Milliseconds since 1970. */
+  /** Whether all schedules have taken every tick up to a moment. @param ms milliseconds since 1970 */
   async hasTaken(ms: number): Promise<boolean> {
     const found = await this.#cluster.query(
       `select from schedule having count(*) = ${WORKSPACES * QUEUES * SCHEDULES} and min(next_run_at) > to_timestamp($1::float8 / 1000)`,
@@ -76,8 +77,8 @@ export class EverySecond {
   }
 
   /**
-   * What differs from one job, one recorded tick and one counted execution for each second from each schedule's first tick to the last
-   * that was taken; up to twenty of a kind. To be asked when nothing fires any more.
+   * Finds what is missing or too much. Each schedule must have one job, one recorded tick and one counted execution for each second from
+   * its first tick to its last. Returns up to twenty differences of each kind. Call it when nothing fires any more.
    */
   async differences(): Promise<{ kind: string; rows: string[] }[]> {
     await this.#cluster.query(EXPECTED);

@@ -1,4 +1,4 @@
-/** What flow control promises, as plainly as it can be said: everything is kept in a list and looked for anew each time. */
+/** A model of flow control, as simple as possible. It keeps everything in lists and searches them each time. */
 
 export interface ModelJob {
   readonly id: string;
@@ -6,9 +6,9 @@ export interface ModelJob {
   readonly priority: number;
   runAtMs: number;
   state: "waiting" | "delayed" | "active" | "failed" | "gone";
-  /** Who has it, when it is active. */
+  /** The node that holds the job while it is active. */
   leaseId: number | null;
-  /** Nodes in a row that it was lost with. */
+  /** How many nodes in a row were lost while they held it. */
   losses: number;
 }
 
@@ -19,7 +19,7 @@ export interface Limits {
   paused: boolean;
 }
 
-const MOST_LOSSES = 3;
+const MAX_LOSSES = 3;
 
 export class FlowModel {
   nowMs: number;
@@ -44,7 +44,7 @@ export class FlowModel {
     this.jobs.set(job.id, { ...job, runAtMs: this.nowMs + delayMs, state, leaseId: null, losses: 0 });
   }
 
-  /** Those that have a slot of their key, or need none, in the order in which they start. */
+  /** Waiting jobs that have a slot of their key, or need none, in claim order. */
   claimable(): ModelJob[] {
     const active = this.in("active");
     const seen = new Map<string, number>();
@@ -56,7 +56,7 @@ export class FlowModel {
     });
   }
 
-  /** Those that start if somebody claims now. */
+  /** The jobs that a claim would start now. */
   admitted(): ModelJob[] {
     const { concurrency, rate, paused } = this.limits;
     if (paused) return [];
@@ -84,7 +84,7 @@ export class FlowModel {
   loseNode(leaseId: number): void {
     for (const job of this.in("active").filter((one) => one.leaseId === leaseId)) {
       job.losses += 1;
-      Object.assign(job, { state: job.losses >= MOST_LOSSES ? "failed" : "waiting", leaseId: null });
+      Object.assign(job, { state: job.losses >= MAX_LOSSES ? "failed" : "waiting", leaseId: null });
     }
   }
 
@@ -101,12 +101,12 @@ export class FlowModel {
     return this.#starts.filter(({ atMs }) => atMs > this.nowMs - perSeconds * 1000).reduce((sum, { jobs }) => sum + jobs, 0);
   }
 
-  /** What is past one rate's span is not remembered for a longer one. */
+  /** Deletes starts that are older than the current rate's span. They do not count if the rate gets a longer span later. */
   #forget(perSeconds: number): void {
     this.#starts = this.#starts.filter(({ atMs }) => atMs > this.nowMs - perSeconds * 1000);
   }
 }
 
-/** Highest priority first, then the longest due, then the oldest. */
+/** Claim order: highest priority first, then the earliest due, then the oldest. */
 const inOrder = (a: ModelJob, b: ModelJob): number =>
   b.priority - a.priority || a.runAtMs - b.runAtMs || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);

@@ -11,13 +11,13 @@ export interface Received {
   readonly at: number;
 }
 
-/** A status, a full answer, or none at all (`"hang"`: the request stays open). */
+/** A status, a full response, `"hang"` (the request stays open) or `"reset"` (the connection is reset). */
 export type Answer = number | { status: number; headers?: Record<string, string>; body?: string } | "hang" | "reset";
 export type Answers = Answer | readonly Answer[] | ((received: Received) => Answer | Promise<Answer>);
 
 /**
- * A handler that users would write: a real HTTP server that keeps what it was sent. A list of answers is given one after the
- * other; the last one stays.
+ * A handler as users write it: a real HTTP server. It records the callbacks that it receives. With a list of answers, each callback gets
+ * the next one. The last one is repeated.
  */
 export class Handler {
   answers: Answers;
@@ -25,7 +25,7 @@ export class Handler {
   readonly #server;
   readonly #open = new Map<ServerResponse, Received>();
   #aborted = 0;
-  /** The most requests that were open at once, in all and of each payload. */
+  /** The maximum of requests that were open at once: in total (null), and by payload. */
   readonly #most = new Map<string | null, number>();
 
   private constructor(answers: Answers) {
@@ -48,7 +48,7 @@ export class Handler {
     return `http://127.0.0.1:${this.port}/callback`;
   }
 
-  /** The attempt numbers that arrived, in order. */
+  /** The attempt numbers of the received callbacks, in order. */
   get attempts(): number[] {
     return this.received.map(({ headers }) => Number(headers["x-service-attempt"]));
   }
@@ -57,35 +57,35 @@ export class Handler {
     return this.received.map(({ body }) => body.payload);
   }
 
-  /** Requests that are open, answered by nothing yet. */
+  /** The number of open requests: they have no response yet. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** Payloads of the requests that are open, in the order in which they arrived. */
+  /** The payloads of the open requests, in order of arrival. */
   get openPayloads(): unknown[] {
     return [...this.#open.values()].map(({ body }) => body.payload);
   }
 
-  /** The most requests that were open at once; with a payload, of those that have it. */
-  mostOpen(payload?: string): number {
+  /** The maximum of requests that were open at once. With a payload, only requests with this payload count. */
+  maxOpen(payload?: string): number {
     return this.#most.get(payload ?? null) ?? 0;
   }
 
-  /** Requests that the service broke off. */
+  /** The number of requests that the service aborted. */
   get aborted(): number {
     return this.#aborted;
   }
 
-  /** Lets hanging requests have their answer now: all, or so many, those that came first. */
-  release(status = 200, most = Number.POSITIVE_INFINITY): void {
-    for (const response of [...this.#open.keys()].slice(0, most)) {
+  /** Responds to hanging requests, oldest first: to all of them, or to at most `limit`. */
+  release(status = 200, limit = Number.POSITIVE_INFINITY): void {
+    for (const response of [...this.#open.keys()].slice(0, limit)) {
       this.#open.delete(response);
       response.writeHead(status).end();
     }
   }
 
-  /** Breaks off every hanging request. */
+  /** Resets the connection of every hanging request. */
   reset(): void {
     for (const response of [...this.#open.keys()]) {
       this.#open.delete(response);
@@ -125,8 +125,8 @@ export class Handler {
     const { payload } = received.body;
     this.#open.set(response, received);
     const alike = this.openPayloads.filter((one) => one === payload).length;
-    this.#most.set(null, Math.max(this.mostOpen(), this.open));
-    if (typeof payload === "string") this.#most.set(payload, Math.max(this.mostOpen(payload), alike));
+    this.#most.set(null, Math.max(this.maxOpen(), this.open));
+    if (typeof payload === "string") this.#most.set(payload, Math.max(this.maxOpen(payload), alike));
     response.on("close", () => {
       if (this.#open.delete(response)) this.#aborted += 1;
     });
@@ -141,8 +141,8 @@ export class Handler {
 }
 
 /**
- * Whether a callback is signed as the specification's words have it: `v1,` followed by base64 of HMAC-SHA256 over
- * `<job_id>.<timestamp>.<raw_body>`, keyed with the callback secret. Written from those words, not from our code.
+ * Whether a callback is signed as the specification says: `v1,` and the base64 of HMAC-SHA256 over `<job_id>.<timestamp>.<raw_body>`,
+ * with the callback secret as key. It is written from the specification and shares no code with the server.
  */
 export function isSigned({ headers, raw }: Received, secret: string): boolean {
   const id = headers["x-service-job-id"];

@@ -4,7 +4,7 @@ import type { LaneKey } from "#lanes";
 import type { NewJob } from "../../src/jobs/new-job.ts";
 import type { TestDatabase } from "./database.ts";
 
-/** A job of which nothing is said. */
+/** A job with default settings. */
 export const PLAIN_JOB: NewJob = {
   payload: "{}",
   delaySeconds: 0,
@@ -19,11 +19,11 @@ export const PLAIN_JOB: NewJob = {
 
 export interface Seed {
   readonly state: JobState;
-  /** Who holds it, when it is active. */
+  /** The lease that holds the job while it is active. */
   readonly leaseId?: number;
   readonly tag?: string;
   readonly priority?: number;
-  /** SQL of a moment. */
+  /** An SQL expression. */
   readonly runAt?: string;
   readonly finishedAt?: string;
   readonly expiresAt?: string;
@@ -31,10 +31,10 @@ export interface Seed {
   readonly count?: number;
 }
 
-/** The states of jobs that stand in history. The others stand in the table of live jobs. */
+/** The states of jobs in `job_history`. Jobs in other states are in `job`. */
 export const FINISHED: readonly JobState[] = ["completed", "cancelled", "rejected"];
 
-/** Puts jobs of one state where they belong, as if they had lived so far. Answers their ids, oldest first. */
+/** Inserts jobs in a given state into their table, with the values that they would have by then. Returns their ids, oldest first. */
 export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed): Promise<JobId[]> {
   const { state, leaseId = null, tag = null, priority = 0, errorCode = "HTTP_STATUS", count = 1 } = seed;
   const { runAt = "moment()", finishedAt = "moment()", expiresAt = "moment() + interval '30 days'" } = seed;
@@ -54,12 +54,12 @@ export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed)
   return put.map(({ id }) => id);
 }
 
-/** Where a job stands: its state, or null when it is gone. */
+/** The job's state. Null if it does not exist. */
 export async function stateOf(database: TestDatabase, id: JobId): Promise<JobState | null> {
   const found = await database.query<{ state: JobState }>(
     "select state from job where id = $1 union all select state from job_history where id = $1",
     [id],
   );
-  if (found.length > 1) throw new Error(`Job ${id} stands in two places.`);
+  if (found.length > 1) throw new Error(`Job ${id} is in both tables.`);
   return found[0]?.state ?? null;
 }

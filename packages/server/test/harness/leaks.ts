@@ -3,14 +3,14 @@ import path from "node:path";
 import { ENCODERS } from "./encoders.ts";
 import type { Answer, Received } from "./handler.ts";
 
-/** What a job tells a handler of {@link leaky} to do with the secret that it was given. */
+/** A job's payload, which says how the handler {@link leaky} leaks the secret. */
 export interface Errand {
   readonly does: keyof typeof LEAKS;
   readonly encoding: string;
   readonly secret: string;
 }
 
-/** At which characters an error text is cut off. */
+/** The length at which error texts are cut off. */
 const CUT = 200;
 
 const LEAKS = {
@@ -33,19 +33,19 @@ const json = (status: number, body: unknown): Answer => ({
   body: typeof body === "string" ? body : JSON.stringify(body),
 });
 
-/** A handler's answers that hold, in some encoding and some place, the secrets that it was sent. */
+/** Responds with the received secret, in the requested encoding and place. */
 export function leaky(received: Received): Answer {
   const { does, encoding, secret } = received.body.payload as Errand;
   return LEAKS[does](ENCODERS[encoding]?.(secret) ?? "", received);
 }
 
-/** All files under a directory, as one. */
+/** The contents of all files under a directory. */
 export function bytesUnder(directory: string): Buffer {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return Buffer.concat(files.map(({ parentPath, name }) => readFileSync(path.join(parentPath, name))));
 }
 
-/** A text with all the bytes that it writes in hexadecimal, as PostgreSQL writes bytea. */
+/** A text, followed by the bytes of every `bytea` value that it writes in hexadecimal. */
 export function withBytea(text: string): Buffer {
   const bytea = text.match(/\\x[0-9a-f]+/g) ?? [];
   return Buffer.concat([Buffer.from(text), ...bytea.map((hex) => Buffer.from(hex.slice(2), "hex"))]);

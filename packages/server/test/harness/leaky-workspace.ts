@@ -6,15 +6,15 @@ import { closedPort } from "./raw-server.ts";
 import { until } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
-/** What a workspace keeps, and what else nobody may see. */
+/** The secrets of a workspace, and other values that must not leak. */
 interface Values {
-  /** Values by name: PLAIN, LINES, which has line breaks, NUMBER, which has digits alone, and others. */
+  /** Values by name: PLAIN, LINES (with line breaks), NUMBER (only digits), and others. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** The names of those that a header can be made of. */
+  /** The names of the secrets whose values are valid in headers. */
   readonly inHeaders: readonly string[];
-  /** Sent to the API and refused by it: it never was a secret of the vault. */
+  /** A value that the API refuses, so that the vault never stores it. */
   readonly refused: string;
-  /** No secret: it stands in a job's payload, for all to see. */
+  /** Not a secret: a job's payload holds it. */
   readonly planted: string;
   readonly masterKey: string;
   readonly adminToken: string;
@@ -25,10 +25,10 @@ const NODE_OPTIONS = `--report-on-signal --report-signal=SIGUSR2 --report-uncaug
   "process.on('SIGPROF', () => { throw new Error('Thrown from without.'); })",
 )}`;
 
-/** Where something of a secret could have been left: each a place with all that stands in it. */
+/** The places where a secret could leak, with the content of each. */
 export type Places = Record<"replies" | "logs" | "metrics" | "reports" | "database" | "files", Buffer>;
 
-/** A workspace whose handlers and callers do with its secrets what they should not. */
+/** A workspace whose handlers and callers leak its secrets. */
 export class LeakyWorkspace {
   readonly #stage: Stage;
   readonly #values: Values;
@@ -107,7 +107,7 @@ export class LeakyWorkspace {
     return name;
   }
 
-  /** A queue of its own for each way: twenty failures in a row would make its circuit hold the rest. */
+  /** Each way to leak gets its own queue, because twenty failures in a row open a circuit. */
   async #leakInAnswers(url: string): Promise<void> {
     const { inHeaders } = this.#values;
     const callback_headers = Object.fromEntries(inHeaders.map((name) => [`x-${name}`, `Token ${template(name)}`]));
@@ -144,7 +144,7 @@ export class LeakyWorkspace {
     await this.#untilIdle();
   }
 
-  /** The node ends in the middle of attempts, after a report of how it is. */
+  /** Ends the node during attempts, after a diagnostic report. */
   async #crash(handler: { url: string; open: number }, end: NodeJS.Signals): Promise<void> {
     const callback_url = `${handler.url}?token=${template("PLAIN")}`;
     const queue = await this.#queue({ callback_url, callback_timeout: 900, defaultJobOptions: { attempts: 1 } });
@@ -161,7 +161,7 @@ export class LeakyWorkspace {
     await this.#api("DELETE", `/v1/queues/${queue}`);
   }
 
-  /** Every reply that shows what was stored. */
+  /** Reads everything that the API shows. */
   async #readAll(): Promise<void> {
     for (const page of ["secrets", "queues", "dlq", "audit-events", "keys", "status", "usage"]) await this.#readPages(`/v1/${page}`);
     for (const queue of this.#queues) {

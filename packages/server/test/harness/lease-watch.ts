@@ -5,8 +5,8 @@ interface Row {
 }
 
 /**
- * Looks again and again whose lease each job under way stands in. A job that was under way on a node and is so on another,
- * while the first one's lease still holds, is a violation of I3; for tests in which every job moves by loss of its node.
+ * Polls which lease holds each active job. It is a violation of I3 if a job moves to another node while the first node's lease still
+ * holds. For tests in which a job moves only when its node is lost.
  */
 export class LeaseWatch {
   readonly violations: string[] = [];
@@ -30,7 +30,7 @@ export class LeaseWatch {
 
   async #look(query: (text: string) => Promise<unknown[]>): Promise<void> {
     while (!this.#stopped) {
-      // One statement, one snapshot: the claims and the leases of the same moment.
+      // One statement reads claims and leases from the same snapshot.
       const [moment] = (await query(`
         select (select coalesce(json_agg(json_build_object('job', id, 'node', lease_id::text, 'attempt', attempt)), '[]') from job where state = 'active') as claims,
           (select coalesce(json_agg(id::text), '[]') from lease where expires_at > now()) as held`)) as { claims: Row[]; held: string[] }[];

@@ -1,7 +1,7 @@
 import type { Limits, Plan } from "@tidemill/contract";
 import { newWorkspace, Service } from "./service.ts";
 
-/** Another workspace of the service's node, on that plan, with limits of its own. What is not said has no limit. */
+/** Creates another workspace on the service's node, with this plan and these limits. A limit that is not given is none. */
 export async function limitedTo(service: Service, limits: Partial<Limits>, plan: Plan = "team"): Promise<Service> {
   const { node, database, clock } = service;
   const limited = new Service(node, database, clock, await newWorkspace(database, plan));
@@ -9,7 +9,7 @@ export async function limitedTo(service: Service, limits: Partial<Limits>, plan:
   return limited;
 }
 
-/** Gives a workspace these limits, and no others. A node trusts what it has read of a key's workspace for less than a second. */
+/** Sets the limits of a workspace, and removes all others. Nodes cache a key's workspace for less than a second. */
 export async function setLimits({ database, key }: Service, limits: Partial<Limits>): Promise<void> {
   await database.query(
     `update workspace set executions_per_month = $2, requests_per_minute = $3, retention_days = $4, limits_changed_at = moment()

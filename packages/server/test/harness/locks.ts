@@ -8,7 +8,7 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
-/** Takes a lock by a statement, once those let go of it who have it. */
+/** Takes a lock with a statement. Waits while other transactions hold it. */
 export function hold(engine: Database, statement: Statement): HeldLock {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const done = engine.transaction(async (tx) => {
@@ -23,7 +23,7 @@ export function hold(engine: Database, statement: Statement): HeldLock {
   return { held: held.promise, release };
 }
 
-/** Whether a statement with that text waits for a lock. */
+/** Whether a statement that contains this text waits for a lock. */
 export const isWaiting = async (database: TestDatabase, text: string): Promise<boolean> =>
   (
     await database.query(

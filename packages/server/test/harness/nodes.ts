@@ -1,7 +1,7 @@
 import { test as base } from "./engine.ts";
 import { Service, startTestNode, until } from "./service.ts";
 
-/** As `test`, with a node that was started with these environment variables. */
+/** As `test`, with a node that is started with these environment variables. */
 export const testWith = (settings: Record<string, string>) =>
   base.extend("node", { scope: "file" }, async ({ database, clock }, { onCleanup }) => {
     const node = await startTestNode(database, clock, settings);
@@ -9,12 +9,11 @@ export const testWith = (settings: Record<string, string>) =>
     return node;
   });
 
-/** So seldom that a test never sees it: what happens, happens because of a wake-up. */
+/** A node with these settings never polls during a test. Everything happens because of wake-ups. */
 export const NEVER_POLL = { TIDEMILL_POLL_EVERY_MS: "3600000" };
 
 /**
- * Starts a node beside the one of `service`, on the same database and for the same workspace. Both know of each other when this
- * answers.
+ * Starts another node on the database of `service`, for the same workspace. When this returns, both nodes know each other.
  */
 export async function joinedBy(service: Service, settings: Record<string, string> = {}): Promise<Service> {
   const { database, clock, key, workspaceId: id } = service;
@@ -22,7 +21,7 @@ export async function joinedBy(service: Service, settings: Record<string, string
     (await database.query<{ at: Date }>("select expires_at as at from lease where expires_at > now() order by id"))[0]?.at.getTime();
   const before = await renewed();
   const other = new Service(await startTestNode(database, clock, settings), database, clock, { id, key });
-  // The first one renews its lease when it hears of the other, and then knows that it has a peer.
+  // The first node renews its lease when it learns of the other. Then it knows that it has a peer.
   await until(async () => (await renewed()) !== before, "the first node to hear of the other");
   return other;
 }

@@ -1,11 +1,11 @@
 import type { Reply } from "./ask.ts";
-import { exchange } from "./exchange.ts";
+import { sendRaw } from "./raw-request.ts";
 import type { Service } from "./service.ts";
 
-/** The operator's token of nodes that tests start. */
+/** The operator token of the nodes in tests. */
 export const OPERATOR_TOKEN = "the-operators-own-token";
 
-/** Sends a request to the operator API, on the internal listener. */
+/** Sends a request to the operator API on the internal listener. */
 export function operate(
   service: Service,
   method: string,
@@ -13,7 +13,7 @@ export function operate(
   body?: unknown,
   token: string | null = OPERATOR_TOKEN,
 ): Promise<Reply> {
-  return exchange(service.node.internalUrl, {
+  return sendRaw(service.node.internalUrl, {
     method,
     path,
     headers: {
@@ -24,17 +24,17 @@ export function operate(
   });
 }
 
-/** Makes a key of the service's workspace. Answers its text. */
+/** Creates an API key for the service's workspace. Returns the key's text. */
 export async function makeKey(service: Service, key: { role?: string; expires_at?: string | null } = {}): Promise<string> {
   const { status, text, body } = await operate(service, "POST", `/admin/v1/workspaces/${service.workspaceId}/keys`, {
     name: "A key",
     ...key,
   });
-  if (status !== 201) throw new Error(`The operator API answered ${status}: ${text}`);
+  if (status !== 201) throw new Error(`The operator API returned ${status}: ${text}`);
   return body.key;
 }
 
-/** What of a reply another one can be compared with: all but its id and its time. */
+/** The parts of a response that can be compared with another one: all but the request id and the date. */
 export const comparable = ({ status, headers, text }: Reply): unknown => ({
   status,
   headers: [...headers].filter(([name]) => name !== "x-request-id" && name !== "date"),

@@ -2,12 +2,12 @@ import type { Handler } from "./handler.ts";
 import { joinedBy, NEVER_POLL } from "./nodes.ts";
 import { test as base, newWorkspace, Service, startTestNode, until } from "./service.ts";
 
-/** Attempts that one node has under way at once, of which one queue gets half: what a queue has more of, both nodes have. */
+/** A node runs this many attempts at once. One queue gets at most half of them, so that a queue with more jobs uses both nodes. */
 export const CAPACITY = 16;
 
 const SETTINGS = { ...NEVER_POLL, TIDEMILL_CALLBACKS_IN_FLIGHT: String(CAPACITY), TIDEMILL_DRAIN_SECONDS: "0" };
 
-/** Two nodes of the test's own on one database, either of which it may stop. What they start, they start because of wake-ups alone. */
+/** Two nodes on one database. Each test has its own and may stop either. They never poll, so that they start jobs only after wake-ups. */
 export const test = base
   .extend("service", async ({ database, clock }, { onCleanup }) => {
     const node = await startTestNode(database, clock, SETTINGS);
@@ -27,7 +27,7 @@ export const test = base
     return other;
   });
 
-/** Enqueues jobs in one batch; answers them. */
+/** Enqueues jobs in one batch. Returns them. */
 export async function enqueueAll(service: Service, queue: string, jobs: readonly object[]): Promise<{ id: string; queue: string }[]> {
   return (
     await service.ok(
@@ -38,23 +38,23 @@ export async function enqueueAll(service: Service, queue: string, jobs: readonly
   ).jobs;
 }
 
-/** So many of the same. */
+/** An array that holds the same value `count` times. */
 export const times = <One>(count: number, one: One): One[] => Array.from({ length: count }, () => one);
 
 export const patch = (service: Service, queue: string, settings: object): Promise<unknown> =>
   service.ok("PATCH", `/v1/queues/${queue}`, settings);
 
-/** How many jobs of a queue are in a state. */
+/** The number of a queue's jobs in a state. */
 export const countOf = async (service: Service, queue: string, state: string): Promise<number> =>
   (await service.ok("GET", `/v1/queues/${queue}`)).metrics[state];
 
-/** Waits until so many attempts are under way, and no more. */
+/** Waits until `count` attempts are in progress. Throws if there are more. */
 export async function untilOpen(handler: Handler, count: number): Promise<void> {
   await until(() => handler.open >= count, `${count} attempts under way, where there are ${handler.open}`);
   if (handler.open > count) throw new Error(`There are ${handler.open} attempts under way, not ${count}.`);
 }
 
-/** Answers held attempts, one by one or so many at once; before each, as many are under way as the limit and the jobs that are left allow. */
+/** Responds to hanging attempts, `atOnce` at a time. Before each step, it checks that as many are in progress as limit and jobs allow. */
 export async function letThrough(handler: Handler, limit: number, jobs: number, atOnce = 1): Promise<void> {
   for (let left = jobs; left > 0; left -= atOnce) {
     await untilOpen(handler, Math.min(limit, left));
@@ -62,7 +62,7 @@ export async function letThrough(handler: Handler, limit: number, jobs: number, 
   }
 }
 
-/** Has both nodes look for work, and waits until jobs that each of them took in after that have run: what could start meanwhile, has. */
+/** Lets both nodes look for work, and waits until a job that each enqueued afterwards has run. By then every job that can start has started. */
 export async function haveBothLook(service: Service, other: Service): Promise<void> {
   const witness = await service.handler({ concurrency: 100 });
   for (const one of [service, other, service, other]) {
@@ -71,7 +71,7 @@ export async function haveBothLook(service: Service, other: Service): Promise<vo
   }
 }
 
-/** Of the two nodes the one that has jobs of the workspace under way. */
+/** Finds the one of the two nodes that runs the workspace's jobs. */
 export async function holderOf(service: Service, other: Service): Promise<{ holder: Service; leaseId: number; rest: Service }> {
   const [first] = await service.database.query<{ id: string }>("select id from lease where expires_at > now() order by id");
   const held = await service.database.query<{ id: string }>(

@@ -1,7 +1,7 @@
 /** The zero-terminated string at an offset. */
 export const text = (message: Buffer, from: number): string => message.toString("latin1", from, message.indexOf(0, from));
 
-/** Puts a stream together to messages: a type, except for a client's first one, and a length that counts itself. */
+/** Splits a stream into messages. A message has a type, except a client's first one, and a length that includes itself. */
 export function messages(fromClient: boolean, onMessage: (type: string, message: Buffer) => void): (bytes: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   let typeLength = fromClient ? 0 : 1;

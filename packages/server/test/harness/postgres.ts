@@ -28,15 +28,15 @@ declare module "vitest" {
 }
 
 /**
- * In a test's database time is what the row of `frozen_moment` says, or goes on where there is none. The function's body is
- * all that differs from production.
+ * In a test's database, the row of `frozen_moment` gives the time. Without a row, time passes. Only the function's body differs from
+ * production.
  */
 const FREEZABLE = `
   create table tidemill.frozen_moment (at timestamptz not null);
   create or replace function tidemill.moment() returns timestamptz language sql stable parallel safe as
     'select coalesce((select at from tidemill.frozen_moment), now())'`;
 
-/** Nobody kills this server, and its data is thrown away: it owes nothing to a disk. Hundreds of databases are not vacuumed either. */
+/** The server's data is deleted after the run, so that it need not survive a crash. Autovacuum would visit hundreds of databases. */
 const SETTINGS = { max_connections: "300", fsync: "off", wal_compression: "off", autovacuum: "off" };
 
 /** Copies a stopped cluster. Owners and modes stay, as PostgreSQL insists on them. */
@@ -59,7 +59,7 @@ async function makePartitions(connection: Connection): Promise<void> {
 /** Starts one PostgreSQL for the whole run, with a migrated template that each test file's database is cloned from. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "tidemill-test-"));
-  // As root the server runs as somebody else, who must be able to get here.
+  // Started by root, the server runs as another user, who needs access to this directory.
   chmodSync(dataDir, 0o711);
   const migratedCluster = path.join(dataDir, "migrated");
   const start = () => startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: SETTINGS });

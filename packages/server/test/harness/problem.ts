@@ -2,10 +2,10 @@ import { NotFoundDetails } from "@tidemill/contract";
 import { Value } from "typebox/value";
 import type { Reply } from "./ask.ts";
 import type { TestDatabase } from "./database.ts";
-import { exchange, type Sent } from "./exchange.ts";
+import { type RawRequest, sendRaw } from "./raw-request.ts";
 import type { Service } from "./service.ts";
 
-/** The statuses of the codes, as the contract's table (§1) has them. */
+/** The HTTP status of each error code, from the contract's table (§1). */
 export const STATUS = {
   VALIDATION_ERROR: 400,
   UNAUTHORIZED: 401,
@@ -24,7 +24,7 @@ export const STATUS = {
   INTERNAL: 500,
 } as const;
 
-/** In what a reply differs from an error of that code in the one envelope; nothing when it is one. */
+/** Lists how a response differs from an error with this code. Empty if the response is correct. */
 export function faultsOf({ status, headers, text, body }: Reply, code: keyof typeof STATUS): string[] {
   const error = body?.error;
   const details = error?.details;
@@ -49,7 +49,7 @@ const fields = (value: unknown): string => (typeof value === "object" && value !
 const isIssue = (issue: { path: unknown; message: unknown }) =>
   fields(issue) === "message,path" && typeof issue.path === "string" && typeof issue.message === "string" && issue.message !== "";
 
-/** All that callers have stored: how many rows each table has, and what stands in them but when keys were last used. */
+/** Everything that tenants have stored: for each table the number of rows and a hash, without the time at which keys were last used. */
 export async function everythingStored(database: TestDatabase): Promise<unknown> {
   const tables = [
     "workspace",
@@ -72,13 +72,13 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
   return database.query(counts.join(" union all "));
 }
 
-/** A request that must be refused, what an issue of the refusal must name, and what it must say. */
-export interface Bad extends Sent {
+/** A request that must be refused. One issue of the error must have a path that begins with `names`, and a message with `says` in it. */
+export interface Bad extends RawRequest {
   readonly names?: string;
   readonly says?: string;
 }
 
-/** Sends requests with the workspace's key. Answers what is wrong with their refusals, or that something was stored. */
+/** Sends requests with the workspace's key. Returns what is wrong with their errors, and whether something was stored. */
 export async function complaintsAbout(service: Service, code: keyof typeof STATUS, requests: readonly Bad[]): Promise<string[]> {
   if (requests.length === 0) throw new Error("There is nothing to refuse.");
   const before = await everythingStored(service.database);
@@ -89,7 +89,7 @@ export async function complaintsAbout(service: Service, code: keyof typeof STATU
       ...(bad.body !== undefined && { "content-type": "application/json" }),
       ...bad.headers,
     };
-    const reply = await exchange(service.node.url, { ...bad, headers });
+    const reply = await sendRaw(service.node.url, { ...bad, headers });
     const faults = [
       ...faultsOf(reply, code),
       ...(names(reply, bad) ? [] : [`it does not say "${bad.names ?? ""} ${bad.says ?? ""}": ${reply.text.slice(0, 300)}`]),

@@ -7,10 +7,10 @@ import { serviceLog } from "./service-log.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** A key that is given to every node, so that a test knows it beforehand. */
+/** The bootstrap key of every node, so that a test knows it in advance. */
 export const KEY = "svc_ws_TheKeyThatTheFaultTestsUse";
 
-/** Environment variables of a program, on top of those that it needs to run at all. */
+/** Environment variables of a program, besides `PATH` and `HOME`. */
 export type Settings = Readonly<Record<string, string>>;
 
 /** How a program ended. */
@@ -60,13 +60,13 @@ export class Program {
     this.#child.kill(signal);
   }
 
-  /** Stops reading what it writes, as a terminal that is closed. */
+  /** Stops reading the output, as when a terminal is closed. */
   hangUp(): void {
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }
 
-  /** Waits for the end of the program, at most as long as `until` waits. */
+  /** Waits until the program has ended, at most as long as `until` waits. */
   async end(): Promise<Ending> {
     await until(() => this.ended !== null, "a process to end").catch((error: Error) => {
       throw new Error(`${error.message} It wrote:\n${this.stdout}${this.stderr}`);
@@ -79,7 +79,7 @@ export class Program {
     await this.#ending;
   }
 
-  /** The events that it has logged, oldest first. */
+  /** The logged events, oldest first. */
   get events(): { msg: string; [field: string]: unknown }[] {
     return this.stderr
       .split("\n")
@@ -92,7 +92,7 @@ export class Program {
   }
 }
 
-/** A node as a process of its own: `tidemill up`. */
+/** A node in its own process: `tidemill up`. */
 export class NodeProcess extends Program {
   constructor(settings: Settings, runAs?: RunAs) {
     const defaults = {
@@ -105,7 +105,7 @@ export class NodeProcess extends Program {
     super(["up"], { ...defaults, ...settings }, runAs);
   }
 
-  /** Waits until the node serves. Fails with what it wrote when it ends instead. */
+  /** Waits until the node is ready. If it ends instead, throws an error with its output. */
   async ready(): Promise<this> {
     await until(() => this.ended !== null || this.stdout.endsWith("\n\n"), "a node to be up");
     if (this.ended) throw new Error(`The node did not start:\n${this.stdout}${this.stderr}`);
@@ -120,7 +120,7 @@ export class NodeProcess extends Program {
     return this.#shown("Metrics").replace(/\/metrics$/, "");
   }
 
-  /** The key that a first start shows; null where there is none. */
+  /** The API key that a first start prints. Null if there is none. */
   get shownKey(): string | null {
     return /^ {2}Key {6}(svc_ws_\S+)$/m.exec(this.stdout)?.[1] ?? null;
   }

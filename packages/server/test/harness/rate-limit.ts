@@ -1,6 +1,6 @@
 import { type Service, until } from "./service.ts";
 
-/** When attempts of a queue's jobs were started, the first first; those under way, too. Milliseconds since 1970. */
+/** When the attempts of a queue's jobs started, in order, with those in progress. Milliseconds since 1970. */
 export async function startsOf({ database, key }: Service, queue: string): Promise<number[]> {
   const found = await database.query<{ at: Date }>(
     `with mine as (
@@ -13,7 +13,7 @@ export async function startsOf({ database, key }: Service, queue: string): Promi
   return found.map(({ at }) => at.getTime());
 }
 
-/** Waits until the rate of a queue lets no job start, or none waits. */
+/** Waits until the queue's rate limit allows no more starts, or no job waits. */
 export const untilRateIsUsed = ({ database, key }: Service, queue: string): Promise<void> =>
   until(async () => {
     const open = await database.query(

@@ -1,11 +1,11 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 
-/** A server that speaks HTTP by hand: it keeps the bytes that came, and answers with whatever bytes a test wants. */
+/** A TCP server that reads HTTP requests and responds with any bytes that a test writes. */
 export class RawServer {
-  /** The text of each request, head and body, decoded byte by byte. */
+  /** The text of each request, head and body, as Latin-1. */
   readonly requests: string[] = [];
   connections = 0;
-  /** Connections that are over. */
+  /** Connections that have closed. */
   left = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -52,7 +52,7 @@ export class RawServer {
   }
 }
 
-/** Writes the same piece again and again, as fast as it is taken, until the other side leaves. */
+/** Writes the same piece repeatedly, as fast as the other side reads, until the connection closes. */
 export function pourForever(socket: Socket, piece: string): void {
   const pour = () => {
     while (!socket.destroyed && socket.write(piece));
@@ -61,7 +61,7 @@ export function pourForever(socket: Socket, piece: string): void {
   pour();
 }
 
-/** A port that nobody listens on. */
+/** Returns a port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = await RawServer.listen(() => {});
   const { port } = server;

@@ -4,7 +4,7 @@ import type { LaneKey } from "#lanes";
 
 const quiet = () => {};
 
-/** Takes back what is held under leases that have run out, as a node does that knows these kinds. Answers the lanes that it woke. */
+/** Rescues the jobs of expired leases, as a node with these job kinds does. Returns the lanes that it woke. */
 export async function rescue(engine: Database, kinds = new JobKinds([])): Promise<LaneKey[]> {
   const woken: LaneKey[] = [];
   await rescueAcrossWorkspaces({

@@ -4,7 +4,7 @@ import { test as base } from "./engine.ts";
 import { NEVER_POLL } from "./nodes.ts";
 import { type Service, startTestNode } from "./service.ts";
 
-/** A schedule of a lane that has taken one tick and is not due for a year, straight in the database. */
+/** Inserts a schedule into the database. It has taken one tick and is not due for a year. */
 export async function putSchedule(database: TestDatabase, { workspaceId, laneId }: LaneKey): Promise<void> {
   await database.query(
     `with made as (
@@ -19,7 +19,7 @@ export async function putSchedule(database: TestDatabase, { workspaceId, laneId 
 
 let made = 0;
 
-/** Makes a schedule over HTTP, of a queue of its own that calls nobody unless `settings` name one. Answers its record. */
+/** Creates a schedule over HTTP. Unless `settings` name a queue, it gets a new queue without a callback. Returns its record. */
 export async function schedule(
   service: Service,
   settings: Record<string, unknown> = {},
@@ -32,7 +32,7 @@ export async function schedule(
 // biome-ignore lint/suspicious/noExplicitAny: as in Service.
 export const scheduleOf = (service: Service, { name }: { name: string }): Promise<any> => service.ok("GET", `/v1/schedules/${name}`);
 
-/** The moments that jobs of a schedule were made for, in the order in which they were made. */
+/** The ticks for which the schedule's jobs were created, in the order of creation. */
 export async function ticksOf(service: Service, { name }: { name: string }): Promise<string[]> {
   const found = await service.database.query<{ at: Date }>(
     `select scheduled_for as at from job_record
@@ -45,8 +45,8 @@ export async function ticksOf(service: Service, { name }: { name: string }): Pro
 const DAY_MS = 86_400_000;
 
 /**
- * As the engine's `test`, with time standing still at a noon that no test of the file had, and no schedule left of the others. `at`
- * gives moments of that day by their time: `12:01`, `12:01:30`.
+ * As the engine's `test`. Time is frozen at a noon that no other test of the file uses, and schedules of earlier tests are deleted. `at`
+ * returns moments of that day by their time: `12:01`, `12:01:30`.
  */
 export const test = base.extend("at", { auto: true }, async ({ service }) => {
   await service.database.query("delete from schedule");
@@ -56,7 +56,7 @@ export const test = base.extend("at", { auto: true }, async ({ service }) => {
   return (...times: string[]): string[] => times.map((time) => `${day}T${time.length === 5 ? `${time}:00` : time}.000Z`);
 });
 
-/** As `test`, on a node that never polls: nothing fires until a test says so. */
+/** As `test`, on a node that never polls. Nothing fires until a test wakes it. */
 export const testUnpolled = test.extend("node", { scope: "file" }, async ({ database, clock }, { onCleanup }) => {
   const node = await startTestNode(database, clock, NEVER_POLL);
   onCleanup(() => node.stop());

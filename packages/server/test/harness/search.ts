@@ -1,18 +1,18 @@
 import { ENCODERS } from "./encoders.ts";
 
-/** Characters of a value of which a piece is long enough to give it away; hints are shorter. */
+/** A piece of a value with this many characters counts as a leak. Hints are shorter. */
 const PIECE = 12;
 const KEY_BYTES = 4;
 
 interface Piece {
   readonly bytes: Buffer;
-  /** Whose it is, and how it is written. */
+  /** The value's name, and its encoding. */
   readonly label: string;
 }
 
 /**
- * Looks for pieces of values in bytes: the beginning, the middle and the end of each, in every encoding of `encoders.ts`, as what
- * was cut off leaves them.
+ * Searches bytes for pieces of values: the beginning, the middle and the end of each, in every encoding of `encoders.ts`. So it also
+ * finds values that were cut off.
  */
 export class Search {
   readonly #pieces = new Map<number, Piece[]>();
@@ -24,7 +24,7 @@ export class Search {
     }
   }
 
-  /** What of which value stands there, in which encoding. */
+  /** Returns which values the bytes contain, and in which encoding. */
   in(bytes: Buffer): string[] {
     const found = new Set<string>();
     for (let at = 0; at + KEY_BYTES <= bytes.length; at += 1) {

@@ -1,4 +1,13 @@
-import { createAdminContext, createWorkspace, DatabaseClock, Events, type Node, readConfig, startNode, systemRandom } from "@tidemill/server";
+import {
+  createAdminContext,
+  createWorkspace,
+  DatabaseClock,
+  Events,
+  type Node,
+  readConfig,
+  startNode,
+  systemRandom,
+} from "@tidemill/server";
 import { test as base, inject } from "vitest";
 import { Database } from "#kernel";
 import { ask, bodyOf, type Reply } from "./ask.ts";
@@ -8,12 +17,12 @@ import { type Answers, Handler } from "./handler.ts";
 import { FROZEN_AT } from "./postgres.ts";
 import { serviceLog } from "./service-log.ts";
 
-/** A master key that is given to every node, so that none makes a key file in the repository. */
+/** The master key of every node, so that none creates a key file in the repository. */
 export const MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 const BOUND_MS = 20_000;
 
-/** Polls until `holds`, for at most 20 seconds; what it waits for is a condition, never a duration. */
+/** Polls until a condition holds, for at most 20 seconds. It waits for a condition, never for a duration. */
 export async function until(holds: () => boolean | Promise<boolean>, what = "the condition"): Promise<void> {
   const deadline = performance.now() + BOUND_MS;
   while (!(await holds())) {
@@ -22,7 +31,7 @@ export async function until(holds: () => boolean | Promise<boolean>, what = "the
   }
 }
 
-/** A workspace of a running node, as its owner sees it over HTTP, with the means to freeze time and look underneath. */
+/** A workspace of a running node, used over HTTP. Tests can also set the time and query the database. */
 export class Service {
   readonly node: Node;
   readonly database: TestDatabase;
@@ -40,25 +49,25 @@ export class Service {
     this.workspaceId = workspace.id;
   }
 
-  /** Sends a request. A string body goes out as it is; anything else as JSON. */
+  /** Sends a request. A string body is sent unchanged, anything else as JSON. */
   api(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
     return ask(this.node.url, this.key, method, path, body, headers);
   }
 
-  /** As `api`, for replies that must be successes: answers the body. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it asked for, and a wrong guess fails it.
+  /** As `api`, but returns the body, and throws if the response is not a success. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which body it expects. A wrong guess fails it.
   async ok(method: string, path: string, body?: unknown): Promise<any> {
     return bodyOf(await this.api(method, path, body), method, path);
   }
 
-  /** Makes a queue; without a callback unless `settings` name one. Answers its name. */
+  /** Creates a queue, without a callback unless `settings` have one. Returns its name. */
   async queue(settings: Record<string, unknown> = {}): Promise<string> {
     const name = `queue-${++this.#queues}`;
     await this.ok("POST", "/v1/queues", { name, ...settings });
     return name;
   }
 
-  /** A handler with a queue that calls it. */
+  /** Starts a handler, and creates a queue that calls it. */
   async handler({
     answers = 200,
     ...settings
@@ -87,7 +96,7 @@ export class Service {
     await until(async () => (await this.job(job)).state === state, `job ${job.id} to be ${state}`);
   }
 
-  /** Waits until nothing of this workspace waits or is under way; the clock is moved through every delay and backoff. */
+  /** Waits until no job of this workspace is waiting, active or delayed. It moves the clock through every delay and backoff. */
   async untilIdle(): Promise<void> {
     for (;;) {
       await until(async () => (await this.#count("'waiting', 'active'")) === 0, "the queues to be idle");
@@ -97,7 +106,7 @@ export class Service {
     }
   }
 
-  /** Moves the clock, and has the node look what is due. */
+  /** Moves the clock, and lets the node handle what is due. */
   async moveTo(ms: number): Promise<void> {
     if (ms > this.clock.nowMs()) await this.clock.set(ms);
     this.node.wake();
@@ -141,7 +150,7 @@ export class Service {
   readonly #uuid = "(select workspace_id from api_key where hash = sha256($1::text::bytea))";
 }
 
-/** A node on a database of the file's own; `settings` are environment variables. */
+/** Starts a node on the file's database. `settings` are environment variables. */
 export async function startTestNode(database: TestDatabase, clock: FrozenClock, settings: Record<string, string> = {}): Promise<Node> {
   const config = readConfig({
     DATABASE_URL: database.url,
@@ -158,7 +167,7 @@ export async function startTestNode(database: TestDatabase, clock: FrozenClock, 
   return startNode(config, { clock, events });
 }
 
-/** Makes a workspace directly in the node's database. */
+/** Creates a workspace directly in the node's database. */
 export async function newWorkspace(
   database: TestDatabase,
   plan: "free" | "pro" | "team" | "enterprise" = "enterprise",
@@ -178,7 +187,7 @@ function connectionTo(database: TestDatabase): Database {
   return made;
 }
 
-/** One database and node for a file; a workspace for each test. Time stands still at 2026-11-21T12:00:00Z. */
+/** One database and one node per file, one workspace per test. Time is frozen at 2026-11-21T12:00:00Z. */
 export const test = base
   .extend<"database", TestDatabase>("database", { scope: "file" }, async ({}, { onCleanup }) => {
     const database = await TestDatabase.create(inject("postgres"));

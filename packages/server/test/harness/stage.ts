@@ -12,14 +12,14 @@ import { copyCluster } from "./postgres.ts";
 import { type Ending, NodeProcess, Program, type RunAs, type Settings } from "./process.ts";
 import { until } from "./service.ts";
 
-/** Where a test sets up real processes, databases and handlers; what it set up is gone after it. */
+/** Starts real processes, databases and handlers for a test, and removes them after it. */
 export class Stage {
   readonly #ends: (() => Promise<unknown>)[] = [];
 
-  /** A directory that is removed in the end, with a PostgreSQL that was left in it stopped. */
+  /** Creates a directory that is removed at the end. A PostgreSQL that still runs there is stopped. */
   directory(): string {
     const made = mkdtempSync(path.join(tmpdir(), "tidemill-fault-"));
-    // Root's PostgreSQL runs as somebody else, who has to get through.
+    // Started by root, PostgreSQL runs as another user, who needs access to this directory.
     chmodSync(made, 0o711);
     this.#ends.push(async () => {
       await stopPostgres(path.join(made, "data"));
@@ -28,7 +28,7 @@ export class Stage {
     return made;
   }
 
-  /** A data directory that is not there yet. */
+  /** The path of a data directory that does not exist yet. */
   dataDir(): string {
     return path.join(this.directory(), "data");
   }
@@ -48,7 +48,7 @@ export class Stage {
     return database;
   }
 
-  /** A session of one's own in a database, that can hold locks. */
+  /** Opens a separate session in a database, which can hold locks. */
   async session(database: TestDatabase): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: database.url, options: "-c search_path=tidemill" });
     client.on("error", () => {});
@@ -78,7 +78,7 @@ export class Stage {
       .then((node) => Object.assign(node, { client: new Client(node.url) }));
   }
 
-  /** A node that begins to start. */
+  /** Starts a node without waiting until it is ready. */
   start(settings: Settings, runAs?: RunAs): NodeProcess {
     const node = new NodeProcess(settings, runAs);
     this.#ends.push(() => node.kill());
@@ -92,7 +92,7 @@ export class Stage {
     return { ...ending, stdout: program.stdout, stderr: program.stderr };
   }
 
-  /** A command that begins to run. */
+  /** Starts a command without waiting for its end. */
   program(args: readonly string[], settings: Settings = {}, runAs?: RunAs): Program {
     const program = new Program(args, settings, runAs);
     this.#ends.push(() => program.kill());
@@ -105,7 +105,7 @@ export class Stage {
     return handler;
   }
 
-  /** What else must be undone in the end. */
+  /** Adds a step to run at the end. */
   finally(end: () => Promise<unknown>): void {
     this.#ends.push(end);
   }

@@ -1,7 +1,7 @@
-/** Tells the engine's statements apart on their way from the database, by what they do and how much of it. */
+/** Recognises the engine's statements by their text and their command tag. */
 type Done = { readonly text: string; readonly tag: string };
 
-/** A claim that brought so many jobs. */
+/** A claim that returned this many jobs. */
 export const isClaim =
   (jobs: number) =>
   ({ text, tag }: Done): boolean =>

@@ -1,21 +1,21 @@
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
 import { messages, text } from "./postgres-messages.ts";
 
-/** What names the workspace of a row; long enough for what is written over it, for a message knows its length. */
+/** The predicate on a row's workspace. Its replacement has the same length, because a message contains its own length. */
 const PREDICATE = /(?:\b\w+\.)?\bworkspace_id = (\$\d+)/g;
 
 const SCHEMAS = "tidemill_tenant,tidemill";
-/** As long. */
+/** Has the same length. */
 const WITHOUT_VIEWS = "tidemill,public,tidemill";
 
 /**
- * A wire between a node and its database on which the statements of tenants' connections lose the predicate that names their
- * workspace: what is left of the wall between workspaces is what the database itself has.
+ * A proxy between a node and its database. It removes the workspace predicate from the statements of tenants' connections. Then only
+ * the database itself isolates the workspaces.
  */
 export class TamperedWire {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** The statements that have lost a predicate. */
+  /** The statements whose predicate was removed. */
   readonly tampered = new Set<string>();
 
   private constructor(server: Server) {
@@ -24,7 +24,7 @@ export class TamperedWire {
 
   /**
    * @param host directory of the database's socket
-   * @param views false takes the database's own wall away as well
+   * @param views false also removes the database's own isolation
    */
   static async to(host: string, port: number, { views }: { views: boolean }): Promise<TamperedWire> {
     const server = createServer();

@@ -9,8 +9,8 @@ import type { TestDatabase } from "./database.ts";
 import { newWorkspace, Service, startTestNode } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
-/** A vault of a test's own: a database, a place for its key file, and nodes that share both. */
-export class VaultStage {
+/** A vault for one test: a database, a path for the key file, and nodes that share both. */
+export class VaultFixture {
   readonly stage: Stage;
   readonly database: TestDatabase;
   readonly clock: FrozenClock;
@@ -25,35 +25,35 @@ export class VaultStage {
     this.file = path.join(stage.directory(), "master.key");
   }
 
-  static async create(stage: Stage): Promise<VaultStage> {
+  static async create(stage: Stage): Promise<VaultFixture> {
     const database = await stage.database();
     const clock = new FrozenClock(database);
     await clock.set(Date.UTC(2026, 10, 21, 12));
     const engine = new Database({ connection: { connectionString: database.url }, size: 4, statementTimeoutMs: 10_000 });
     stage.finally(() => engine.close());
-    return new VaultStage(stage, database, clock, engine);
+    return new VaultFixture(stage, database, clock, engine);
   }
 
-  /** Starts a node whose key is in that file, or given. */
+  /** Starts a node with the key in `file`, or with a given key. */
   async node({ file = this.file, given = "" }: { file?: string; given?: string } = {}): Promise<Node> {
     const node = await startTestNode(this.database, this.clock, { TIDEMILL_MASTER_KEY: given, TIDEMILL_MASTER_KEY_FILE: file });
     this.stage.finally(() => node.stop());
     return node;
   }
 
-  /** A new workspace, as its owner sees it on that node. */
+  /** Creates a workspace, used through this node. */
   async service(node: Node): Promise<Service> {
     const service = new Service(node, this.database, this.clock, await newWorkspace(this.database));
     this.stage.finally(() => service.close());
     return service;
   }
 
-  /** The keys as a process that starts now would have them. */
+  /** The keyring that a process would open now. */
   keyring(file = this.file): Promise<Keyring> {
     return Keyring.open({ masterKeys: [], masterKeyFile: file, dataDir: "/nowhere" });
   }
 
-  /** Keeps secrets `SECRET_1`, `SECRET_2` … in a workspace of their own, the value of each its name; answers the workspace. */
+  /** Creates a workspace with the secrets `SECRET_1`, `SECRET_2` and so on. The value of each is its name. Returns the workspace. */
   async fill(count: number, database: Transactional = this.engine): Promise<WorkspaceId> {
     const [made] = await this.database.query<{ id: WorkspaceId }>(
       "insert into workspace (id, name, plan) values (gen_random_uuid(), 'Test', 'enterprise') returning id",
@@ -70,13 +70,13 @@ export class VaultStage {
     return this.database.query<SealedSecret & Record<string, unknown>>("select * from secret order by workspace_id, id");
   }
 
-  /** The secrets that do not open to their names with the keys as they are on disk. */
+  /** The secrets that the keys on disk do not decrypt to their names. */
   async unreadable(): Promise<string[]> {
     const keyring = await this.keyring();
     return (await this.stored()).filter((secret) => !opensToItsName(keyring, secret)).map(({ name }) => name);
   }
 
-  /** The key that the vault is locked with, and those that wrap its secrets. */
+  /** The id of the vault's master key, and the ids of those that wrap its secrets. */
   async keys(): Promise<{ vault: string | undefined; wrapping: string[] }> {
     const [vault] = await this.database.query<{ master_key_id: string }>("select master_key_id from vault");
     const wrapping = await this.database.query<{ master_key_id: string }>("select distinct master_key_id from secret order by 1");

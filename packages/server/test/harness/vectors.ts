@@ -30,6 +30,6 @@ interface Vectors {
   };
 }
 
-/** The test vectors of the contract, which every implementation of the wire is tested with. */
+/** Reads the contract's test vectors, which are meant for every implementation of the protocol. */
 export const readVectors = <Name extends keyof Vectors>(name: Name): Vectors[Name] =>
   JSON.parse(readFileSync(new URL(`../../../contract/vectors/${name}.json`, import.meta.url), "utf8")) as Vectors[Name];

@@ -20,7 +20,7 @@ const refusal = (body: string | Buffer, rawMember: string | null = "payload", ma
 
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 
-/** Values that JSON.parse would not give back as they were sent. */
+/** Values that JSON.parse would change. */
 const delicate = [
   "12345678901234567890",
   "1e400",

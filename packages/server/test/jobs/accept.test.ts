@@ -99,7 +99,7 @@ describe("requests that are written together", () => {
   });
 });
 
-/** Has another write hold a key while `work` is done, then undoes it. */
+/** Runs `work` while another transaction holds a key. That transaction is rolled back. */
 async function holding(engine: Database, lane: LaneKey, key: string, work: () => Promise<unknown>): Promise<void> {
   const undone = engine.transaction(async (tx) => {
     const within = { query: tx.query, transaction: <Result>(run: (tx: Db) => Promise<Result>) => run(tx) };
@@ -131,7 +131,7 @@ test("writes that have the same keys in opposite orders do not wait in a circle"
   const writes: Promise<EnqueueOutcome[]>[] = [];
   await holding(engine, lane, "m", async () => {
     writes.push(accept(engine, false, request(lane, ...there)), accept(engine, false, request(lane, ...back)));
-    // Each as far as it gets: taken in the orders sent, one would have a, the other z.
+    // In the order in which they were sent, one request would lock a and the other z: a deadlock.
     await untilWaiting(database, 2);
   });
   const outcomes = (await Promise.all(writes)).flatMap(words);

@@ -12,7 +12,7 @@ import { until } from "../harness/service.ts";
 
 const ACTOR: JobActor = { audit: auditLog, actorId: "operator", queue: "emails" };
 
-/** The database, where something happens once, after the first statement of a transaction. */
+/** The database. After the first statement of a transaction, something else happens once. */
 function interrupted(database: Transactional, happen: () => Promise<void>): Transactional {
   let statements = 0;
   return {

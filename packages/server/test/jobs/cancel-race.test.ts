@@ -59,7 +59,7 @@ async function race(service: Service, engine: Database, answer: Answer, options:
   }));
 }
 
-/** The job was cancelled whole: it says so, stays so, and no attempt started that its record does not know. */
+/** The job was cancelled completely: its state stays cancelled, and its record shows every attempt that started. */
 async function expectCancelled(service: Service, job: { id: string; queue: string }, reply: Reply, attempts: number[]): Promise<void> {
   expect(reply.body).toMatchObject({ id: job.id, state: "cancelled" });
   const record = await service.job(job);

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { type Service, test, until } from "../harness/service.ts";
 
-/** Whether a job is still put off, once the engine has certainly looked at this moment: a twin that was due then moved. */
+/** Whether a job is still delayed after the engine has handled this moment. Another job that was due then shows that it has. */
 async function isStillDelayed(service: Service, job: { id: string; queue: string }, twin: { id: string; queue: string }): Promise<boolean> {
   await service.untilState(twin, "waiting");
   return (await service.job(job)).state === "delayed";

@@ -77,7 +77,7 @@ describe("a batch is refused whole, naming the key and its place,", () => {
     const { status, body } = await batch(service, queue, [keyed("a"), keyed("b", "second"), keyed("c")]);
     expect([status, body.error.code, body.error.details]).toEqual([422, "IDEMPOTENCY_MISMATCH", { idempotencyKey: "b", index: 1 }]);
     expect(await everythingStored(service.database)).toEqual(before);
-    // Other bodies: nobody remembers those of the batch.
+    // Different bodies, because those of the batch are forgotten.
     expect((await batch(service, queue, [keyed("a", 1), keyed("c", 1)])).status).toBe(201);
   });
 

@@ -12,7 +12,7 @@ type Sent = Record<string, unknown>;
 const listed = async (service: Service, queue: string): Promise<{ id: string; idempotencyKey: string }[]> =>
   (await service.ok("GET", `/v1/queues/${queue}/jobs?limit=100`)).data;
 
-/** The nodes on which clients race: the file's one, or another beside it. */
+/** The nodes on which clients race: the file's node, or this one and another. */
 async function nodesOf(service: Service, count: number, onTestFinished: (end: () => Promise<void>) => void): Promise<Service[]> {
   if (count === 1) return [service];
   const other = await joinedBy(service);

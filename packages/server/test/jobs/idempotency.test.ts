@@ -140,7 +140,7 @@ describe("a known key", () => {
     const { id } = await service.enqueue({ queue, ...KEYED });
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
-    // Another body is no mismatch: nobody remembers the first one.
+    // A different body is not a mismatch, because the first one is forgotten.
     const next = await send(service, queue, { ...KEYED, payload: 2 });
     expect(next.status).toBe(201);
     expect(next.body.id).not.toBe(id);

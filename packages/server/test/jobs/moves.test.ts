@@ -42,7 +42,7 @@ const takeBack = ({ engine, leaseId }: Stage, maxLosses: number) =>
 
 const RULING = { decision: "approved", by: null, comment: null } as const;
 
-/** The job, of a queue that holds jobs and has this rule for those that nobody decides. */
+/** A job of an approval queue, with this rule for jobs that are not decided in time. */
 async function ofApprovals(stage: Stage, onTimeout: "approve" | "reject" = "reject"): Promise<Stage> {
   const { workspaceId, laneId } = stage.lane;
   await stage.engine.query(sql`
@@ -68,7 +68,7 @@ async function decideByTimeout(stage: Stage, onTimeout: "approve" | "reject"): P
   await decideSharesAcrossWorkspaces(stage.engine, [workspaceId], { maxJobs: 10, maxWeight: 10, bytesPerWeight: 8_000 });
 }
 
-/** The statement, or statements, that make each move of a job that is there. */
+/** The statements that make each move of an existing job. */
 const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unknown>][] = [
   ["comeDue", "moveDue", ({ engine }) => moveDueAcrossWorkspaces(engine, 100)],
   ["claim", "claim", ({ engine, lane, leaseId }) => claimAcrossWorkspaces(engine, { leaseId, served: "push" }, [{ ...lane, take: 10 }])],

@@ -11,7 +11,7 @@ class Undo extends Error {
   override readonly name = "Undo";
 }
 
-/** The payloads of a lane's waiting jobs in the order in which they would be claimed, one at a time. Nothing is changed. */
+/** The payloads of a lane's waiting jobs in claim order. Changes nothing. */
 async function claimOrder(engine: Database, lane: LaneKey, leaseId: number, take = 1): Promise<unknown[]> {
   const order: unknown[] = [];
   const claimAll = async (tx: Db) => {
@@ -100,7 +100,7 @@ describe("the jobs of a queue go", () => {
           .map(([index]) => index);
         expect(await claimOrder(engine, lane, leaseId)).toEqual(expected);
         const atOnce = await claimOrder(engine, lane, leaseId, take);
-        // One claim answers its rows in no order; which rows it answers is what counts.
+        // A claim returns its rows in no particular order. Only the set of rows counts.
         for (let from = 0; from < expected.length; from += take)
           expect(new Set(atOnce.slice(from, from + take))).toEqual(new Set(expected.slice(from, from + take)));
       }),

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Batcher } from "#kernel";
 
-/** A writer that writes when it is told to. */
+/** A writer that writes when a test lets it. */
 function heldWriter() {
   const writes: { items: number[]; end: (error?: Error) => void }[] = [];
   const write = (items: number[]): Promise<number[]> =>

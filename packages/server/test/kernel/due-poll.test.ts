@@ -16,7 +16,12 @@ describe("a poll for what is due", () => {
   }) => {
     const [due, later, none] = [recorder(), recorder(), recorder()];
     let statements = 0;
-    const db = { query: (...[statement]: Parameters<typeof engine.query>) => ((statements += 1), engine.query(statement)) };
+    const db = {
+      query: (...[statement]: Parameters<typeof engine.query>) => {
+        statements += 1;
+        return engine.query(statement);
+      },
+    };
     const poll = new DuePoll(
       db,
       [

@@ -27,11 +27,11 @@ import { disownDeadServer, readPostmasterFile } from "../../src/kernel/database/
 import { runProgram } from "../../src/kernel/database/embedded/run.ts";
 
 const asRoot = process.getuid?.() === 0;
-/** Some of it is only so as root, or only as an ordinary user: the suite is run as both. */
+/** Some behaviour exists only as root, or only as an ordinary user. The suite runs as both. */
 const notHere = (_name: string, _body: () => unknown) => {};
 const frontDoor = new URL("../../src/kernel/database/embedded/index.ts", import.meta.url).href;
 
-/** Most tests use one cluster after the other, stopped in between: making it is what takes long. */
+/** Most tests share one cluster, stopped in between, because creating one takes long. */
 let shared: string;
 let base: string;
 let dataDir: string;
@@ -60,7 +60,7 @@ afterEach(async () => {
   if (left !== null && isThere(left)) process.kill(left, "SIGINT");
   await until(() => left === null || !isThere(left));
   for (const { host } of held.map(({ connection }) => connection)) {
-    // Root's own room has a directory for each data directory; others get one for the socket.
+    // Root uses one directory per data directory. Other users get one for the socket.
     if (!host.startsWith(base) && !host.startsWith(shared)) litter.push(asRoot ? dirname(host) : host);
   }
 });
@@ -186,7 +186,7 @@ describe("after a crash", () => {
     const socketLock = join(first.connection.host, ".s.PGSQL.5432.lock");
     const [before, socketLockBefore] = [readFileSync(pidFile, "utf8"), readFileSync(socketLock, "utf8")];
     await first.stop();
-    // Same user as PostgreSQL's, whose pid PostgreSQL itself takes for a living server's.
+    // A process of the same user as PostgreSQL. PostgreSQL itself takes its pid for that of a live server.
     const { uid, gid } = statSync(clusterDir());
     const other = spawn("sleep", ["60"], asRoot ? { uid, gid } : {});
     nodes.push(other);
@@ -449,13 +449,13 @@ describe("the lock", () => {
 
 function temporary(): string {
   const path = mkdtempSync(join(tmpdir(), "embedded-"));
-  // Root's PostgreSQL runs as somebody else, who has to get through.
+  // Started by root, PostgreSQL runs as another user, who needs access to this directory.
   chmodSync(path, 0o711);
   litter.push(path);
   return path;
 }
 
-/** Has the test use a data directory of its own. */
+/** Gives the test its own data directory. */
 function fresh(): void {
   dataDir = join(base, "data");
 }
@@ -512,7 +512,7 @@ function postmasterPid(): number | null {
   }
 }
 
-/** Alive, and no zombie. */
+/** Whether a process is alive and not a zombie. */
 function isThere(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

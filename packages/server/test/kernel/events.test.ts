@@ -10,7 +10,7 @@ const METRICS = Object.values(EVENTS).flatMap(({ metrics }) => metrics.map(({ na
 
 const read = (file: string) => readFile(path.join(ROOT, file), "utf8");
 
-/** The names that stand in calls of `emit` in the server's sources: both of one that chooses. */
+/** The event names in calls of `emit` in the server's sources. A call that chooses between two counts for both. */
 async function emittedNames(): Promise<Set<string>> {
   const sources = await readdir(path.join(ROOT, "packages/server/src"), { recursive: true });
   const texts = await Promise.all(sources.filter((file) => file.endsWith(".ts")).map((file) => read(`packages/server/src/${file}`)));
@@ -115,7 +115,7 @@ describe("emit", () => {
 });
 
 describe("metrics", () => {
-  /** What a metric shows, by its labels. */
+  /** The values of a metric, by label. */
   async function valuesOf(events: (emit: EmitEvent) => void, name: string) {
     const source = new Events();
     const registry = createMetrics(source);

@@ -7,7 +7,7 @@ import { readVectors } from "../harness/vectors.ts";
 const uuid = fc.uuid({ version: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] }).map((text) => text as Uuid);
 const random = { bytes: (length: number) => randomBytes(length), fraction: () => 0 };
 
-/** A clock that shows the given moments one after the other, then stays. */
+/** A clock that shows the given moments one after the other, and then the last one. */
 function clockOf(moments: number[]): Clock {
   let at = 0;
   return { nowMs: () => moments[Math.min(at++, moments.length - 1)] ?? 0, elapsedMs: () => 0 };

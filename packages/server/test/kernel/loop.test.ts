@@ -19,7 +19,7 @@ function run(pass: LoopOptions["pass"], everyMs = 1_000): void {
   loop.start();
 }
 
-/** A pass that ends when it is told to. */
+/** A pass that ends when a test ends it. */
 function heldPass() {
   const ends: (() => void)[] = [];
   return { pass: () => new Promise<void>((resolve) => ends.push(resolve)), end: () => ends.shift()?.(), begun: () => ends.length };

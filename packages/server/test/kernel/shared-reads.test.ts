@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SharedReads } from "#kernel";
 
-/** A read that is over when it is told so; answers how often it was begun. */
+/** A read that ends when a test ends it. Counts how often it began. */
 function reads() {
   const begun: { end: (result: number) => void; fail: (error: Error) => void }[] = [];
   const read = () => new Promise<number>((end, fail) => begun.push({ end, fail }));

@@ -12,7 +12,7 @@ const wide = (text: string): string => text.replace(/[\dA-Za-z.]/g, (one) => Str
 const circled = (text: string): string => text.replace(/\d/g, (one) => "⓪①②③④⑤⑥⑦⑧⑨"[Number(one)] as string);
 const escaped = (text: string): string => text.replace(/./g, (one) => `%${hex(one.charCodeAt(0), 2)}`);
 
-/** What an IPv4 address can be called in a URL. */
+/** The spellings of an IPv4 address in a URL. */
 const IPV4_SPELLINGS: Readonly<Record<string, (octets: Octets) => string>> = {
   dotted: (octets) => octets.join("."),
   "with a trailing dot": (octets) => `${octets.join(".")}.`,
@@ -86,7 +86,7 @@ const octetsOf = (address: string): Octets => address.split(".").map(Number) as 
 const every = (forms: Readonly<Record<string, (octets: Octets) => string>>): string[] =>
   REFUSED.flatMap((address) => Object.values(forms).map((spell) => spell(octetsOf(address))));
 
-/** URLs that lead people and other parsers astray: each means a refused address, or nothing at all. */
+/** URLs that mislead people and parsers. Each means a refused address, or is not valid. */
 const tricksAt = (port: number): string[] => [
   ...["example.com@", "example.com:80@", "a@b@", "@", ":@", "example.com%23@", "127.0.0.1:1@", "[::1]@"].map(
     (user) => `http://${user}127.0.0.1:${port}/`,

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import type { Resolve } from "../../src/outbound/share-lookups.ts";
 import { type Canary, test } from "../harness/canary.ts";
 
-/** A name server that gives these answers in turn, one for each look-up, and then from the start again. */
+/** A name server that returns these results in turn, one for each lookup, and then starts again. */
 class Rebinding {
   asked = 0;
   readonly #answers: readonly (readonly string[])[];

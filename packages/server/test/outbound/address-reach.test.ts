@@ -4,14 +4,14 @@ import { createAddressGuard } from "#outbound";
 import { test } from "../harness/canary.ts";
 import { hostileUrls } from "./address-corpus.ts";
 
-/** Of the hostile URLs, those that an HTTP client would follow. */
+/** The hostile URLs that an HTTP client would follow. */
 const followable = (port: number): URL[] =>
   hostileUrls(port)
     .map((text) => URL.parse(text))
     .filter((url) => url !== null)
     .filter(({ protocol, hostname }) => /^https?:$/.test(protocol) && hostname !== "");
 
-/** Whether a URL means this machine, at the port of the canary. */
+/** Whether a URL leads to this machine, at the canary's port. */
 const isHere =
   (canary: number) =>
   ({ protocol, hostname, port }: URL) =>
@@ -30,7 +30,7 @@ describe("of over 200 spellings of refused addresses that got past every other c
     const guard = createAddressGuard({ allowLoopback: false, allowed: [] });
     const caller = callerWith([]);
     const open = async (some: URL[]) => withEnds(some, await caller.callAll(some)).filter(([, end]) => end !== "BLOCKED_ADDRESS");
-    // In this order a guard that is broken is found out before anything leaves the machine.
+    // In this order, a broken guard is found before anything leaves the machine.
     expect(urls.filter(({ hostname }) => !guard.refusesHost(hostname))).toEqual([]);
     expect(await open(urls.filter(isHere(canary.port)))).toEqual([]);
     expect(await open(urls)).toEqual([]);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createAddressGuard, type Response, Sender } from "#outbound";
 import { type Resolve, shareLookups } from "../../src/outbound/share-lookups.ts";
 
-/** A name server that answers when a test says so. */
+/** A name server that responds when a test lets it. */
 class Hanging {
   readonly asked: { hostname: string; answer: (error: Error | null, addresses: LookupAddress[]) => void }[] = [];
   readonly resolve: Resolve = (hostname, _options, answer) => void this.asked.push({ hostname, answer });

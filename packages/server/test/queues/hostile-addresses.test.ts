@@ -15,7 +15,7 @@ const test = testWith({ TIDEMILL_ENV: "production", TIDEMILL_ALLOW_ADDRESSES: "1
   },
 );
 
-/** What is wrong with how the service refuses the address, at `POST` and at `PATCH`. */
+/** What is wrong with the refusals of the address, at `POST` and at `PATCH`. */
 async function faultsWith(service: Service, queue: string, callback_url: string): Promise<unknown[]> {
   const replies = [
     await service.api("POST", "/v1/queues", { name: "hostile", callback_url }),

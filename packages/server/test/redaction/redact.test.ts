@@ -44,7 +44,7 @@ const character = fc.oneof(
   fc.string({ unit: "binary", minLength: 1, maxLength: 1 }).map((unit) => unit.toWellFormed()),
   fc.constantFrom("é", "ÿ", "ß", "\u00a0", "中", "🌊"),
 );
-/** One that no text of {@link around} holds by chance. */
+/** A secret that no text of {@link around} contains by chance. */
 const secret = fc.array(character, { minLength: 8, maxLength: 50 }).map((parts) => `K9${parts.join("")}7w`);
 /** What stands around: nothing that makes one escape, or one number, with the secret's own first or last character. */
 const around = fc
@@ -196,7 +196,7 @@ describe("a value", () => {
 
 const MOST_BYTES = 64 * 1024;
 const filled = (piece: string, length = MOST_BYTES): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
-/** A secret that looks like nothing else. */
+/** A secret that cannot be confused with other text. */
 const ordinary = (number: number): string => `tok${number}-${createHash("sha256").update(`${number}`).digest("base64")}`;
 const secretsOf = (values: readonly string[]): Redactor => new Redactor(new Map(values.map((value, number) => [`S${number}`, value])));
 const HUNDRED = Array.from({ length: 100 }, (_, number) => number);

@@ -51,7 +51,7 @@ describe("folding the tally", () => {
     const lane = await putLane(database);
     for (const secondsAgo of [121, 300, 2 * HOUR, 11 * HOUR, DAY, DAY + HOUR]) await note(database, lane, entry(secondsAgo));
     await foldTallyAcrossWorkspaces(engine);
-    // Time stands still at noon.
+    // Time is frozen at noon.
     expect(await rowsOf(database, lane)).toEqual([
       { day: "2026-11-20", completed: 2 },
       { day: "2026-11-21", completed: 4 },

@@ -5,7 +5,7 @@ import { newWorkspace, Service } from "../harness/service.ts";
 
 const DAY_SECONDS = 86_400;
 
-/** A job that has finished just now, in a workspace of that plan. */
+/** A job that has finished now, in a workspace on this plan. */
 async function finishedJob(
   { node, database, clock }: Pick<Service, "node" | "database" | "clock">,
   plan: "free" | "pro" | "team" | "enterprise",

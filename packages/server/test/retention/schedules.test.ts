@@ -4,7 +4,7 @@ import { operate } from "../harness/operator.ts";
 import { schedule, scheduleOf, test } from "../harness/schedules.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
 
-/** Names of the schedules that are stored, once for themselves and once for each of their ticks. */
+/** The names of the stored schedules: once for each schedule, and once for each of its ticks. */
 async function stored(database: TestDatabase): Promise<string[]> {
   const found = await database.query<{ name: string }>(
     `select name from schedule union all

@@ -7,7 +7,7 @@ import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 
-/** Keys of these jobs, to be looked at then: SQL of a moment. */
+/** Inserts idempotency keys of these jobs, to be checked at `checkAt`, an SQL expression. */
 const putKeys = (database: TestDatabase, { workspaceId, laneId }: LaneKey, jobs: readonly JobId[], checkAt = "moment()") =>
   database.query(
     `insert into idempotency_key (workspace_id, lane_id, key, job_id, fingerprint, check_at)

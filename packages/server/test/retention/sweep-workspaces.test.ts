@@ -12,7 +12,7 @@ const markDeleted = (database: TestDatabase, id: WorkspaceId) =>
 const isThere = async (database: TestDatabase, id: WorkspaceId): Promise<boolean> =>
   (await database.query("select from workspace where id = $1", [id])).length > 0;
 
-/** What can be left of a workspace, put there straight; and what takes it away again. */
+/** Rows that a workspace can leave behind, inserted directly, and the statement that deletes them. */
 const LEFT: Record<string, { put: string; take: string }> = {
   "a job": {
     put: `insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)

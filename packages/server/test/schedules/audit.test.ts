@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { audited, withoutAudit } from "../harness/audited.ts";
+import { audited, withoutAudit } from "../harness/audit-events.ts";
 import { everythingStored } from "../harness/problem.ts";
 import { schedule, test } from "../harness/schedules.ts";
 

@@ -12,7 +12,7 @@ const test = testWith(NEVER_POLL);
 /** A schedule that has missed a thousand ticks, of 20 kB each: several transactions' worth. */
 async function behind(service: Service, queue?: string): Promise<{ name: string; queue: string }> {
   const made = await schedule(service, { ...(queue && { queue }), cron: "@yearly", catch_up: "all", payload: "x".repeat(20_000) });
-  // Nobody has told the node of them.
+  // No wake-up has told the node about them.
   await service.database.query(
     "update schedule set cron = '* * * * * *', next_run_at = date_trunc('second', moment()) - interval '999 seconds' where name = $1",
     [made.name],
@@ -31,7 +31,7 @@ test("others are served from the workspace's quota while a change waits for a ba
   await ticks.held;
   const patched = limited.ok("PATCH", `/v1/schedules/${made.name}`, { cron: "@yearly" });
   await until(() => isWaiting(database, "insert into schedule_tick"), "the first ticks to be taken");
-  // Behind the transaction that fires those, and before the next one.
+  // After the transaction that fires those, and before the next one.
   const schedules = hold(engine, sql`lock table schedule in exclusive mode`);
   await until(() => isWaiting(database, "lock table schedule in exclusive mode"), "the place between two transactions");
   await ticks.release();

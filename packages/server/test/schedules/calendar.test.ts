@@ -5,7 +5,7 @@ import { type Calendar, Calendars, CronError, readCalendar, UnknownZoneError } f
 const NOON = Date.parse("2026-11-22T12:00:00Z");
 const MINUTE_MS = 60_000;
 
-/** Moments at which clocks are set: by half an hour, a day, some seconds, at midnight, for Ramadan. */
+/** Moments at which clocks change: by half an hour, a day, some seconds, at midnight, for Ramadan. */
 const CHANGES = [
   ["Australia/Lord_Howe", "2026-04-04T15:00:00Z"],
   ["Australia/Lord_Howe", "2026-10-03T15:30:00Z"],

@@ -52,7 +52,7 @@ describe("after a downtime of ten minutes and a half", () => {
     ["all", ["12:01", "12:02", "12:03", "12:04", "12:05", "12:06", "12:07", "12:08", "12:09", "12:10"]],
   ] as const)("a node that starts anew catches up in the same way: %s", async ([catch_up, ticks], { service, at }) => {
     const made = await schedule(service, { catch_up });
-    // The node that runs already is not woken.
+    // The running node gets no wake-up.
     await service.clock.advance(630);
     const started = await startTestNode(service.database, service.clock);
     await until(async () => (await scheduleOf(service, made)).next_run_at === at("12:11")[0], "the new node to fire");

@@ -25,7 +25,7 @@ describe("a pause", () => {
 
   test("a pause leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
     const made = await schedule(service, { catch_up: "last" });
-    // What a clock leaves that was set back amid a backlog.
+    // The state after a clock was set back during a backlog.
     await database.query("update schedule set catch_up_to = $1", [at("13:00")[0]]);
     await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
     await service.ok("PATCH", `/v1/schedules/${made.name}/resume`);
@@ -81,7 +81,7 @@ test("a resumed schedule of a clock that ran ahead does not run a tick again", a
   const made = await schedule(service);
   await service.advance(120);
   await service.ok("PATCH", `/v1/schedules/${made.name}/pause`);
-  // A standby takes over whose clock is a minute and a half behind.
+  // A standby takes over. Its clock is a minute and a half behind.
   await service.clock.advance(-90);
   await service.ok("PATCH", `/v1/schedules/${made.name}/resume`);
   for (const seconds of [30, 30, 30, 30, 30]) {

@@ -9,7 +9,7 @@ const STEP_MS = 30_000;
 const HOUR_MS = 3_600_000;
 const HALF_DAY_MS = 12 * HOUR_MS;
 
-/** A tick that one of the two has and the other has not, with the newest change of offset before it. */
+/** A tick that only one of the two implementations has, with the last change of offset before it. */
 interface Difference {
   readonly whose: "ours" | "theirs";
   readonly tickMs: number;
@@ -21,13 +21,13 @@ const shiftMs = ({ beforeMs, afterMs }: OffsetChange): number => afterMs - befor
 const HALF_HOUR_MS = HOUR_MS / 2;
 const isHalfHourTwice = (change: OffsetChange): boolean => shiftMs(change) === -HALF_HOUR_MS;
 
-/** A time that matches is left out by the change. */
+/** The change skips a time that matches. */
 function skipsMatch({ matches }: Pattern, { atMs, beforeMs, afterMs }: OffsetChange): boolean {
   for (let wallMs = atMs + beforeMs; wallMs < atMs + afterMs; wallMs += STEP_MS) if (matches(shownAt(wallMs))) return true;
   return false;
 }
 
-/** All that the two may differ in, by what must be true of the tick. */
+/** The allowed differences, each with a condition on the tick. */
 const EXPLANATIONS: Record<string, (difference: Difference) => boolean> = {
   "what a gap leaves out runs when the gap is over": ({ whose, tickMs, pattern, change }) =>
     whose === "ours" && !pattern.hourly && tickMs === change.atMs && skipsMatch(pattern, change),
@@ -57,7 +57,7 @@ interface Stretch {
   readonly untilMs: number;
 }
 
-/** Where half an hour comes twice cron-parser goes in circles or gives up: it is then asked to go on after it. */
+/** Where half an hour occurs twice, cron-parser loops or gives up. Then it is started again after that half hour. */
 function theirTicks(cron: string, tz: string, { fromMs, untilMs }: Stretch, changes: OffsetChange[]): Set<number> {
   const ticks = new Set<number>();
   const expression = CronExpressionParser.parse(cron, { tz, currentDate: fromMs });
@@ -98,7 +98,7 @@ function differences(pattern: Pattern, zone: string, stretch: Stretch, changes: 
     }));
 }
 
-/** The whole ten years for what fires seldom; for the rest half a day on both sides of each change. */
+/** Rare patterns are checked for ten years. The others are checked for half a day on both sides of each change. */
 function compare(zone: string, changes: OffsetChange[]): Difference[] {
   const whole = { fromMs: Date.parse(TEN_YEARS.from), untilMs: Date.parse(TEN_YEARS.until) };
   const around = changes.map((change) => ({
@@ -112,8 +112,7 @@ function compare(zone: string, changes: OffsetChange[]): Difference[] {
 }
 
 /**
- * What `work` answers. Meanwhile Intl gives its first answer again to whoever asks the same: cron-parser asks for most moments several
- * times, which is what it costs.
+ * Runs `work` with a cache for Intl's formatter. cron-parser formats most moments several times, and spends most of its time on it.
  */
 function remembering<Answer>(work: () => Answer): Answer {
   const { formatToParts } = Intl.DateTimeFormat.prototype;

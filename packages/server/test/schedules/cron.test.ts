@@ -118,7 +118,7 @@ describe("a cron expression is refused, with what is wrong and where", () => {
   });
 });
 
-/** Fields of every kind, that may exclude one another. */
+/** Fields of every kind. Some combinations never match. */
 const field = (low: number, high: number) => {
   const number = fc.integer({ min: low, max: high });
   const range = fc.tuple(number, number).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`);

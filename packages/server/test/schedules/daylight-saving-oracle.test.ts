@@ -5,11 +5,11 @@ import { type OffsetChange, readChanges, ZONES } from "./offsets.ts";
 import { FREQUENT, type Pattern, RARE, type Shown, shownAt } from "./patterns.ts";
 
 const STEP_MS = 30_000;
-/** More than the day that Apia left out. */
+/** Longer than the day that Apia skipped. */
 const AROUND_MS = 26 * 3_600_000;
 
 interface Walk {
-  /** Every moment around a change, and what the clocks show then. */
+  /** Every moment around a change, with the time that clocks show then. */
   readonly moments: readonly { readonly ms: number; readonly wallMs: number; readonly shown: Shown }[];
   /** Every time from the first shown to the last, and the moment that runs it: the first that shows it, or the first after the gap. */
   readonly times: readonly { readonly ms: number; readonly shown: Shown }[];
@@ -30,7 +30,7 @@ function walk({ atMs, beforeMs, afterMs }: OffsetChange): Walk {
   return { moments, times };
 }
 
-/** The ticks by the words of the contract, found by looking everywhere. */
+/** The ticks as the contract defines them, found by checking every moment. */
 function findTicks({ hourly, matches }: Pattern, { moments, times }: Walk): number[] {
   const found = (hourly ? moments : times).filter(({ shown }) => matches(shown)).map(({ ms }) => ms);
   return [...new Set(found)].sort((a, b) => a - b);

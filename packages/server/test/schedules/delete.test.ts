@@ -95,7 +95,7 @@ describe("a queue that is deleted", () => {
     engine,
   }) => {
     const queue = await service.queue();
-    // Whoever makes one waits with the queue in hand.
+    // A request that creates a schedule waits while it holds the queue's lock.
     const schedules = hold(engine, sql`lock table schedule in share mode`);
     await schedules.held;
     const replies = [service.api("POST", "/v1/schedules", { queue, cron: "* * * * *", timezone: "UTC" })];

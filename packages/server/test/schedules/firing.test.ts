@@ -150,7 +150,7 @@ describe("ticks", () => {
   test("ticks go to a node that nobody told of them", async ({ service }) => {
     const made = await schedule(service);
     await service.clock.advance(60);
-    // No wake-up: the node looks by itself, at every poll.
+    // There is no wake-up. The node finds it at a poll.
     await until(async () => (await ticksOf(service, made)).length === 1, "the tick to be found");
   });
 });

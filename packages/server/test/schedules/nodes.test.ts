@@ -35,7 +35,7 @@ describe("three nodes", () => {
         for (const { node } of [service, ...others]) node.wake();
       }
       await service.advance(0);
-      // No job ends before this one statement ends them all: those that were live together are live still.
+      // No job ends before this statement ends them all, so that jobs that were live together are still live.
       const ended = await database.query<{ schedule: string }>(
         "update job set state = 'failed', finished_at = moment() where schedule = any($1) and state <> 'failed' returning schedule",
         [names],

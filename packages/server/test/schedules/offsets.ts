@@ -11,13 +11,13 @@ export const ZONES = [
   "UTC",
 ];
 
-/** With the day that Apia left out, and São Paulo's last summers. */
+/** Includes the day that Apia skipped, and the last summers with daylight saving in São Paulo. */
 export const TEN_YEARS: Span = { from: "2010-01-01T00:00:00Z", until: "2020-01-01T00:00:00Z", step: "30 minutes" };
 
 interface Span {
   readonly from: string;
   readonly until: string;
-  /** A change is found to be no later than this after it was. */
+  /** How exactly the moment of a change is found. */
   readonly step: string;
 }
 

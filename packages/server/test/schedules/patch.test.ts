@@ -77,7 +77,7 @@ describe("changing a schedule", () => {
 
   test("changing a schedule to another cron leaves nothing of a backlog to make up for", async ({ service, at, database }) => {
     const made = await schedule(service, { cron: "*/30 * * * *", catch_up: "last" });
-    // What a clock leaves that was set back amid a backlog.
+    // The state after a clock was set back during a backlog.
     await database.query("update schedule set catch_up_to = $1", [at("13:00")[0]]);
     await service.ok("PATCH", `/v1/schedules/${made.name}`, { cron: "*/5 * * * *" });
     await service.moveTo(Date.parse(at("12:50")[0] as string));

@@ -1,4 +1,4 @@
-/** What a clock on a wall shows. Months and days count from 1, weekdays from 0 for Sunday. */
+/** Local time, as a wall clock shows it. Months and days count from 1, weekdays from 0 for Sunday. */
 export interface Shown {
   readonly month: number;
   readonly day: number;
@@ -24,10 +24,10 @@ export function shownAt(wallMs: number): Shown {
   };
 }
 
-/** A cron expression, and in plain words what it means; all fire at full or half minutes. */
+/** A cron expression, with its meaning in words. All fire at full or half minutes. */
 export interface Pattern {
   readonly cron: string;
-  /** It fires every hour or oftener. */
+  /** Whether it fires every hour or more often. */
   readonly hourly: boolean;
   readonly matches: (shown: Shown) => boolean;
 }
@@ -43,7 +43,7 @@ const both =
   (shown) =>
     all.every((matches) => matches(shown));
 
-/** Those that fire seldom enough to be followed through ten years. */
+/** Patterns that fire so rarely that ten years can be checked. */
 export const RARE: Pattern[] = [
   daily("30 2 * * *", at(2, 30)),
   daily(
@@ -85,7 +85,7 @@ export const RARE: Pattern[] = [
   daily("30 30 2 1-7 * *", ({ day, hour, minute, second }) => day <= 7 && hour === 2 && minute === 30 && second === 30),
 ];
 
-/** Those that are looked at where clocks are set. */
+/** Patterns that are checked around changes of offset. */
 export const FREQUENT: Pattern[] = [
   hourly("@hourly", ({ minute, second }) => minute === 0 && second === 0),
   hourly("45 * * * *", ({ minute, second }) => minute === 45 && second === 0),

@@ -5,7 +5,7 @@ import type { Service } from "../harness/service.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** JSON texts that a reader which parses and writes them again would change. */
+/** JSON texts that change when they are parsed and written again. */
 const DELICATE = [
   "12345678901234567890",
   "1e400",
@@ -23,7 +23,7 @@ const DELICATE = [
 const create = (service: Service, queue: string, payload: string, name = "s") =>
   service.api("POST", "/v1/schedules", `{"name":"${name}","queue":"${queue}","cron":"* * * * *","timezone":"UTC","payload" : ${payload} }`);
 
-/** Whether a reply's one record has that payload, followed by what is documented after it. */
+/** Whether a response's only record has this payload, followed by the field that is documented after it. */
 const holds = (text: string, payload: string): boolean => text.split(`"payload":${payload},"tag":`).length === 2;
 
 describe("a schedule's payload comes back as it was sent, to the byte:", () => {

@@ -67,7 +67,7 @@ test("large payloads of one workspace leave another its turn", async ({ service 
 test("what the database refuses of one workspace stays with it", async ({ service, at }) => {
   const other = await limitedTo(service, {});
   const [broken, made] = [await schedule(service), await schedule(other)];
-  // Its job cannot be written: no such number of attempts is allowed.
+  // Its job cannot be stored, because this number of attempts is not allowed.
   await service.database.query("update schedule set attempts = -1 where name = $1", [broken.name]);
   await service.clock.advance(60);
   service.node.wake();

@@ -7,7 +7,7 @@ import { type Service, test, until } from "../harness/service.ts";
 const URL = "https://example.com/hook";
 const STOPPED = { code: "PLAN_REQUIRED", message: "The workspace's plan does not have this feature." };
 
-/** Puts a workspace on another plan as the operator API does, but for its limits. */
+/** Moves a workspace to another plan as the operator API does, but leaves its limits. */
 const moveTo = ({ database, key }: Service, plan: string) =>
   database.query("update workspace set plan = $2 where id = (select workspace_id from api_key where hash = sha256($1::text::bytea))", [
     key,
@@ -76,7 +76,7 @@ describe("a workspace that is moved down to Free", () => {
     await until(async () => (await queue()).callbacks_stopped !== null, "the node to hear of the plan");
     expect(await queue()).toMatchObject({ callback_url: handler.url, has_callback_secret: true, callbacks_stopped: STOPPED });
     expect((await customer.ok("GET", "/v1/queues")).data[0]).toMatchObject({ callbacks_stopped: STOPPED });
-    // It goes neither straight through, nor by a claim, nor by a look for work.
+    // It starts neither at its enqueue, nor by a claim, nor after a poll.
     const job = await customer.enqueue({ queue: handler.queue });
     const delayed = await customer.enqueue({ queue: handler.queue, delay: 1 });
     await customer.advance(1);

@@ -79,7 +79,7 @@ describe("a month's executions", () => {
     expect((await single(limited, "absent")).status).toBe(404);
     expect((await limited.api("POST", `/v1/queues/${queue}/jobs`, {})).status).toBe(400);
     expect((await single(limited, queue)).status).toBe(201);
-    // What is not there is told so, with no quota left too.
+    // A queue that does not exist is still reported as such when no quota is left.
     expect((await single(limited, "absent")).status).toBe(404);
     expect((await single(limited, queue)).status).toBe(402);
   });
@@ -141,7 +141,7 @@ test.for([
     const holder = new pg.Client({ connectionString: database.url, options: "-c search_path=tidemill" });
     await holder.connect();
     await holder.query("begin");
-    // Whoever takes executions has seen the queue by now, and waits for this.
+    // A request that takes executions has read the queue by now, and waits for this transaction.
     await holder.query(
       "select from quota_month where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea)) for update",
       [limited.key],
@@ -162,7 +162,7 @@ test("what was accepted without a limit, and is seen only after one was set, is 
   const limited = await limitedTo(service, { executions_per_month: 5 });
   const queue = await limited.queue();
   expect((await single(limited, queue)).status).toBe(201);
-  // As an enqueue leaves it that began before the limit was set and ended after the first one within it.
+  // The state after an enqueue that began before the limit was set, and ended after the first enqueue within the limit.
   await database.query(
     "insert into usage_delta (workspace_id, lane_id, at, jobs) select workspace_id, id, moment(), 3 from lane where name = $1 and workspace_id = (select workspace_id from api_key where hash = sha256($2::text::bytea))",
     [queue, limited.key],
@@ -179,7 +179,7 @@ describe("a limit that is new", () => {
     expect((await batch(workspace, queue, 4)).status).toBe(201);
     await setLimits(workspace, { executions_per_month: 5 });
     await until(async () => (await batch(workspace, queue, 2)).status === 402, "the limit to hold");
-    // How much got in before the node knew of the limit is in the count.
+    // Executions that were accepted before the node knew the limit are counted.
     const { used } = await quotaOf(workspace);
     expect([used, used >= 4]).toEqual([await storedJobs(workspace), true]);
     await setLimits(workspace, { executions_per_month: used + 2 });
@@ -197,7 +197,7 @@ describe("a limit that is new", () => {
     await setLimits(workspace, {});
     await until(async () => (await batch(workspace, queue, 20)).status === 201, "the limit to be gone");
     await setLimits(workspace, { executions_per_month: 22 });
-    // Nobody takes any in the minute after the change.
+    // No executions are taken in the minute after the change.
     await clock.advance(61);
     await until(async () => (await single(workspace, queue)).status === 402, "the limit to hold");
     expect((await quotaOf(workspace)).used).toBe(await storedJobs(workspace));

@@ -7,7 +7,7 @@ import { test as base } from "../harness/service.ts";
 
 const LIMIT = 200;
 const WINDOW_MS = 60_000;
-/** Within this all that was used is free again, and the steps of the test have met it. */
+/** After this time everything that was used is free again. The test's steps fit into it. */
 const AGAIN_MS = 63_000;
 
 const test = base.extend("nodes", async ({ service }, { onCleanup }) => {

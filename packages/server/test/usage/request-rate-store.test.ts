@@ -51,7 +51,7 @@ describe("taking requests", () => {
           expect(granted).toBeLessThanOrEqual(Math.min(wanted, most));
           expect(granted).toBeGreaterThanOrEqual(Math.min(wanted, least));
           accepted.push(...Array.from({ length: granted }, () => nowMs));
-          // A node that counts for itself counts the same.
+          // A node that counts locally gets the same result.
           expect(Math.min(wanted, node.look(nowMs, limit).remaining)).toBe(granted);
           node.add(nowMs, granted);
           expect(node.look(nowMs, limit)).toEqual(rate);

@@ -5,7 +5,7 @@ import { test as base, putLane } from "../harness/engine.ts";
 
 const START = Date.UTC(2026, 10, 21, 12);
 
-/** A clock that a test sets, in the node alone. */
+/** A clock that a test sets, for the node only. */
 class SetClock {
   ms = START;
   elapsed = 0;
@@ -13,8 +13,8 @@ class SetClock {
   elapsedMs = () => this.elapsed;
 }
 
-/** The way to the store, which a test can break; it counts what is asked. */
-class Road implements Db {
+/** A database that a test can make unavailable. It counts its statements. */
+class BreakableDb implements Db {
   readonly #db: Db;
   statements = 0;
   isBroken = false;
@@ -31,12 +31,12 @@ class Road implements Db {
 }
 
 const test = base.extend("stand", async ({ engine, database }) => {
-  const road = new Road(engine);
+  const road = new BreakableDb(engine);
   const time = new SetClock();
   const events: string[] = [];
   const rate = new RequestRate({ db: road, clock: time, emit: (event) => void events.push(event) });
   const { workspaceId } = await putLane(database);
-  /** Sends that many requests at once; answers how many were let through. */
+  /** Sends this many requests at once. Returns how many were allowed. */
   const send = async (count: number, limit = 10, by: WorkspaceId = workspaceId) => {
     const taken = await Promise.all(Array.from({ length: count }, () => rate.take(by, limit)));
     return taken.filter(({ granted }) => granted).length;

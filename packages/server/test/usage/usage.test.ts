@@ -14,7 +14,7 @@ const deltas = async ({ database, key }: Service): Promise<number> =>
     )
   )[0]?.n ?? 0;
 
-/** A good queue with two jobs, and a bad one whose job fails twice; answers their names. */
+/** Creates a good queue with two jobs, and a bad one whose job fails twice. Returns their names. */
 async function work(service: Service): Promise<[string, string]> {
   const good = await service.handler();
   const bad = await service.handler({ answers: 500, defaultJobOptions: { attempts: 2 } });

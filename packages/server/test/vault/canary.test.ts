@@ -4,7 +4,7 @@ import { LeakyWorkspace, type Places } from "../harness/leaky-workspace.ts";
 import { Search } from "../harness/search.ts";
 import { test as base, Stage } from "../harness/stage.ts";
 
-/** Values that break out of quotes, templates, lines, URLs and markup. No piece of them stands anywhere else. */
+/** Values that break out of quotes, templates, lines, URLs and markup. No part of them occurs anywhere else. */
 const SECRETS = {
   PLAIN: "uB7hQz2LmX9cVt4RkW1sYp8JdN5gFa0EoKi3TrZv",
   QUOTED: `Wd3'kP"x8\\Lq5\`Zt1$(Hn6)Rv"'9b'Mf2`,

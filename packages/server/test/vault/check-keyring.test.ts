@@ -5,7 +5,7 @@ import { Client } from "../harness/client.ts";
 import { KEY } from "../harness/process.ts";
 import { MASTER_KEY } from "../harness/service.ts";
 import { type Stage, test } from "../harness/stage.ts";
-import { VaultStage } from "../harness/vault.ts";
+import { VaultFixture } from "../harness/vault.ts";
 
 const ANOTHER_KEY = "f".repeat(64);
 
@@ -44,17 +44,17 @@ describe("the first start", () => {
   });
 
   test("the first start takes a key that is given, and makes no file", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await vault.node({ given: MASTER_KEY });
     expect(existsSync(vault.file)).toBe(false);
     expect((await vault.keys()).vault).toMatch(/^[0-9a-f]{16}$/);
   });
 
   test("the first start takes the first of two keys that are given", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node({ given: MASTER_KEY })).stop();
     const { vault: alone } = await vault.keys();
-    const other = await VaultStage.create(stage);
+    const other = await VaultFixture.create(stage);
     await other.node({ given: `${MASTER_KEY}, ${ANOTHER_KEY}` });
     expect((await other.keys()).vault).toBe(alone);
   });
@@ -63,7 +63,7 @@ describe("the first start", () => {
     stage,
   }) => {
     for (let round = 0; round < 3; round += 1) {
-      const vault = await VaultStage.create(stage);
+      const vault = await VaultFixture.create(stage);
       const files = [`${vault.file}.one`, `${vault.file}.other`];
       const outcomes = await Promise.allSettled(files.map((file) => vault.node({ file })));
       expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -74,7 +74,7 @@ describe("the first start", () => {
   });
 
   test("the first start of two nodes with one file at the same moment succeeds for both", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await Promise.all([vault.node(), vault.node()]);
     expect((await vault.keyring()).ids).toEqual([(await vault.keys()).vault]);
   });
@@ -82,7 +82,7 @@ describe("the first start", () => {
 
 describe("a start is refused", () => {
   test("a start is refused with another key than the one that secrets are encrypted under", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     const node = await vault.node();
     await vault.fill(1);
     await node.stop();
@@ -94,7 +94,7 @@ describe("a start is refused", () => {
   });
 
   test("a start is refused without the key that secrets are encrypted under, and no new one is made", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     const node = await vault.node();
     await vault.fill(1);
     await node.stop();
@@ -106,7 +106,7 @@ describe("a start is refused", () => {
   });
 
   test("a start is refused with one of two keys that secrets are encrypted under", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node()).stop();
     await vault.fill(2);
     await vault.database.query("update secret set master_key_id = 'ffffffffffffffff' where name = 'SECRET_2'");
@@ -114,7 +114,7 @@ describe("a start is refused", () => {
   });
 
   test("a start is refused with another key than nodes that are alive have, though there is no secret", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     const node = await vault.node();
     await expect(vault.node({ given: ANOTHER_KEY })).rejects.toEqual(refusal("TIDEMILL_MASTER_KEY"));
     await expect(vault.node({ file: `${vault.file}.new` })).rejects.toEqual(refusal("there is none"));
@@ -147,7 +147,7 @@ describe("a start is refused", () => {
 
 describe("a start without a secret and without another node", () => {
   test("any key will do without a secret and without another node: it is the vault's from then on", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node()).stop();
     const before = await vault.keys();
     const service = await vault.service(await vault.node({ given: ANOTHER_KEY }));
@@ -156,7 +156,7 @@ describe("a start without a secret and without another node", () => {
   });
 
   test("a lost key file is made anew without a secret and without another node", async ({ stage }) => {
-    const vault = await VaultStage.create(stage);
+    const vault = await VaultFixture.create(stage);
     await (await vault.node()).stop();
     rmSync(vault.file);
     await vault.node();
@@ -175,7 +175,7 @@ test("commands that are not about the vault need no master key, and make none", 
 });
 
 test("a node without the vault's key takes no secret, and looks at its key file before it says so", async ({ stage }) => {
-  const vault = await VaultStage.create(stage);
+  const vault = await VaultFixture.create(stage);
   const service = await vault.service(await vault.node());
   await service.ok("POST", "/v1/secrets", { name: "KEPT", value: "KEPT" });
   await vault.database.query("update vault set master_key_id = 'ffffffffffffffff'");

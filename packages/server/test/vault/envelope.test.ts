@@ -29,13 +29,13 @@ const opens = (secret: SealedSecret): boolean => {
   }
 };
 
-/** The bytes with each of them changed in turn, in one bit and in all. */
+/** Copies of the bytes in which one byte is changed, in one bit or in all bits. */
 const flips = (bytes: Buffer): Buffer[] =>
   [...bytes.keys()].flatMap((at) =>
     [0x01, 0x80, 0xff].map((bits) => Buffer.from(bytes.map((byte, index) => (index === at ? byte ^ bits : byte)))),
   );
 
-/** The bytes cut short at each length, and with one more at either end. */
+/** The bytes truncated to each length, and with one extra byte at either end. */
 const cuts = (bytes: Buffer): Buffer[] => [
   ...[...bytes.keys()].map((length) => bytes.subarray(0, length)),
   Buffer.concat([bytes, Buffer.of(0)]),

@@ -10,16 +10,16 @@ import { makeMasterKey } from "../../src/vault/master-key.ts";
 import { VAULT_LOCK } from "../../src/vault/vault-store.ts";
 import { until } from "../harness/service.ts";
 import { test as base } from "../harness/stage.ts";
-import { VaultStage } from "../harness/vault.ts";
+import { VaultFixture } from "../harness/vault.ts";
 
 type Step = () => Promise<unknown>;
 
-/** What others do right before each call of the file system, call by call. */
+/** What other processes do right before each call of the file system, call by call. */
 const before = { open: [] as (Step | undefined)[], rename: [] as (Step | undefined)[] };
 
 const { open, rename } = files;
 
-/** Gives everybody who imports the file system these functions of it. */
+/** Replaces these functions of the file system for every module that imports it. */
 function replace(functions: Pick<typeof files, "open" | "rename">): void {
   Object.assign(files, functions);
   syncBuiltinESMExports();
@@ -45,8 +45,8 @@ afterEach(() => {
 
 afterAll(() => replace({ open, rename }));
 
-/** A vault whose rotation is over in the database and not in its files, and what another process does to those. */
-async function unsettledVault(vault: VaultStage) {
+/** A vault whose rotation is finished in the database but not in its files, and what another process does to the files. */
+async function unsettledVault(vault: VaultFixture) {
   const [old, next, later] = [makeMasterKey(systemRandom), makeMasterKey(systemRandom), makeMasterKey(systemRandom)];
   await makeKeyFile(vault.file, old);
   await makeKeyFile(`${vault.file}.next`, next);
@@ -55,7 +55,7 @@ async function unsettledVault(vault: VaultStage) {
     vault,
     ids: { old: old.id, next: next.id, later: later.id },
     promote: () => promoteNextFile(vault.file, old, next),
-    /** The files are settled, and the next rotation has begun and is broken off. */
+    /** The files are finished. The next rotation has begun and was interrupted. */
     goOn: async () => {
       await promoteNextFile(vault.file, old, next);
       await makeKeyFile(`${vault.file}.next`, later);
@@ -69,7 +69,7 @@ async function unsettledVault(vault: VaultStage) {
   };
 }
 
-const test = base.extend("unsettled", async ({ stage }) => unsettledVault(await VaultStage.create(stage)));
+const test = base.extend("unsettled", async ({ stage }) => unsettledVault(await VaultFixture.create(stage)));
 
 test("the next key takes the place of the old one, once no secret needs that", async ({ unsettled: { vault, ids } }) => {
   await finishKeyFileRotationLocked(vault.engine, await vault.keyring());

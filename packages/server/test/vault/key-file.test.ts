@@ -28,7 +28,7 @@ const HEX = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeefa";
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 const open = (dataDir: string, masterKeyFile: string | null = null, masterKeys: string[] = []) =>
   Keyring.open({ masterKeys, masterKeyFile, dataDir });
-/** A file with a key and that mode. */
+/** Creates a file with a key and this mode. */
 const put = (file: string, text = `${HEX}\n`, mode = 0o600): string => {
   writeFileSync(file, text);
   chmodSync(file, mode);
@@ -137,7 +137,7 @@ describe("a key file", () => {
     await makeKeyFile(file, old);
     await makeKeyFile(`${file}.next`, next);
     await promoteNextFile(file, old, next);
-    // Another that does the same, a moment later.
+    // Another process does the same, a moment later.
     await promoteNextFile(file, old, next);
     expect(readdirSync(dir).sort()).toEqual(["master.key", ...[old.id, next.id].map((id) => `master.key.${id}`).sort()]);
     expect([(await readKeyFile(file))?.id, (await readKeyFile(`${file}.${old.id}`))?.id]).toEqual([next.id, old.id]);

@@ -7,9 +7,9 @@ import { registerNode, renewNode } from "../../src/engine/leases/store.ts";
 import { makeMasterKey, writeMasterKey } from "../../src/vault/master-key.ts";
 import { until } from "../harness/service.ts";
 import { test as base } from "../harness/stage.ts";
-import { VaultStage } from "../harness/vault.ts";
+import { VaultFixture } from "../harness/vault.ts";
 
-const test = base.extend("vault", ({ stage }) => VaultStage.create(stage));
+const test = base.extend("vault", ({ stage }) => VaultFixture.create(stage));
 
 test("a key that the vault is locked with and that is not found is told of once, and taken up when it is there", async ({ vault }) => {
   const told: unknown[] = [];

@@ -7,7 +7,7 @@ import { secretNamesIn, TemplateFiller } from "../../src/vault/template-filler.t
 const fill = (json: string, secrets: Record<string, string>) =>
   fillPayload(parsePayload(json), new TemplateFiller(new Map(Object.entries(secrets))));
 
-/** What a template means, said the slow way: over the parsed value. */
+/** What a template means, computed the slow way: on the parsed value. */
 function substituted(value: unknown, secrets: Record<string, string>): unknown {
   if (typeof value === "string")
     return parseTemplates(value)

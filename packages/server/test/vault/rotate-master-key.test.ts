@@ -7,11 +7,11 @@ import { Keyring, type Rotation, rotateMasterKey } from "#vault";
 import { VAULT_LOCK } from "../../src/vault/vault-store.ts";
 import { Service, until } from "../harness/service.ts";
 import { test as base } from "../harness/stage.ts";
-import { VaultStage } from "../harness/vault.ts";
+import { VaultFixture } from "../harness/vault.ts";
 
 const KEYS = ["0".repeat(64), "1".repeat(64), "2".repeat(64)] as const;
 
-const test = base.extend("vault", ({ stage }) => VaultStage.create(stage));
+const test = base.extend("vault", ({ stage }) => VaultFixture.create(stage));
 
 interface Parts {
   readonly database?: Transactional;
@@ -21,7 +21,7 @@ interface Parts {
 
 /** Rotates as the command does; nodes are not told, and no time is let pass, unless `parts` does. */
 async function rotate(
-  vault: VaultStage,
+  vault: VaultFixture,
   { database = vault.engine, keyring, notifyNodes = async () => {} }: Parts = {},
 ): Promise<Rotation> {
   return rotateMasterKey({
@@ -35,8 +35,8 @@ async function rotate(
   });
 }
 
-/** Has the nodes look at their keys, and waits until those that share the vault's file have come to it. */
-const notifyNodes = (vault: VaultStage, nodes: number) => async () => {
+/** Lets the nodes check their keys, and waits until those that share the vault's file have read it. */
+const notifyNodes = (vault: VaultFixture, nodes: number) => async () => {
   await vault.database.query("select pg_notify('tidemill_wake', 'vault')");
   const keyring = await vault.keyring();
   await until(async () => {
@@ -49,13 +49,13 @@ const notifyNodes = (vault: VaultStage, nodes: number) => async () => {
 };
 
 /** The vault of a database that a node has started on once. */
-async function lockedVault(vault: VaultStage): Promise<string> {
+async function lockedVault(vault: VaultFixture): Promise<string> {
   await (await vault.node()).stop();
   return (await vault.keys()).vault as string;
 }
 
-/** The database, on which what comes after so many statements fails: as when the command is killed there. */
-function dyingAfter(vault: VaultStage, most: number): { database: Transactional; tell: () => Promise<void> } {
+/** The database, which fails after this many statements, as if the command were killed there. */
+function dyingAfter(vault: VaultFixture, most: number): { database: Transactional; tell: () => Promise<void> } {
   let count = 0;
   const live = () => {
     count += 1;
@@ -73,12 +73,12 @@ function dyingAfter(vault: VaultStage, most: number): { database: Transactional;
   };
 }
 
-const lockWith = async ({ database }: VaultStage, id: string): Promise<void> => {
+const lockWith = async ({ database }: VaultFixture, id: string): Promise<void> => {
   await database.query("update vault set master_key_id = $1", [id]);
 };
 
 /** Whether a statement on the vault's database waits for a lock. */
-const isWaiting = async ({ database }: VaultStage): Promise<boolean> =>
+const isWaiting = async ({ database }: VaultFixture): Promise<boolean> =>
   (await database.query("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")).length > 0;
 
 describe("a rotation of the master key", () => {
@@ -244,7 +244,7 @@ describe("a rotation of the master key", () => {
     await vault.database.query("update secret set wrapped_key = substring(wrapped_key for 20)");
     const { from, to, unreadable } = await rotate(vault, { notifyNodes: tell });
     expect(unreadable).toHaveLength(1);
-    // A node that was told may look at the key file later than this, and end the rotation by itself: one that was not does not.
+    // A notified node may read the key file later than this, and finish the rotation by itself. Other nodes do not.
     await node.stop();
     const untold = new Service(await vault.node(), vault.database, vault.clock, { id: service.workspaceId, key: service.key });
     await untold.ok("PATCH", "/v1/secrets/BROKEN", { value: "BROKEN" });

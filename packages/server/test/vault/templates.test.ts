@@ -4,7 +4,7 @@ import { readVectors } from "../harness/vectors.ts";
 
 const { valid, invalid } = readVectors("templates");
 
-/** What an error of the vectors is called in the message. */
+/** The message for each error of the vectors. */
 const MESSAGES: Record<string, RegExp> = {
   unclosed: /^has a \$\{\{ without \}\}$/,
   unknown_namespace: /^has a template of the namespace "\w+"; there is only "secrets"$/,

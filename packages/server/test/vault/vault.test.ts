@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { audited } from "../harness/audited.ts";
+import { audited } from "../harness/audit-events.ts";
 import { makeKey, operate } from "../harness/operator.ts";
 import { complaintsAbout, everythingStored, faultsOf } from "../harness/problem.ts";
 import { newWorkspace, Service, test } from "../harness/service.ts";
@@ -14,7 +14,7 @@ const create = (service: Service, name: string, more: Record<string, unknown> = 
 const namesOf = async (service: Service): Promise<string[]> =>
   (await service.ok("GET", "/v1/secrets?limit=100")).data.map(({ name }: { name: string }) => name);
 
-/** Every column of every row of the secrets, ciphertexts as PostgreSQL writes bytes. */
+/** All columns of all stored secrets, with ciphertexts as PostgreSQL writes bytes. */
 const storedText = async (service: Service): Promise<string> =>
   JSON.stringify(await service.database.query("select s::text from secret s"));
 

@@ -34,7 +34,7 @@ beforeEach(() => {
   finder = new PrincipalFinder({ query }, clock, { record: (id) => void uses.push(id) }, KEY);
 });
 
-/** Looks the key up, with that answer of the database if it is asked. */
+/** Looks the key up. If this queries the database, the query returns these rows. */
 async function find(answer: Principal | null): Promise<Principal | null> {
   const asked = answers.length;
   const found = finder.find(KEY);

@@ -5,7 +5,7 @@ import type { TestDatabase } from "../harness/database.ts";
 import { test } from "../harness/engine.ts";
 import type { Service } from "../harness/service.ts";
 
-/** A database that counts the statements that go to it. */
+/** A database that counts its statements. */
 const counting = (db: Db) => {
   const counted = {
     statements: 0,
@@ -28,7 +28,7 @@ async function keysOf(service: Service, count: number): Promise<Uuid[]> {
   return found.map(({ id }) => id);
 }
 
-/** When each key was last used; milliseconds since 1970. */
+/** When each key was last used, in milliseconds since 1970. */
 const lastUses = async (database: TestDatabase, ids: readonly Uuid[]): Promise<(number | null)[]> =>
   (await database.query<{ at: Date | null }>("select last_used_at as at from api_key where id = any($1) order by id", [ids])).map(
     ({ at }) => at?.getTime() ?? null,

@@ -5,7 +5,7 @@ import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
 import { operate } from "../harness/operator.ts";
 import { type Service, startTestNode, until } from "../harness/service.ts";
 
-/** Nothing grows old by it: a node trusts what it remembers of a key until it is told. */
+/** A clock whose time does not pass: a node's cached keys stay valid until it is notified. */
 class StandingClock extends FrozenClock {
   override elapsedMs(): number {
     return 1;
@@ -71,7 +71,7 @@ describe("two nodes on one database", () => {
       await service.handler({ answers: "hang", callback_timeout: 900 }),
       await service.handler({ answers: "hang", callback_timeout: 900 }),
     ];
-    // Straight through: each starts what it stored.
+    // Each node starts the jobs that it stored, without a claim.
     await service.enqueue({ queue: here.queue });
     await other.enqueue({ queue: there.queue });
     await until(() => here.open === 1 && there.open === 1, "both attempts to be under way");

@@ -2,13 +2,13 @@ import { startEmbeddedPostgres } from "../packages/server/src/kernel/database/em
 import { Database } from "../packages/server/src/kernel/index.ts";
 import { Peer } from "./processes.ts";
 
-/** A job's body of ordinary size: some 150 bytes. */
+/** An enqueue request's body of ordinary size, about 150 bytes. */
 export const JOB = { payload: { to: "ada@example.com", subject: "Welcome", body: "x".repeat(60) } };
 
 const KEY = "svc_ws_benchbenchbenchbench";
 
-/** Where the scenarios run: one embedded PostgreSQL with a node's settings, and the processes that they start. */
-export class Yard {
+/** What scenarios run on: an embedded PostgreSQL with the settings that a node gives it, and the processes that they start. */
+export class Environment {
   readonly key = KEY;
   readonly database: Database;
   readonly connection: { host: string; port: number; user: string; database: string };
@@ -32,9 +32,9 @@ export class Yard {
     };
   }
 
-  static async open(directory: string): Promise<Yard> {
+  static async open(directory: string): Promise<Environment> {
     const postgres = await startEmbeddedPostgres({ dataDir: directory, as: "owner", emit: () => {} });
-    return new Yard(directory, postgres);
+    return new Environment(directory, postgres);
   }
 
   async node(env: Record<string, string> = {}): Promise<BenchNode> {
@@ -42,7 +42,7 @@ export class Yard {
     return new BenchNode(peer, said.url, said.port, this.key);
   }
 
-  /** The same server, answering enqueues without storing them. */
+  /** Starts the same HTTP server, which responds to enqueues without storing jobs. */
   async unstored(): Promise<{ peer: Peer; port: number }> {
     const { peer, said } = await Peer.start<{ port: number }>("unstored", {
       ...this.#env,
@@ -70,7 +70,7 @@ export class Yard {
   }
 }
 
-/** A node under test, and its API. */
+/** A measured node, with its API. */
 export class BenchNode {
   readonly peer: Peer;
   readonly url: string;
@@ -91,7 +91,7 @@ export class BenchNode {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as Body;
   }
 

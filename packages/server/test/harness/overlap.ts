@@ -2,11 +2,11 @@ import type { Transactional } from "#kernel";
 import type { TestDatabase } from "./database.ts";
 import { until } from "./service.ts";
 
-/** Runs work in a transaction that ends one way or the other. */
+/** Runs work in a transaction, which it commits or rolls back. */
 export type Run = (work: (tx: Transactional) => Promise<unknown>) => Promise<unknown>;
 
-/** Has `first` stand between its work and the end of its transaction until `second` is done, or waits for it. */
-export async function beside(
+/** Runs `first` in a transaction, and `second` before that transaction ends. It ends when `second` is done, or waits for a lock. */
+export async function overlap(
   database: TestDatabase,
   run: Run,
   first: (tx: Transactional) => Promise<unknown>,
@@ -19,11 +19,11 @@ export async function beside(
     other = second().finally(() => {
       done = true;
     });
-    await until(async () => done || (await isAnybodyWaiting(database)), "the other to be done, or to wait");
+    await until(async () => done || (await isAnyLockAwaited(database)), "the second one to be done, or to wait for a lock");
   });
   await other;
 }
 
-/** Whether a statement in the database waits for a lock. */
-export const isAnybodyWaiting = async (database: TestDatabase): Promise<boolean> =>
+/** Whether any statement in the database waits for a lock. */
+export const isAnyLockAwaited = async (database: TestDatabase): Promise<boolean> =>
   (await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).length > 0;

@@ -2,16 +2,16 @@ import http from "node:http";
 import net from "node:net";
 import type { Reply } from "./ask.ts";
 
-/** A request whose path, headers and body go out as they are, byte for byte. */
-export interface Sent {
+/** A request whose path, headers and body are sent unchanged, byte for byte. */
+export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers?: http.OutgoingHttpHeaders;
   readonly body?: string | Buffer;
 }
 
-/** Sends a request with nothing added, normalised or checked on the way, as fetch would do. */
-export function exchange(url: string, { method, path, headers = {}, body }: Sent): Promise<Reply> {
+/** Sends a request unchanged. `fetch` would add, normalise and check things. */
+export function sendRaw(url: string, { method, path, headers = {}, body }: RawRequest): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const length = body === undefined || headers["transfer-encoding"] ? {} : { "content-length": Buffer.byteLength(body) };
@@ -31,8 +31,8 @@ export function exchange(url: string, { method, path, headers = {}, body }: Sent
   });
 }
 
-/** Writes bytes to a new connection, and answers what came back by the time the service closed it. */
-export function speak(url: string, bytes: string | Buffer, { hangUp = false } = {}): Promise<Reply> {
+/** Writes bytes to a new connection. Returns what the service sent until it closed the connection. */
+export function sendBytes(url: string, bytes: string | Buffer, { hangUp = false } = {}): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const chunks: Buffer[] = [];

@@ -9,7 +9,7 @@ export const workspaceId = "01900000-0000-7000-9000-000000000001" as WorkspaceId
 export const laneKey = (id: number): LaneKey => ({ workspaceId, laneId: id as LaneId });
 export const jobId = (id: number) => `01900000-0000-7000-8000-${String(id).padStart(12, "0")}` as JobId;
 
-/** A row that a claim of node 7 brings. */
+/** A job as node 7's claim returns it. */
 export const claimed = (id: number, lane = 1): Claim => ({
   ...laneKey(lane),
   id: jobId(id),
@@ -31,20 +31,20 @@ export const claimed = (id: number, lane = 1): Claim => ({
   limited: false,
 });
 
-interface AskedClaim {
+interface RequestedClaim {
   readonly lanes: number[];
-  /** Lets the database answer the claim. */
+  /** Lets the database return the claim's rows. */
   answer(rows: Claim[]): Promise<void>;
 }
 
-/** A dispatcher alone: its database answers a claim when a test says so, its attempts end when they are aborted. */
-export class DispatchStage {
-  readonly claims: AskedClaim[] = [];
+/** A dispatcher without a database. A test says when a claim returns. Attempts end when they are aborted. */
+export class DispatcherFixture {
+  readonly claims: RequestedClaim[] = [];
   readonly started: JobId[] = [];
   readonly aborted: JobId[] = [];
   readonly settled: { id: JobId; verdict: Verdict["kind"] }[] = [];
   heldBy: number | null = 7;
-  /** A job that the carrier cannot carry. */
+  /** A job that the deliverer cannot start. */
   uncarried: JobId | null = null;
   readonly dispatcher: Dispatcher;
 
@@ -68,8 +68,8 @@ export class DispatchStage {
     });
   }
 
-  /** Wakes lane 1; answers the claim that is now under way for it. */
-  claimUnderWay(): AskedClaim {
+  /** Wakes lane 1. Returns the claim that this starts. */
+  claimUnderWay(): RequestedClaim {
     this.dispatcher.wake([laneKey(1)]);
     const [claim] = this.claims;
     if (!claim) throw new Error("Nothing was claimed.");

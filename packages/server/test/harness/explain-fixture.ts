@@ -5,18 +5,18 @@ import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
 import { test as base, putCircuit, putLane } from "./engine.ts";
-import { FlowWorld } from "./flow-world.ts";
+import { FlowFixture } from "./flow-fixture.ts";
 import { putJobs, type Seed } from "./jobs.ts";
 
-/** A queue, put into any condition, whose jobs are explained and then claimed. */
-export class ExplainStage {
+/** A queue whose settings and jobs a test sets directly in the database. Its jobs are explained, and then claimed. */
+export class ExplainFixture {
   readonly lane: LaneKey;
-  readonly world: FlowWorld;
+  readonly world: FlowFixture;
   readonly leaseId: number;
   readonly #database: TestDatabase;
   readonly #engine: Database;
 
-  private constructor(database: TestDatabase, engine: Database, world: FlowWorld, leaseId: number) {
+  private constructor(database: TestDatabase, engine: Database, world: FlowFixture, leaseId: number) {
     this.#database = database;
     this.#engine = engine;
     this.world = world;
@@ -24,14 +24,14 @@ export class ExplainStage {
     this.leaseId = leaseId;
   }
 
-  static async put(database: TestDatabase, engine: Database, clock: FrozenClock): Promise<ExplainStage> {
-    const world = new FlowWorld(database, engine, clock, await putLane(database));
-    return new ExplainStage(database, engine, world, await world.startNode());
+  static async put(database: TestDatabase, engine: Database, clock: FrozenClock): Promise<ExplainFixture> {
+    const world = new FlowFixture(database, engine, clock, await putLane(database));
+    return new ExplainFixture(database, engine, world, await world.startNode());
   }
 
-  /** @param settings SQL of the lane's columns, or of the queue's that say how its jobs are decided */
+  /** @param settings SQL that sets columns of the lane, or the queue's columns for approvals and callbacks */
   async set(settings: string): Promise<void> {
-    const table = /^(type|approval_timeout|on_timeout)\b/.test(settings) ? "queue" : "lane";
+    const table = /^(type|approval_timeout|on_timeout|callback_secret)\b/.test(settings) ? "queue" : "lane";
     await this.#database.query(`update ${table} set ${settings} where id = $1`, [this.lane.laneId]);
   }
 
@@ -39,7 +39,7 @@ export class ExplainStage {
     await this.#database.query("update workspace set plan = $2 where id = $1", [this.lane.workspaceId, plan]);
   }
 
-  /** Puts jobs, those of a key with the slots that they have a right to. Answers their ids, oldest first. */
+  /** Inserts jobs. Jobs with a concurrency key get the slots that are free. Returns their ids, oldest first. */
   async jobs({ key = null, ...seed }: Partial<Seed> & { key?: string | null } = {}): Promise<JobId[]> {
     const ids = await putJobs(this.#database, this.lane, {
       state: "waiting",
@@ -62,13 +62,13 @@ export class ExplainStage {
     return ids;
   }
 
-  async job(seed: Parameters<ExplainStage["jobs"]>[0] = {}): Promise<JobId> {
+  async job(seed: Parameters<ExplainFixture["jobs"]>[0] = {}): Promise<JobId> {
     const [id] = await this.jobs(seed);
-    if (!id) throw new Error("No job was put.");
+    if (!id) throw new Error("No job was inserted.");
     return id;
   }
 
-  /** So many jobs started so long ago, as the queue's rate counts them. */
+  /** Records that `jobs` jobs started `secondsAgo` seconds ago, for the queue's rate limit. */
   async started(jobs: number, secondsAgo = 0): Promise<void> {
     await this.#database.query(
       `insert into lane_starts as s values ($1, $2, array[moment() - $4 * interval '1 second'], array[$3::int])
@@ -77,7 +77,7 @@ export class ExplainStage {
     );
   }
 
-  /** So many jobs of the queue finished in the last minute. */
+  /** Records how many jobs of the queue finished in the last minute. */
   async finished(completed: number, failed = 0): Promise<void> {
     await this.#database.query(
       "insert into tally values ($1, $2, moment() - interval '59 seconds', $3, $4), ($1, $2, moment() - interval '60 seconds', 999, 999)",
@@ -85,7 +85,7 @@ export class ExplainStage {
     );
   }
 
-  /** Its circuit is open, the next probe that many seconds ahead. */
+  /** Opens the circuit, with the next probe in `inSeconds`. */
   async open(inSeconds: number): Promise<void> {
     await putCircuit(this.#database, this.lane, { inSeconds });
   }
@@ -98,19 +98,19 @@ export class ExplainStage {
     return (await this.explain(id)).held_by;
   }
 
-  /** Which of the jobs no gate holds. */
+  /** The jobs that no gate holds. */
   async free(ids: readonly JobId[]): Promise<JobId[]> {
     const free: JobId[] = [];
     for (const id of ids) if ((await this.heldBy(id)).length === 0) free.push(id);
     return free;
   }
 
-  /** What a node that has room for all takes; it is given back. */
+  /** The jobs that a node with enough room would claim. The claim is rolled back. */
   async taken(): Promise<JobId[]> {
     const claims = await this.world.undone((tx) => this.world.claim(this.leaseId, 100_000, false, tx));
     return (claims ?? []).map(({ id }) => id).sort();
   }
 }
 
-/** As the engine's `test`, with a queue on a stage. */
-export const test = base.extend("stage", ({ database, engine, clock }) => ExplainStage.put(database, engine, clock));
+/** As the engine's `test`, with a queue of the test's own as `stage`. */
+export const test = base.extend("stage", ({ database, engine, clock }) => ExplainFixture.put(database, engine, clock));

@@ -1,7 +1,7 @@
 import { readWorkspaceId } from "@tidemill/server";
 import type { Service } from "./service.ts";
 
-/** The audit events of a workspace about such resources, oldest first, as they are stored. */
+/** The stored audit events of a workspace about the given resource types, oldest first. */
 export async function audited(
   { database }: Service,
   workspace: string,
@@ -17,7 +17,7 @@ export async function audited(
 
 const read = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
 
-/** Has every write of an audit event fail. */
+/** Runs `work` while every write of an audit event fails. */
 export async function withoutAudit(service: Service, work: () => Promise<void>): Promise<void> {
   await service.database.query("alter table audit_event add constraint refused check (false) not valid");
   try {

@@ -15,7 +15,7 @@ import type { TestDatabase } from "./database.ts";
 import { putNode } from "./engine.ts";
 import type { Limits } from "./flow-model.ts";
 
-/** Ends a transaction that was only tried out, or that a crash ended. */
+/** Rolls a transaction back: it was only a trial, or a simulated crash. */
 class Undo extends Error {
   override readonly name = "Undo";
 }
@@ -24,7 +24,7 @@ const quiet = () => {};
 const NO_ONE: Waker = { wake: quiet, wakeAt: quiet };
 const KINDS = new JobKinds([]);
 
-/** Nothing goes straight through: every start is a claim. */
+/** Lets no job start without a claim. */
 const NO_NODE: Outlet = {
   leaseId: null,
   room: () => 0,
@@ -33,8 +33,8 @@ const NO_NODE: Outlet = {
   ...NO_ONE,
 };
 
-/** One queue, moved by the statements that nodes move it by, from as many nodes as are put to it. */
-export class FlowWorld {
+/** One queue and any number of nodes, which run the same statements as real nodes. */
+export class FlowFixture {
   readonly lane: LaneKey;
   readonly #engine: Database;
   readonly #database: TestDatabase;
@@ -58,7 +58,7 @@ export class FlowWorld {
     return putNode(this.#database);
   }
 
-  /** As a dispatcher does: a lane that turns out to have limits, or none any more, is claimed from the other way. */
+  /** Claims as a dispatcher does. If the lane turns out to have limits, or none any more, it claims again with the other statement. */
   async claim(leaseId: number, take: number, limited: boolean, db: Transactional = this.#engine): Promise<Claim[]> {
     const { claims, found } = await claimAcrossWorkspaces(db, { leaseId, served: "push" }, [{ ...this.lane, take }], limited);
     const passedOver = found.some((one) => one.limited !== limited);
@@ -77,12 +77,12 @@ export class FlowWorld {
     return retryJob(this.#engine, this.#actor, { ...this.lane, id });
   }
 
-  /** The gates that hold the job, as its owner is told. */
+  /** The gates that hold the job, as explain reports them. */
   async heldBy(id: JobId): Promise<readonly string[]> {
     return (await explainJob(this.#engine, { ...this.lane, id }, "emails")).held_by;
   }
 
-  /** The node is gone, and with it all that it knew. */
+  /** Expires the node's lease and rescues its jobs, as after a crash. */
   async killNode(leaseId: number): Promise<void> {
     await rows(this.#engine, sql`update lease set expires_at = now() - interval '1 second' where id = ${leaseId}`);
     const db = this.#engine;
@@ -116,16 +116,16 @@ export class FlowWorld {
     await this.#engine.transaction((tx) => changeKeyLimit(tx, queue.id, () => updateQueue(tx, queue, settings)));
   }
 
-  async arrange(): Promise<void> {
+  async reassignKeySlots(): Promise<void> {
     while ((await reassignKeySlotsAcrossWorkspaces(this.#engine, NO_ONE)) === 0);
   }
 
-  /** Does it in one transaction. */
+  /** Runs `work` in one transaction. */
   inTransaction<Result>(work: (tx: Transactional) => Promise<Result>): Promise<Result> {
     return this.#engine.transaction((tx) => work({ query: (statement) => tx.query(statement), transaction: (inner) => inner(tx) }));
   }
 
-  /** Does it in a transaction that comes to nothing. Answers what it had brought. */
+  /** Runs `work` in a transaction that is rolled back. Returns the result. */
   async undone<Result>(work: (tx: Transactional) => Promise<Result>): Promise<Result | undefined> {
     let result: Result | undefined;
     const tryOut = this.inTransaction(async (tx) => {
@@ -138,7 +138,7 @@ export class FlowWorld {
     return result;
   }
 
-  /** The live jobs, as they are stored. */
+  /** The lane's rows in `job`. */
   live(): Promise<{ id: JobId; state: string; key: string | null; slot: number | null }[]> {
     return rows(
       this.#engine,
