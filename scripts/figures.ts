@@ -184,7 +184,7 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/flow-control.md": ["at a time; the default is {}."] },
     },
     {
-      value: await code.constant("explain/store.ts", "MOST_COUNTED"),
+      value: await code.constant("explain/store.ts", "MAX_COUNTED"),
       in: { "docs/api.md": ["up to {} or as far as the queue's limits reach"], "docs/flow-control.md": ["It counts up to {}, or further"] },
     },
     {
@@ -193,7 +193,7 @@ export async function figures(): Promise<Figure[]> {
     },
     // Approvals and schedules.
     {
-      value: await code.constant("approvals/decide-overdue.ts", "MOST_JOBS"),
+      value: await code.constant("approvals/decide-overdue.ts", "MAX_JOBS"),
       in: {
         "docs/architecture.md": ["up to {} jobs per transaction"],
         "docs/flow-control.md": ["overdue jobs, up to {} in a transaction"],
@@ -201,14 +201,14 @@ export async function figures(): Promise<Figure[]> {
       },
     },
     {
-      value: await code.constant("schedules/tick.ts", "MOST_SCHEDULES"),
+      value: await code.constant("schedules/tick.ts", "MAX_SCHEDULES"),
       in: {
         "docs/architecture.md": ["locks up to {} due schedules per transaction"],
         "docs/operations.md": ["transaction fires up to {} schedules"],
       },
     },
     {
-      value: await code.constant("schedules/tick.ts", "HERD"),
+      value: await code.constant("schedules/tick.ts", "BURST"),
       in: {
         "docs/operations.md": ["When more than {} schedules are due"],
         "docs/decisions/0013-ticks.md": ["While more than {} schedules are due"],
@@ -227,15 +227,15 @@ export async function figures(): Promise<Figure[]> {
       },
     },
     {
-      value: await code.constant("schedules/plan-ticks.ts", "MOST_MISSED"),
+      value: await code.constant("schedules/plan-ticks.ts", "MAX_MISSED"),
       in: {
         "docs/api.md": ["all, but at most the newest {} |"],
         "docs/operations.md": ["at most {} per schedule"],
         "docs/decisions/0013-ticks.md": ["among all due ticks: the newest {}"],
       },
     },
-    { value: await code.constant("schedules/run-routes.ts", "PREVIEWED"), in: { "docs/api.md": ["`count` 1 to 100, default {}"] } },
-    { value: await code.constant("schedules/create.ts", "CHANCE"), in: { "docs/api.md": ["or with {} random digits"] } },
+    { value: await code.constant("schedules/run-routes.ts", "DEFAULT_COUNT"), in: { "docs/api.md": ["`count` 1 to 100, default {}"] } },
+    { value: await code.constant("schedules/create.ts", "RANDOM_DIGITS"), in: { "docs/api.md": ["or with {} random digits"] } },
     // Requests.
     { value: await code.constant("http/paging.ts", "DEFAULT_LIMIT"), in: { "docs/api.md": ["`limit` is 1 to 100, default {}."] } },
     {
@@ -281,7 +281,7 @@ export async function figures(): Promise<Figure[]> {
       },
     },
     {
-      value: await code.constant("workspaces/find-principal.ts", "TRUST_MS"),
+      value: await code.constant("workspaces/find-principal.ts", "CACHE_MS"),
       in: { "docs/architecture.md": ["limits included, for {} ms"] },
     },
     // Upkeep.
@@ -315,7 +315,7 @@ export async function figures(): Promise<Figure[]> {
     },
     { value: await code.number("src/usage/fold.ts", /interval '(\d+) months'/), in: { "docs/tenants.md": ["and usage for {} months"] } },
     {
-      value: (await code.constant("kernel/database/embedded/files.ts", "LARGEST_LOG")) / MIB,
+      value: (await code.constant("kernel/database/embedded/files.ts", "MAX_LOG_BYTES")) / MIB,
       in: { "docs/operations.md": ["finds it larger than {} MiB"] },
     },
     {
@@ -325,7 +325,7 @@ export async function figures(): Promise<Figure[]> {
         "docs/decisions/0008-second-wall.md": ["one more pool: {} connections"],
       },
     },
-    { value: await code.constant("databases.ts", "LISTENING"), in: { "docs/operations.md": ["by default: {} listens"] } },
+    { value: await code.constant("databases.ts", "LISTEN_CONNECTIONS"), in: { "docs/operations.md": ["by default: {} listens"] } },
     { value: await code.constant("databases.ts", "LEASE_CONNECTIONS"), in: { "docs/operations.md": ["{} renews the lease"] } },
     { value: await code.constant("databases.ts", "ENGINE_CONNECTIONS"), in: { "docs/operations.md": ["{} are for the engine"] } },
     // Callbacks and secrets.
@@ -337,21 +337,21 @@ export async function figures(): Promise<Figure[]> {
       },
     },
     {
-      value: (await code.constant("outbound/meter.ts", "MOST_HEAD_BYTES")) / KIB,
+      value: (await code.constant("outbound/response-limiter.ts", "MAX_HEAD_BYTES")) / KIB,
       in: { "docs/api.md": ["lines and {} KiB of headers"], "SECURITY.md": ["is limited: {} KiB and"] },
     },
     {
-      value: await code.constant("outbound/meter.ts", "MOST_HEAD_LINES"),
+      value: await code.constant("outbound/response-limiter.ts", "MAX_HEAD_LINES"),
       in: { "docs/api.md": ["may have at most {} lines"], "SECURITY.md": ["and {} lines of headers"] },
     },
-    { value: await code.constant("outbound/meter.ts", "MOST_PIECES"), in: { "docs/api.md": ["not more than {} chunks at once"] } },
+    { value: await code.constant("outbound/response-limiter.ts", "MAX_PIECES"), in: { "docs/api.md": ["not more than {} chunks at once"] } },
     {
-      value: (await code.constant("outbound/meter.ts", "SLICE_BYTES")) / (await code.constant("outbound/meter.ts", "PIECES_A_SLICE")),
+      value: (await code.constant("outbound/response-limiter.ts", "SLICE_BYTES")) / (await code.constant("outbound/response-limiter.ts", "PIECES_PER_SLICE")),
       in: { "docs/api.md": ["smaller than {} bytes"] },
     },
-    { value: (await code.constant("outbound/meter.ts", "MOST_EXTRA_BYTES")) / KIB, in: { "SECURITY.md": ["and {} KiB of trailers"] } },
+    { value: (await code.constant("outbound/response-limiter.ts", "MAX_EXTRA_BYTES")) / KIB, in: { "SECURITY.md": ["and {} KiB of trailers"] } },
     {
-      value: (await code.constant("outbound/exchange.ts", "MOST_DRAINED_BYTES")) / KIB,
+      value: (await code.constant("outbound/response-reader.ts", "MAX_DRAINED_BYTES")) / KIB,
       in: { "SECURITY.md": ["{} KiB that are read at all"] },
     },
     {
@@ -368,7 +368,7 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/api.md": ["the first characters, at most {}"], "SECURITY.md": ["the first characters: at most {}, and"] },
     },
     {
-      value: (await code.constant("callbacks/carrier.ts", "POSTPONE_MS")) / SECOND,
+      value: (await code.constant("callbacks/deliverer.ts", "POSTPONE_MS")) / SECOND,
       in: { "docs/decisions/0011-secrets.md": ["the job waits {} more seconds"] },
     },
   ];

@@ -4,22 +4,46 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Decides when to look for unknown claims. The response to a claim can be lost after its commit: then this node holds jobs that it does
- * not know of, and no other node takes them back while this one lives (I2). After such a failure the node looks for a minute.
+ * not know of, and no other node takes them back while this one lives (I2). After such a failure the node looks every second for a minute.
  */
 export class ClaimReconciler {
-  #untilMs = 0;
-  #nextLookMs = 0;
+  readonly #onDue: () => void;
+  #looksLeft = 0;
+  #isDue = false;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
 
-  /** A claim failed, perhaps after its commit. */
-  raise(nowMs: number): void {
-    this.#untilMs = nowMs + LOOK_FOR_MS;
-    this.#nextLookMs = nowMs;
+  constructor(onDue: () => void) {
+    this.#onDue = onDue;
   }
 
-  /** Whether to look now. */
-  isDue(nowMs: number): boolean {
-    if (nowMs >= this.#untilMs || nowMs < this.#nextLookMs) return false;
-    this.#nextLookMs = nowMs + LOOK_EVERY_MS;
-    return true;
+  /** A claim failed, perhaps after its commit. */
+  raise(): void {
+    if (this.#stopped) return;
+    this.#looksLeft = LOOK_FOR_MS / LOOK_EVERY_MS;
+    this.#isDue = true;
+    this.#timer ??= setInterval(() => this.#tick(), LOOK_EVERY_MS);
+  }
+
+  /** Whether to look now: at most once per second. */
+  takeDue(): boolean {
+    const due = this.#isDue;
+    this.#isDue = false;
+    return due;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    this.#isDue = true;
+    this.#looksLeft -= 1;
+    if (this.#looksLeft === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    this.#onDue();
   }
 }

@@ -41,7 +41,7 @@ export class Dispatcher implements Outlet {
   #claiming = false;
   /** Jobs whose write may send them straight through, with the value of `CancelTombstones.now` when it was sent. */
   readonly #expected = new Map<JobId, number>();
-  readonly #reconciler = new ClaimReconciler();
+  readonly #reconciler = new ClaimReconciler(() => this.#claimSoon());
   #again = false;
   #draining = false;
   #ticker: NodeJS.Timeout | undefined;
@@ -102,7 +102,7 @@ export class Dispatcher implements Outlet {
     try {
       return await write();
     } catch (error) {
-      if (ids.length > 0) this.#reconciler.raise(this.#options.clock.elapsedMs());
+      if (ids.length > 0) this.#reconciler.raise();
       throw error;
     } finally {
       for (const id of ids) this.#expected.delete(id);
@@ -151,6 +151,7 @@ export class Dispatcher implements Outlet {
   stopClaiming(): void {
     this.#draining = true;
     clearTimeout(this.#retryTimer);
+    this.#reconciler.stop();
     this.#laneTimers.clear();
   }
 
@@ -183,7 +184,7 @@ export class Dispatcher implements Outlet {
       } while (this.#again && !this.#draining);
     } catch (error) {
       this.#options.emit("claim_failed", { error });
-      this.#reconciler.raise(this.#options.clock.elapsedMs());
+      this.#reconciler.raise();
       clearTimeout(this.#retryTimer);
       this.#retryTimer = setTimeout(() => this.#claimSoon(), PAUSE_AFTER_FAILURE_MS);
     } finally {
@@ -196,7 +197,7 @@ export class Dispatcher implements Outlet {
   async #claimOnce(): Promise<boolean> {
     const { leaseId } = this;
     if (leaseId === null) return false;
-    if (this.#reconciler.isDue(this.#options.clock.elapsedMs())) await this.#giveBackUnknown(leaseId);
+    if (this.#reconciler.takeDue()) await this.#giveBackUnknown(leaseId);
     const shares = this.#lanes.shares(this.#options.clock.elapsedMs());
     if (shares.length === 0) return false;
     let got = 0;
