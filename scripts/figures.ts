@@ -201,14 +201,14 @@ export async function figures(): Promise<Figure[]> {
       },
     },
     {
-      value: await code.constant("schedules/tick.ts", "MOST_SCHEDULES"),
+      value: await code.constant("schedules/tick.ts", "MAX_SCHEDULES"),
       in: {
         "docs/architecture.md": ["locks up to {} due schedules per transaction"],
         "docs/operations.md": ["transaction fires up to {} schedules"],
       },
     },
     {
-      value: await code.constant("schedules/tick.ts", "HERD"),
+      value: await code.constant("schedules/tick.ts", "BURST"),
       in: {
         "docs/operations.md": ["When more than {} schedules are due"],
         "docs/decisions/0013-ticks.md": ["While more than {} schedules are due"],
@@ -227,15 +227,15 @@ export async function figures(): Promise<Figure[]> {
       },
     },
     {
-      value: await code.constant("schedules/plan-ticks.ts", "MOST_MISSED"),
+      value: await code.constant("schedules/plan-ticks.ts", "MAX_MISSED"),
       in: {
         "docs/api.md": ["all, but at most the newest {} |"],
         "docs/operations.md": ["at most {} per schedule"],
         "docs/decisions/0013-ticks.md": ["among all due ticks: the newest {}"],
       },
     },
-    { value: await code.constant("schedules/run-routes.ts", "PREVIEWED"), in: { "docs/api.md": ["`count` 1 to 100, default {}"] } },
-    { value: await code.constant("schedules/create.ts", "CHANCE"), in: { "docs/api.md": ["or with {} random digits"] } },
+    { value: await code.constant("schedules/run-routes.ts", "DEFAULT_COUNT"), in: { "docs/api.md": ["`count` 1 to 100, default {}"] } },
+    { value: await code.constant("schedules/create.ts", "RANDOM_DIGITS"), in: { "docs/api.md": ["or with {} random digits"] } },
     // Requests.
     { value: await code.constant("http/paging.ts", "DEFAULT_LIMIT"), in: { "docs/api.md": ["`limit` is 1 to 100, default {}."] } },
     {
@@ -368,7 +368,7 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/api.md": ["the first characters, at most {}"], "SECURITY.md": ["the first characters: at most {}, and"] },
     },
     {
-      value: (await code.constant("callbacks/carrier.ts", "POSTPONE_MS")) / SECOND,
+      value: (await code.constant("callbacks/deliverer.ts", "POSTPONE_MS")) / SECOND,
       in: { "docs/decisions/0011-secrets.md": ["the job waits {} more seconds"] },
     },
   ];
