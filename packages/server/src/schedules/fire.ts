@@ -48,7 +48,7 @@ export async function fireSchedule(tx: Db, context: FireContext, schedule: Pick<
  * Fires due ticks of schedules that the transaction has locked, in their order, as many as it should write. Each tick creates one job,
  * in this transaction or never (I7). A tick that the month's quota refuses is skipped and audited.
  */
-async function fireSchedules(tx: Db, context: FireContext, due: readonly DueSchedule[]): Promise<FireResult> {
+export async function fireSchedules(tx: Db, context: FireContext, due: readonly DueSchedule[]): Promise<FireResult> {
   const exclusive = due.filter(({ overlap }) => overlap === "skip");
   const busy = exclusive.length > 0 ? await findBusyAcrossWorkspaces(tx, exclusive) : new Set<ScheduleId>();
   const planned = await planAll(context, due, busy);
@@ -115,9 +115,6 @@ async function takeQuota(tx: Db, planned: readonly PlannedSchedule[]): Promise<R
   const refusals = await takeExecutions(tx, demands);
   return new Set(wanted.filter((_, index) => refusals[index] !== null).map(({ schedule, atMs }) => tickKey(schedule, atMs)));
 }
-
-/** The names that tick.ts imports. */
-export { type FireContext as Firing, type FireResult as Fired, fireSchedules as fireLocked };
 
 const earliest = (moments: readonly (number | null)[]): number | null =>
   moments.reduce((first, ms) => (first === null || (ms !== null && ms < first) ? ms : first), null);

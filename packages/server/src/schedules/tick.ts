@@ -1,6 +1,6 @@
 import { CHARACTERS_PER_WEIGHT, MAX_WEIGHT } from "#jobs";
 import { type ServedBatch, serveInTurnsAcrossWorkspaces, type Transactional, type WorkspaceId } from "#kernel";
-import { type Fired, type Firing, fireLocked } from "./fire.ts";
+import { type FireContext, type FireResult, fireSchedules } from "./fire.ts";
 import { findDueAcrossWorkspaces, findNextDueAcrossWorkspaces, lockSharesAcrossWorkspaces } from "./fire-store.ts";
 import { ON_TIME_MS } from "./plan-ticks.ts";
 
@@ -14,9 +14,9 @@ const BURST_REST = 4;
 /** With ticks this late there is no rest. Milliseconds. */
 const REST_UNTIL_LATE_MS = 8_000;
 
-export interface Ticking extends Firing {
+export interface Ticking extends FireContext {
   readonly db: Transactional;
-  readonly onFired: (fired: Fired) => void;
+  readonly onFired: (fired: FireResult) => void;
 }
 
 /**
@@ -59,7 +59,7 @@ async function fireShares(
   };
   const { due, fired } = await db.transaction(async (tx) => {
     const locked = await lockSharesAcrossWorkspaces(tx, workspaceIds, share);
-    return { due: locked, fired: locked.length > 0 ? await fireLocked(tx, firing, locked) : null };
+    return { due: locked, fired: locked.length > 0 ? await fireSchedules(tx, firing, locked) : null };
   });
   if (!fired) return { served: false, more: [] };
   const tookMs = clock.elapsedMs() - beganMs;

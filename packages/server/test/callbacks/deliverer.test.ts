@@ -51,7 +51,7 @@ const handed = (...values: [name: string, value: string][]): ResolvedSecrets => 
   redactor: new Redactor(new Map(values)),
 });
 
-/** A carrier whose clock, endpoints and wire are the test's own. */
+/** A deliverer whose clock, endpoints and wire are the test's own. */
 function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed()) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
   const sent: { request: Request; done: (response: Response) => void }[] = [];
@@ -59,21 +59,21 @@ function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse
     sent.push({ request, done });
     return (reason) => done({ kind: "failed", error: reason });
   };
-  const carrier = new CallbackDeliverer({
+  const deliverer = new CallbackDeliverer({
     sender: { send },
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
     version: "1.2.3",
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
   });
-  return { carrier, now, sent };
+  return { deliverer, now, sent };
 }
 
 describe("a callback", () => {
   test("a callback is signed for the moment it leaves, not for the one it was claimed at", async () => {
     const loading = Promise.withResolvers<Endpoint>();
-    const { carrier, now, sent } = stage(loading.promise);
-    carrier.start(claim);
+    const { deliverer, now, sent } = stage(loading.promise);
+    deliverer.start(claim);
     now.ms += 90_000;
     loading.resolve(endpoint);
     await loading.promise;
@@ -84,30 +84,30 @@ describe("a callback", () => {
   });
 
   test("a callback counts all attempts that are allowed, the spared ones too", () => {
-    const { carrier, sent } = stage(endpoint);
-    carrier.start(claim);
+    const { deliverer, sent } = stage(endpoint);
+    deliverer.start(claim);
     expect(JSON.parse(String(sent[0]?.request.body))).toMatchObject({ attempt: 2, attempts: 4 });
   });
 
   test("a callback has its time from when it leaves", async () => {
     const loading = Promise.withResolvers<Endpoint>();
-    const { carrier, now } = stage(loading.promise);
-    const attempt = carrier.start(claim);
+    const { deliverer, now } = stage(loading.promise);
+    const attempt = deliverer.start(claim);
     now.elapsedMs += 5_000;
     loading.resolve(endpoint);
     await loading.promise;
     now.elapsedMs += 999;
-    carrier.sweep();
+    deliverer.sweep();
     expect(await Promise.race([attempt.result, "none yet"])).toBe("none yet");
     now.elapsedMs += 1;
-    carrier.sweep();
+    deliverer.sweep();
     expect(await attempt.result).toMatchObject({ kind: "unreachable", code: "TIMEOUT" });
   });
 
   test("a callback that is aborted before it leaves never leaves, and answers that it was withdrawn", async () => {
     const loading = Promise.withResolvers<Endpoint>();
-    const { carrier, sent } = stage(loading.promise);
-    const attempt = carrier.start(claim);
+    const { deliverer, sent } = stage(loading.promise);
+    const attempt = deliverer.start(claim);
     attempt.abort();
     loading.resolve(endpoint);
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
@@ -115,27 +115,27 @@ describe("a callback", () => {
   });
 
   test("a callback that is aborted after it left answers that it was withdrawn, whatever comes", async () => {
-    const { carrier, sent } = stage(endpoint);
-    const attempt = carrier.start(claim);
+    const { deliverer, sent } = stage(endpoint);
+    const attempt = deliverer.start(claim);
     attempt.abort();
     sent[0]?.done({ kind: "responded", status: 200, headers: {}, body: null });
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
   });
 
   test("a callback is withdrawn when its queue has no address any more", async () => {
-    const { carrier, sent } = stage(Promise.resolve(null));
-    expect(await carrier.start(claim).result).toEqual({ kind: "withdrawn" });
+    const { deliverer, sent } = stage(Promise.resolve(null));
+    expect(await deliverer.start(claim).result).toEqual({ kind: "withdrawn" });
     expect(sent).toEqual([]);
   });
 
   test("a callback is postponed when the address cannot be read", async () => {
-    const { carrier } = stage(Promise.reject(unavailable()));
-    expect(await carrier.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
+    const { deliverer } = stage(Promise.reject(unavailable()));
+    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("a callback does not leave for an address that may not be reached", async () => {
-    const { carrier, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
-    expect(await carrier.start(claim).result).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
+    const { deliverer, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
+    expect(await deliverer.start(claim).result).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
     expect(sent).toEqual([]);
   });
 });
@@ -152,11 +152,11 @@ describe("a callback with secrets", () => {
       path: ["/", { secret: "PATH" }],
       headers: { "x-to": [{ secret: "TO" }] },
     };
-    const { carrier, sent } = stage(bound, async (use) => {
+    const { deliverer, sent } = stage(bound, async (use) => {
       asked.push(use);
       return handed(["PATH", "p"], ["TO", "ada"]);
     });
-    await Promise.race([carrier.start(templated).result, until(() => sent.length > 0)]);
+    await Promise.race([deliverer.start(templated).result, until(() => sent.length > 0)]);
     expect(asked).toEqual([
       {
         workspaceId: claim.workspaceId,
@@ -173,22 +173,22 @@ describe("a callback with secrets", () => {
 
   test("a callback with secrets asks for none that would go to a blocked address", async () => {
     const asked: SecretUse[] = [];
-    const { carrier } = stage({ ...endpoint, blocked: "10.0.0.1" }, async (use) => {
+    const { deliverer } = stage({ ...endpoint, blocked: "10.0.0.1" }, async (use) => {
       asked.push(use);
       return handed();
     });
-    expect(await carrier.start(templated).result).toMatchObject({ code: "BLOCKED_ADDRESS" });
+    expect(await deliverer.start(templated).result).toMatchObject({ code: "BLOCKED_ADDRESS" });
     expect(asked).toEqual([]);
   });
 
   test("a callback with secrets is postponed while the database is away", async () => {
-    const { carrier } = stage(endpoint, () => Promise.reject(unavailable()));
-    expect(await carrier.start(templated).result).toEqual({ kind: "postponed", waitMs: 2_000 });
+    const { deliverer } = stage(endpoint, () => Promise.reject(unavailable()));
+    expect(await deliverer.start(templated).result).toEqual({ kind: "postponed", waitMs: 2_000 });
   });
 
   test("a callback with secrets tells why it does not get them", async () => {
-    const { carrier } = stage(endpoint, () => Promise.reject(new SecretError("SECRET_NOT_FOUND", "There is no secret TO.")));
-    expect(await carrier.start(templated).result).toEqual({
+    const { deliverer } = stage(endpoint, () => Promise.reject(new SecretError("SECRET_NOT_FOUND", "There is no secret TO.")));
+    expect(await deliverer.start(templated).result).toEqual({
       kind: "unsendable",
       code: "SECRET_NOT_FOUND",
       message: "There is no secret TO.",
@@ -196,14 +196,14 @@ describe("a callback with secrets", () => {
   });
 
   test("a fault of ours on the way counts as no answer", async () => {
-    const { carrier } = stage(endpoint, () => Promise.reject(new TypeError("oops")));
-    await expect(carrier.start(templated).result).rejects.toThrow("oops");
+    const { deliverer } = stage(endpoint, () => Promise.reject(new TypeError("oops")));
+    await expect(deliverer.start(templated).result).rejects.toThrow("oops");
   });
 
   test("a callback with secrets that is aborted while it waits for them never leaves", async () => {
     const waiting = Promise.withResolvers<ResolvedSecrets>();
-    const { carrier, sent } = stage(endpoint, () => waiting.promise);
-    const attempt = carrier.start(templated);
+    const { deliverer, sent } = stage(endpoint, () => waiting.promise);
+    const attempt = deliverer.start(templated);
     attempt.abort();
     waiting.resolve(handed(["TO", "ada"]));
     expect(await attempt.result).toEqual({ kind: "withdrawn" });

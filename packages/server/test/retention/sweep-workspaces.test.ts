@@ -20,9 +20,9 @@ const LEFT: Record<string, { put: string; take: string }> = {
     take: "delete from job where workspace_id = $1",
   },
   "a finished job": {
-    put: `insert into job_history (workspace_id, lane_id, id, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
+    put: `insert into job_history (workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
         finished_at, payload, attempts_log, expires_at)
-      values ($1, 1, gen_random_uuid(), 'completed', 0, 1, 0, 1, 0, moment(), moment(), moment(), '1', '', moment() + interval '1 day')`,
+      values ($1, 1, gen_random_uuid(), 'queue', 'completed', 0, 1, 0, 1, 0, moment(), moment(), moment(), '1', '', moment() + interval '1 day')`,
     take: "delete from job_history where workspace_id = $1",
   },
   "an idempotency key": {
