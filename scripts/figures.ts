@@ -344,12 +344,20 @@ export async function figures(): Promise<Figure[]> {
       value: await code.constant("outbound/response-limiter.ts", "MAX_HEAD_LINES"),
       in: { "docs/api.md": ["may have at most {} lines"], "SECURITY.md": ["and {} lines of headers"] },
     },
-    { value: await code.constant("outbound/response-limiter.ts", "MAX_PIECES"), in: { "docs/api.md": ["not more than {} chunks at once"] } },
     {
-      value: (await code.constant("outbound/response-limiter.ts", "SLICE_BYTES")) / (await code.constant("outbound/response-limiter.ts", "PIECES_PER_SLICE")),
+      value: await code.constant("outbound/response-limiter.ts", "MAX_PIECES"),
+      in: { "docs/api.md": ["not more than {} chunks at once"] },
+    },
+    {
+      value:
+        (await code.constant("outbound/response-limiter.ts", "SLICE_BYTES")) /
+        (await code.constant("outbound/response-limiter.ts", "PIECES_PER_SLICE")),
       in: { "docs/api.md": ["smaller than {} bytes"] },
     },
-    { value: (await code.constant("outbound/response-limiter.ts", "MAX_EXTRA_BYTES")) / KIB, in: { "SECURITY.md": ["and {} KiB of trailers"] } },
+    {
+      value: (await code.constant("outbound/response-limiter.ts", "MAX_EXTRA_BYTES")) / KIB,
+      in: { "SECURITY.md": ["and {} KiB of trailers"] },
+    },
     {
       value: (await code.constant("outbound/response-reader.ts", "MAX_DRAINED_BYTES")) / KIB,
       in: { "SECURITY.md": ["{} KiB that are read at all"] },

@@ -17,7 +17,7 @@ import { createVault, type OpenVault } from "#vault";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
-import { createListeners } from "./listeners.ts";
+import { createListeners, type Listeners } from "./listeners.ts";
 import { VERSION } from "./version.ts";
 
 /** What a node is composed of: its configuration, its databases, its keys, and the sources of time and chance. */
@@ -35,8 +35,7 @@ interface NodeParts {
 interface ComposedNode {
   readonly services: Services;
   readonly lease: Engine["lease"];
-  url(): string;
-  internalUrl(): string;
+  readonly listeners: Listeners;
   firstKey(): string | null;
 }
 
@@ -116,6 +115,5 @@ export async function composeNode({ config, databases, openVault, clock, random,
     ],
     (error) => emit("close_failed", { error }),
   );
-  const { url, internalUrl } = listeners;
-  return { services, lease: engine.lease, url, internalUrl, firstKey: workspaces.firstKey };
+  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey };
 }

@@ -50,8 +50,8 @@ export async function startNode(config: Config, { clock, random, events = new Ev
     let stopped: Promise<void> | undefined;
     const { services } = node;
     return {
-      url: node.url(),
-      internalUrl: node.internalUrl(),
+      url: node.listeners.url(),
+      internalUrl: node.listeners.internalUrl(),
       firstKey: node.firstKey(),
       stop: () => (stopped ??= stop()),
       wake: () => services.wake(),
@@ -77,7 +77,7 @@ async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<
   try {
     const node = await composeNode({ ...parts, databases, openVault: vault });
     await node.services.start();
-    emit("node_started", { leaseId: node.lease.id, url: node.url(), version: VERSION });
+    emit("node_started", { leaseId: node.lease.id, url: node.listeners.url(), version: VERSION });
     return node;
   } catch (error) {
     await vault.releaseLock();

@@ -1,6 +1,6 @@
 import { parseTemplates, TemplateError, type TemplatePart } from "@tidemill/contract";
 
-/** A callback address with its templates. */
+/** A callback URL with its templates. */
 export interface CallbackUrl {
   readonly origin: string;
   /** As the URL parser returns it: IPv6 addresses in brackets, names in ASCII. */
@@ -9,13 +9,13 @@ export interface CallbackUrl {
   readonly path: readonly TemplatePart[];
 }
 
-const SHAPE = "must be an http or https address without user, password or fragment, with templates in its path and query alone";
+const SHAPE = "must be an http or https URL without user, password or fragment, with templates in its path and query alone";
 
 /**
- * Splits a callback address into its parts. The URL parser decides in which part a template stands: each template is replaced by a
+ * Splits a callback URL into its parts. The URL parser decides in which part a template stands: each template is replaced by a
  * mark, and all marks must come back in the path and query. So the value of a secret can never change where a callback goes.
  *
- * @throws {TemplateError} for an address that is not allowed
+ * @throws {TemplateError} for a URL that is not allowed
  */
 export function readCallbackUrl(text: string): CallbackUrl {
   const parts = parseTemplates(text);

@@ -185,11 +185,16 @@ describe("what was probably meant", () => {
   }) => {
     const workspaceId = uuidOf("ws", service.workspaceId) as WorkspaceId;
     await database.query(
-      `insert into queue (workspace_id, name) select $1, to_char(n, 'FM"tenant-"00000') from generate_series(1, 20000) n`,
+      `with inserted as (
+        insert into lane (workspace_id, kind, name, served)
+        select $1, 'queue', to_char(n, 'FM"tenant-"00000'), 'pull' from generate_series(1, 20000) n
+        returning workspace_id, id
+      )
+      insert into queue (workspace_id, id) select workspace_id, id from inserted`,
       [workspaceId],
     );
     await service.ok("POST", "/v1/queues", { name: "tenant-emails" });
-    await database.query("analyze queue");
+    await database.query("analyze lane, queue");
     expect(await missedBy(service, "GET", "/v1/queues/tenant-emials")).toEqual(missed("queue", "tenant-emials", "tenant-emails"));
     const statements: Statement[] = [];
     const spy: Db = {
@@ -208,8 +213,8 @@ describe("what was probably meant", () => {
       scans.push(...plans.flatMap(({ Plan }) => scansOf(Plan)));
     }
     expect(scans.map((scan) => [scan["Index Name"], scan["Actual Rows"]])).toEqual([
-      ["queue_name", 100],
-      ["queue_name", 100],
+      ["lane_name", 100],
+      ["lane_name", 100],
     ]);
   });
 });
