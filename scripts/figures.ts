@@ -78,10 +78,10 @@ export async function figures(): Promise<Figure[]> {
     },
     // Attempts and leases.
     {
-      value: (await code.constant("engine/retry.ts", "MAX_WAIT_MS")) / HOUR,
-      in: { "docs/architecture.md": ["at most {} hours. `n` counts"] },
+      value: (await code.constant("engine/judge.ts", "MAX_WAIT_MS")) / HOUR,
+      in: { "docs/architecture.md": ["at most {} hours. `n` is"] },
     },
-    { value: (await code.constant("engine/retry.ts", "JITTER")) * 100, in: { "docs/architecture.md": ["plus up to {} % by chance"] } },
+    { value: (await code.constant("engine/judge.ts", "JITTER")) * 100, in: { "docs/architecture.md": ["plus up to {} % by chance"] } },
     {
       value: leaseSeconds,
       in: {

@@ -1,7 +1,7 @@
 import { access, readFile } from "node:fs/promises";
 import path from "node:path";
 
-/** A source file in the text of a page: `engine/retry.ts` is one of the server, `scripts/figures.ts` one of the repository, `harness/clock.ts` a test's. */
+/** A source file in the text of a page: `engine/judge.ts` is one of the server, `scripts/figures.ts` one of the repository, `harness/clock.ts` a test's. */
 const NAMED = /`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|sql|jsonc))`/g;
 
 /** A link within the repository, and the part of the page that it leads to. */

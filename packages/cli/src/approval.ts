@@ -82,7 +82,7 @@ async function decide(workspace: string, queue: string, job: string, ruling: Rul
     const lane = await findLane(databases, workspaceId, queue);
     const key = { workspaceId, laneId: lane.id, id };
     const decided = await decideJob(databases.api, { audit, actorId: OPERATOR, queue }, key, ruling).catch(explainState);
-    if (decided.state === "waiting") await notifyNodes(databases, { kind: "lane", lane: key });
+    if (decided.state === "waiting") await notifyNodes(databases, { kind: "laneWoken", lane: key });
     if (json) printJson(recordOf(decided, queue));
     else printTable([{ id: job, queue, state: decided.state, run_at: decided.run_at, by: ruling.by }]);
   });

@@ -20,7 +20,7 @@ const program = new Command("tidemill")
   .helpOption("-h, --help", "Print help for the command")
   .helpCommand("help [command]", "Print help for a command");
 
-program.command("up").description("Start a node, until Ctrl-C or SIGTERM stops it").action(up);
+program.command("up").description("Run a node until Ctrl-C or SIGTERM").action(up);
 program.command("config").description("List all settings with their values").option("--json", "Print JSON").action(showConfig);
 
 /** Options for the limits of a plan. Source: contract §2. */

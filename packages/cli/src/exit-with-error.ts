@@ -1,8 +1,10 @@
 /** Messages for errors of the operating system that the operator can fix with a setting. */
 const MESSAGES: Record<string, (error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string }) => string> = {
   EADDRINUSE: ({ port }) => `Port ${port} is taken. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to another.`,
-  EADDRNOTAVAIL: ({ address }) => `This machine does not have the address ${address}. Set TIDEMILL_HOST to one that it has.`,
-  ENOTFOUND: ({ hostname }) => `The name ${hostname} has no address. Set TIDEMILL_HOST to another name or to an address.`,
+  EADDRNOTAVAIL: ({ address }) =>
+    `This machine does not have the address ${address}. Set TIDEMILL_HOST (API) or TIDEMILL_INTERNAL_HOST (metrics) to one that it has.`,
+  ENOTFOUND: ({ hostname }) =>
+    `The name ${hostname} has no address. Set TIDEMILL_HOST (API) or TIDEMILL_INTERNAL_HOST (metrics) to another name or to an address.`,
   EACCES: ({ port, message }) =>
     port ? `This user may not open port ${port}. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to one above 1023.` : message,
 };

@@ -54,7 +54,7 @@ export async function revokeKeyCommand(workspace: string, key: string, { json }:
   if (!id) throw new Error('A key is named by its id, key_…: "tidemill key list" shows it.');
   await withDatabase(async (databases, adminContext) => {
     await revokeKey(databases.api, adminContext, { workspaceId, actorId: OPERATOR }, id);
-    await notifyNodes(databases, { kind: "workspace", workspaceId });
+    await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
     printRecord({ id: key, revoked: true }, json);
   });
 }

@@ -37,7 +37,7 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
       keyring,
       random: systemRandom,
       countNodesWithout,
-      notifyNodes: () => notifyNodes(databases, { kind: "vault" }),
+      notifyNodes: () => notifyNodes(databases, { kind: "masterKeyChanged" }),
       sleep,
     });
     if (json) printJson(rotation);

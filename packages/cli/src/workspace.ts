@@ -69,7 +69,7 @@ export async function updateWorkspaceCommand(
   if (!Value.Check(PatchWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
   await withDatabase(async (databases, adminContext) => {
     const patched = await patchWorkspace(databases.api, adminContext, workspaceId, request);
-    await notifyNodes(databases, { kind: "workspace", workspaceId });
+    await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
     printRecord(json ? patched : flat(patched), json);
   });
 }
@@ -84,7 +84,7 @@ export async function deleteWorkspaceCommand(workspace: string, { yes, json }: {
     const question = `Delete the workspace ${JSON.stringify(found.name)} with its queues, jobs and keys? [y/N] `;
     if (!yes && !(await confirm(question, process.stdin, process.stderr))) throw new Error("Nothing was deleted.");
     await deleteWorkspace(databases.api, adminContext, workspaceId, emptyWorkspace);
-    await notifyNodes(databases, { kind: "closed", workspaceId });
+    await notifyNodes(databases, { kind: "workspaceDeleted", workspaceId });
     printRecord({ id: workspace, deleted: true }, json);
   });
 }

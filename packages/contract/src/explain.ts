@@ -64,7 +64,7 @@ export const ExplainedGate = Type.Union(
     Gate("HandlerGate", "handler", "Whether anything can run the job.", {
       has_callback_url: Type.Boolean({ description: "Whether the queue has a callback_url." }),
     }),
-    Gate("CircuitGate", "circuit", "Whether the circuit breaker of the queue's callback host is open.", {
+    Gate("CircuitGate", "circuit", "Whether the queue's circuit breaker is open.", {
       state: Type.Enum(["closed", "open"], { description: "While it is open, only one probe at a time is sent." }),
       opened_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the circuit opened; null while closed." }),
       next_probe_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the next job may be sent as a probe; null while closed." }),
@@ -108,7 +108,7 @@ export const ExplainedGate = Type.Union(
 export type ExplainedGate = Static<typeof ExplainedGate>;
 
 const at = "2026-11-21T09:30:00.000Z";
-const held = "the queue has started 100 of 100 allowed jobs in the last 60 s and may start the next in 7 s";
+const held = "the queue has started 100 of 100 allowed attempts in the last 60 s and may start the next in 7 s";
 
 const exampleGates: ExplainedGate[] = [
   {

@@ -261,7 +261,7 @@ export const QueueMetrics = Type.Object(
   { title: "QueueMetrics", description: "How many jobs the queue has in each state, and how fast they finish." },
 );
 
-/** The circuit breaker of a queue's callback host. Source: contract §4, Callback. */
+/** The circuit breaker of a queue. Source: contract §4, Callback. */
 export const QueueCircuit = Type.Object(
   {
     state: Type.Enum(["closed", "open"], {
@@ -276,7 +276,7 @@ export const QueueCircuit = Type.Object(
   },
   {
     title: "QueueCircuit",
-    description: "The circuit breaker of the queue's callback host. All fields but `state` are null while it is closed.",
+    description: "The circuit breaker of the queue. All fields but `state` are null while it is closed.",
   },
 );
 

@@ -29,7 +29,7 @@ function mountHealth(api: Api, { database, isReady }: HealthOptions): void {
   const hidden = { schema: { hide: true } as object };
   api.get("/healthz", hidden, () => ({ status: "ok" }));
   api.get("/readyz", hidden, async () => {
-    if (!isReady()) throw unavailable("The node is stopping.");
+    if (!isReady()) throw unavailable("The node is starting or stopping.");
     await rows(database, sql`select 1`);
     return { status: "ok" };
   });

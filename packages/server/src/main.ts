@@ -59,9 +59,9 @@ export async function composeNode({ config, databases, openVault, clock, random,
     kinds: [callbacks.kind],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
-      workspace: ({ workspaceId }) => workspaces.forget(workspaceId),
-      closed: ({ workspaceId }) => workspaces.forget(workspaceId),
-      vault: () =>
+      workspaceChanged: ({ workspaceId }) => workspaces.forget(workspaceId),
+      workspaceDeleted: ({ workspaceId }) => workspaces.forget(workspaceId),
+      masterKeyChanged: () =>
         void openVault
           .reloadKeys()
           .then(() => engine.lease.refresh())
@@ -74,7 +74,7 @@ export async function composeNode({ config, databases, openVault, clock, random,
     ...shared,
     adminContext,
     emptyWorkspace,
-    notifyChanged: (workspaceId) => engine.notify({ kind: "workspace", workspaceId }),
+    notifyChanged: (workspaceId) => engine.notify({ kind: "workspaceChanged", workspaceId }),
     abortWorkspace: (workspaceId) => aborter.abortWorkspace(workspaceId),
   });
   const usage = createUsage(shared);

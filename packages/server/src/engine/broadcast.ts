@@ -9,18 +9,18 @@ const MAX_BYTES = 7_500;
 
 /** A message between nodes. */
 export type Message =
-  | { readonly kind: "lane"; readonly lane: LaneKey }
-  | { readonly kind: "cancel"; readonly leaseId: number; readonly id: JobId }
-  | { readonly kind: "deleted"; readonly laneId: LaneId }
+  | { readonly kind: "laneWoken"; readonly lane: LaneKey }
+  | { readonly kind: "jobCancelled"; readonly leaseId: number; readonly id: JobId }
+  | { readonly kind: "laneDeleted"; readonly laneId: LaneId }
   /** A workspace's keys, plan or limits have changed. */
-  | { readonly kind: "workspace"; readonly workspaceId: WorkspaceId }
+  | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
   /** A workspace was deleted. */
-  | { readonly kind: "closed"; readonly workspaceId: WorkspaceId }
-  | { readonly kind: "node" }
+  | { readonly kind: "workspaceDeleted"; readonly workspaceId: WorkspaceId }
+  | { readonly kind: "nodeStarted" }
   /** The master key of the vault is being rotated. */
-  | { readonly kind: "vault" }
+  | { readonly kind: "masterKeyChanged" }
   /** There is more to report than fits into one notification: look everywhere. */
-  | { readonly kind: "all" };
+  | { readonly kind: "lookEverywhere" };
 
 /**
  * Sends messages to other nodes: one NOTIFY for all messages of 15 ms, outside of transactions. A message may be lost; polling finds
@@ -49,7 +49,7 @@ export class Broadcaster {
     const text = [...this.#pending].join("\n");
     this.#pending.clear();
     await tolerate(
-      () => notifyNodes(this.#db, WAKE_CHANNEL, text.length <= MAX_BYTES ? text : write({ kind: "all" })),
+      () => notifyNodes(this.#db, WAKE_CHANNEL, text.length <= MAX_BYTES ? text : write({ kind: "lookEverywhere" })),
       (error) => this.#emit("notify_failed", { error }),
     );
   }
@@ -57,14 +57,14 @@ export class Broadcaster {
 
 function write(message: Message): string {
   switch (message.kind) {
-    case "lane":
-      return `lane ${message.lane.workspaceId} ${message.lane.laneId}`;
-    case "cancel":
-      return `cancel ${message.leaseId} ${message.id}`;
-    case "deleted":
-      return `deleted ${message.laneId}`;
-    case "workspace":
-    case "closed":
+    case "laneWoken":
+      return `laneWoken ${message.lane.workspaceId} ${message.lane.laneId}`;
+    case "jobCancelled":
+      return `jobCancelled ${message.leaseId} ${message.id}`;
+    case "laneDeleted":
+      return `laneDeleted ${message.laneId}`;
+    case "workspaceChanged":
+    case "workspaceDeleted":
       return `${message.kind} ${message.workspaceId}`;
     default:
       return message.kind;
@@ -86,19 +86,19 @@ function readMessages(payload: string): Message[] {
   return payload.split("\n").flatMap((line): Message[] => {
     const [kind, first = "", second = ""] = line.split(" ");
     switch (kind) {
-      case "lane":
+      case "laneWoken":
         if (!UUID.test(first) || !WHOLE.test(second)) return [];
         return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
-      case "cancel":
+      case "jobCancelled":
         return [{ kind, leaseId: Number(first), id: second as JobId }];
-      case "deleted":
+      case "laneDeleted":
         return [{ kind, laneId: Number(first) as LaneId }];
-      case "workspace":
-      case "closed":
+      case "workspaceChanged":
+      case "workspaceDeleted":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];
-      case "node":
-      case "vault":
-      case "all":
+      case "nodeStarted":
+      case "masterKeyChanged":
+      case "lookEverywhere":
         return [{ kind }];
       default:
         return [];

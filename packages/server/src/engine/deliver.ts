@@ -1,7 +1,7 @@
 import type { Claim } from "#jobs";
 import type { EmitEvent } from "#kernel";
+import type { AttemptResult } from "./judge.ts";
 import type { Attempt, Deliverer, JobKinds } from "./kinds.ts";
-import type { AttemptResult } from "./retry.ts";
 
 /** A job of a kind that this node does not know waits this long for a newer node. Milliseconds. */
 const UNKNOWN_KIND_MS = 30_000;
@@ -15,8 +15,8 @@ export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt
   }
   const attempt = startSafely(kind.deliverer, claim);
   const result = attempt.result.catch((error: unknown): AttemptResult => {
-    emit("callback_crashed", { jobId: claim.id, error });
-    return { kind: "unreachable", code: "CONNECTION", message: "The callback could not be made." };
+    emit("delivery_crashed", { jobId: claim.id, error });
+    return { kind: "unreachable", code: "CONNECTION", message: "The attempt could not be made." };
   });
   return { result, abort: () => attempt.abort() };
 }

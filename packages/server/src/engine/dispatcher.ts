@@ -5,11 +5,11 @@ import { CancelTombstones } from "./cancel-tombstones.ts";
 import { ClaimReconciler } from "./claim-reconciler.ts";
 import { deliver } from "./deliver.ts";
 import { AttemptFinisher, type FinisherOptions } from "./finish.ts";
+import type { AttemptResult } from "./judge.ts";
 import type { Attempt, JobKinds } from "./kinds.ts";
 import { LaneShares, MAX_LANES_A_CLAIM, type Share } from "./lane-shares.ts";
 import { LaneTimers } from "./lane-timers.ts";
 import type { NodeLease } from "./leases/node-lease.ts";
-import type { AttemptResult } from "./retry.ts";
 
 export interface DispatcherOptions extends FinisherOptions {
   readonly lease: Pick<NodeLease, "heldBy">;

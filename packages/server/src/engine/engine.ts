@@ -39,7 +39,7 @@ export interface EngineOptions {
   /** The master keys that this node has; and what to do when it lacks the one that the vault uses. */
   readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
   /** What other modules do with messages from other nodes. */
-  readonly handlers: Pick<MessageHandlers, "workspace" | "closed" | "vault">;
+  readonly handlers: Pick<MessageHandlers, "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged">;
   /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;
 }
@@ -97,7 +97,7 @@ export function createEngine(options: EngineOptions): Engine {
     kinds,
     capacity: config.callbacksInFlight,
     onWaiting: (lanes: Iterable<LaneKey>) => {
-      for (const { workspaceId, laneId } of lanes) notify({ kind: "lane", lane: { workspaceId, laneId } });
+      for (const { workspaceId, laneId } of lanes) notify({ kind: "laneWoken", lane: { workspaceId, laneId } });
     },
     onDueAt: (ms) => comeDue.expect(ms),
   });
@@ -118,15 +118,15 @@ export function createEngine(options: EngineOptions): Engine {
     onMessage: (payload) =>
       handleMessages(payload, {
         ...handlers,
-        lane: ({ lane }) => dispatcher.wake([lane], "node"),
-        cancel: ({ id }) => dispatcher.abort(id),
-        deleted: ({ laneId }) => dispatcher.abortLane(laneId),
-        closed: (message) => {
+        laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
+        jobCancelled: ({ id }) => dispatcher.abort(id),
+        laneDeleted: ({ laneId }) => dispatcher.abortLane(laneId),
+        workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
-          handlers.closed(message);
+          handlers.workspaceDeleted(message);
         },
-        node: () => lease.refresh(),
-        all: look,
+        nodeStarted: () => lease.refresh(),
+        lookEverywhere: look,
       }),
   });
 
@@ -137,7 +137,7 @@ export function createEngine(options: EngineOptions): Engine {
     refresh: () => lease.refresh(),
     start: async () => {
       await lease.start();
-      if (lease.peers > 0) broadcaster.send({ kind: "node" });
+      if (lease.peers > 0) broadcaster.send({ kind: "nodeStarted" });
     },
     stop: async () => {
       await lease.stop();
@@ -176,15 +176,15 @@ export function createEngine(options: EngineOptions): Engine {
     aborter: {
       abortJob: (id, leaseId) => {
         dispatcher.abort(id);
-        if (leaseId !== lease.id) notify({ kind: "cancel", leaseId, id });
+        if (leaseId !== lease.id) notify({ kind: "jobCancelled", leaseId, id });
       },
       abortLane: ({ laneId }) => {
         dispatcher.abortLane(laneId);
-        notify({ kind: "deleted", laneId });
+        notify({ kind: "laneDeleted", laneId });
       },
       abortWorkspace: (workspaceId) => {
         dispatcher.abortWorkspace(workspaceId);
-        notify({ kind: "closed", workspaceId });
+        notify({ kind: "workspaceDeleted", workspaceId });
       },
     },
     outlet: dispatcher,

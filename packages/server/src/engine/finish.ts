@@ -2,7 +2,7 @@ import { type CircuitEffect, Circuits, closeCircuit } from "#circuits";
 import type { Claim } from "#jobs";
 import { type Clock, type Db, type EmitEvent, type Random, tolerate } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { type AttemptResult, judge, showsLife, type Verdict } from "./retry.ts";
+import { type AttemptResult, judge, showsLife, type Verdict } from "./judge.ts";
 import type { Settler } from "./settle.ts";
 
 export interface FinisherOptions {

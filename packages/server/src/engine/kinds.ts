@@ -1,6 +1,6 @@
 import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
-import type { AttemptResult, Verdict } from "./retry.ts";
+import type { AttemptResult, Verdict } from "./judge.ts";
 
 /** An attempt under way. An aborted attempt has the result `withdrawn`. */
 export interface Attempt {
@@ -21,7 +21,7 @@ export interface Outcome {
   readonly verdict: Verdict;
 }
 
-/** What differs by kind of job. Everything else is the same for all kinds. */
+/** What differs by kind of job. Claims, limits, leases and settles are the same for all kinds. */
 export interface JobKind {
   readonly name: string;
   /** Delivers the jobs of lanes that nodes serve. */
@@ -31,19 +31,25 @@ export interface JobKind {
    * leave nothing behind but what `settled` writes.
    */
   readonly recorded: boolean;
-  /** Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database. */
+  /**
+   * Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database.
+   * If it cannot write an outcome, the job goes to the dead-letter queue.
+   */
   readonly settled?: (tx: Db, outcomes: readonly Outcome[]) => Promise<void>;
 }
 
 /** The registry of the kinds of job that this node knows. */
 export class JobKinds {
   readonly #kinds: ReadonlyMap<string, JobKind>;
-  /** Kinds whose jobs are always settled one by one, also after node losses. */
-  readonly settledKinds: readonly string[];
+  /** The kinds that this node knows. */
+  readonly names: readonly string[];
+  /** Kinds whose outcomes change nothing but the job. Jobs of all others are settled by a node that knows their kind, one by one. */
+  readonly plainKinds: readonly string[];
 
   constructor(kinds: readonly JobKind[]) {
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]));
-    this.settledKinds = kinds.filter(({ recorded, settled }) => !recorded || settled).map(({ name }) => name);
+    this.names = kinds.map(({ name }) => name);
+    this.plainKinds = kinds.filter(({ recorded, settled }) => recorded && !settled).map(({ name }) => name);
   }
 
   /** Null for a kind that only newer nodes know. */

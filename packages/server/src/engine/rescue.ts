@@ -2,8 +2,8 @@ import type { LastError } from "@tidemill/contract";
 import { type ExpiredClaim, findExpiredClaimsAcrossWorkspaces, takeBackAcrossWorkspaces } from "#jobs";
 import { type Clock, type Db, type EmitEvent, momentMs, type Random } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
+import { judge, type Verdict } from "./judge.ts";
 import type { JobKinds } from "./kinds.ts";
-import { judge, type Verdict } from "./retry.ts";
 import type { Settler } from "./settle.ts";
 
 /** After this many node losses in a row, the job is assumed to be the cause. Source: design §6. */
@@ -31,9 +31,9 @@ export interface Rescue {
 
 /**
  * Takes back the claims of expired leases. The jobs of a lost node go back to `waiting` without using an attempt. For the jobs of a worker
- * the attempt has failed, as if the worker had reported that.
+ * the attempt has failed, as if the worker had reported that. Returns 0 if there may be more, undefined otherwise.
  */
-export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<void> {
+export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefined> {
   const { db, emit, kinds, waker } = rescue;
   for (;;) {
     const taken = await takeBackAcrossWorkspaces(db, {
@@ -41,7 +41,7 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<void> {
       outcome: "lost",
       error: JSON.stringify(NODE_LOST),
       maxLosses: MAX_LOSSES,
-      settledKinds: kinds.settledKinds,
+      plainKinds: kinds.plainKinds,
       limit: MAX_ROWS,
     });
     const count = countOf(taken);
@@ -51,16 +51,15 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<void> {
     }
     if (count < MAX_ROWS) break;
   }
-  for (;;) {
-    const expired = await findExpiredClaimsAcrossWorkspaces(db, {
-      maxLosses: MAX_LOSSES,
-      settledKinds: kinds.settledKinds,
-      limit: MAX_EXPIRED,
-    });
-    await Promise.all(expired.map((one) => settleExpired(rescue, one)));
-    if (expired.length > 0) emit("leases_expired", { count: expired.length });
-    if (expired.length < MAX_EXPIRED) return;
-  }
+  const expired = await findExpiredClaimsAcrossWorkspaces(db, {
+    kinds: kinds.names,
+    maxLosses: MAX_LOSSES,
+    plainKinds: kinds.plainKinds,
+    limit: MAX_EXPIRED,
+  });
+  await Promise.all(expired.map((one) => settleExpired(rescue, one)));
+  if (expired.length > 0) emit("leases_expired", { count: expired.length });
+  return expired.length < MAX_EXPIRED ? undefined : 0;
 }
 
 async function settleExpired({ clock, random, settler, waker }: Rescue, { claim, holder, worker }: ExpiredClaim): Promise<void> {
@@ -79,7 +78,7 @@ export async function giveBackAll({ db, emit, waker }: Pick<Rescue, "db" | "emit
       outcome: "released",
       error: null,
       maxLosses: MAX_LOSSES,
-      settledKinds: [],
+      plainKinds: [],
       limit: MAX_ROWS,
     });
     const count = countOf(given);

@@ -5,6 +5,7 @@ import {
   type Claim,
   completeAcrossWorkspaces,
   discardAcrossWorkspaces,
+  lockJobsAcrossWorkspaces,
   logEntry,
   MAX_WEIGHT,
   type NotCompleted,
@@ -13,8 +14,8 @@ import {
 } from "#jobs";
 import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
+import type { Verdict } from "./judge.ts";
 import type { JobKinds } from "./kinds.ts";
-import type { Verdict } from "./retry.ts";
 
 /** More about an attempt that ended. */
 export interface AttemptFacts {
@@ -133,7 +134,8 @@ export class Settler {
     } else if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
-      await this.#write([{ claim: first.claim, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
+      // Without `settled` of its kind, which may be what fails.
+      await this.#write([{ claim: first.claim, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], (ones) => refuse(this.#db, ones));
     }
     return settlements.map(() => undefined);
   }
@@ -154,9 +156,10 @@ export class Settler {
     const discarded = settlements.filter((one) => ends(one) && !isRecorded(one));
     const completed = settlements.filter((one) => one.verdict.kind === "complete" && isRecorded(one));
     const refused = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
+    await lockJobsAcrossWorkspaces(tx, settlements.map(keyOf));
     const gone = discarded.length > 0 ? await discardAcrossWorkspaces(tx, discarded.map(keyOf)) : NOTHING_MOVED;
     const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
-    const refusals = refused.length > 0 ? await refuse(tx, refused, true) : NOTHING_MOVED;
+    const refusals = refused.length + discarded.length > 0 ? await refuse(tx, refused, discarded, true) : NOTHING_MOVED;
     const moved = new Set<JobId>([gone, done, refusals].flatMap(({ ids }) => ids ?? []));
     for (const kind of this.#kinds) {
       const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name && moved.has(claim.id));
@@ -176,8 +179,11 @@ type Write = (settlements: readonly Settlement[]) => Promise<Written>;
 
 const NOTHING_MOVED: Written & { readonly ids: readonly JobId[] | null } = { moved: 0, ids: null, opened: [] };
 
-const refuse = (db: Db, settlements: readonly Settlement[], withIds = false): ReturnType<typeof refuseAcrossWorkspaces> =>
-  refuseAcrossWorkspaces(db, settlements.map(refusalOf), settlements.flatMap(openingOf), settlements.flatMap(spentProbeOf), withIds);
+/** Writes outcomes of jobs that did not complete, and the effects on circuits of these and of `discarded` jobs. */
+function refuse(db: Db, settlements: readonly Settlement[], discarded: readonly Settlement[] = [], withIds = false) {
+  const all = [...settlements, ...discarded];
+  return refuseAcrossWorkspaces(db, settlements.map(refusalOf), all.flatMap(openingOf), all.flatMap(spentProbeOf), withIds);
+}
 
 const UNSTORABLE: Verdict = {
   kind: "fail",

@@ -99,7 +99,7 @@ const DESCRIPTIONS: Descriptions = {
     message:
       max === null
         ? "The queue has no rate limit."
-        : `The queue has started ${started} of ${max} allowed jobs in the last ${per_seconds} s.`,
+        : `The queue has started ${started} of ${max} allowed attempts in the last ${per_seconds} s.`,
     figures: { max, per_seconds, started, free, opens_at },
   }),
 

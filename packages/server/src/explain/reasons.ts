@@ -15,7 +15,7 @@ export const reasonOf = (gate: HoldingGate, job: JobSnapshot): string => REASONS
 const REASONS: Record<HoldingGate, (job: JobSnapshot) => string> = {
   due: ({ run_at, run_at_is_ahead, attempt, attempts, now }) => {
     const subject = attempt === 0 ? "it" : `attempt ${attempt + 1} of ${attempts}`;
-    return run_at_is_ahead ? `${subject} is due ${fromNow(run_at, now)}` : `${subject} is due now and about to join the line`;
+    return run_at_is_ahead ? `${subject} is due ${fromNow(run_at, now)}` : `${subject} is due now and about to become waiting`;
   },
 
   approval: ({ decide_at, approval_timeout, on_timeout, now }) => {
@@ -23,7 +23,7 @@ const REASONS: Record<HoldingGate, (job: JobSnapshot) => string> = {
     const decided = on_timeout === "approve" ? "approved" : "rejected";
     const when = fromNow(decide_at, now);
     return when === "now"
-      ? `nobody has decided on it in time and it is about to be ${decided}`
+      ? `nobody decided in time and it is about to be ${decided}`
       : `it waits for approval and is ${decided} ${when} if nobody decides`;
   },
 
@@ -41,7 +41,7 @@ const REASONS: Record<HoldingGate, (job: JobSnapshot) => string> = {
   },
 
   key_concurrency: ({ key_active, key_ahead, key_ahead_is_more, concurrency_per_key }) => {
-    if (key_active + key_ahead < concurrency_per_key) return "it is about to get a slot of its concurrencyKey";
+    if (key_active + key_ahead < concurrency_per_key) return "it is next for its concurrencyKey and about to start waiting for a node";
     const active = `its concurrencyKey has ${key_active} of ${concurrency_per_key} allowed jobs active`;
     return key_ahead === 0 ? active : `${active} and ${countJobs(key_ahead, key_ahead_is_more)} ahead of it`;
   },
@@ -49,7 +49,7 @@ const REASONS: Record<HoldingGate, (job: JobSnapshot) => string> = {
   queue_concurrency: ({ in_flight, concurrency }) => `the queue has ${in_flight} of ${concurrency} allowed jobs in flight`,
 
   rate_limit: ({ started, rate_max, rate_seconds, starts_free, starts_at, now }) => {
-    const used = `the queue has started ${started} of ${rate_max} allowed jobs in the last ${rate_seconds} s`;
+    const used = `the queue has started ${started} of ${rate_max} allowed attempts in the last ${rate_seconds} s`;
     return starts_free === 0 && starts_at !== null ? `${used} and may start the next ${fromNow(starts_at, now)}` : used;
   },
 };

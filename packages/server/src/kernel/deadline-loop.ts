@@ -22,6 +22,7 @@ export class DeadlineLoop implements Service {
   readonly #loop: PeriodicLoop;
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
+  #stopped = false;
 
   constructor({ name, horizonMs, pass }: DeadlineLoopOptions, clock: Clock, emit: EmitEvent, random: Random) {
     this.#horizonMs = horizonMs;
@@ -37,6 +38,11 @@ export class DeadlineLoop implements Service {
     this.#loop.wake();
   }
 
+  /** The same, unless the loop waits after a pass that failed. */
+  wakeUnlessFailed(): void {
+    this.#loop.wakeUnlessFailed();
+  }
+
   /** Runs a pass at this time, when something will be due. Milliseconds since 1970. */
   expect(ms: number): void {
     this.expectIn(ms - this.#clock.nowMs());
@@ -46,7 +52,7 @@ export class DeadlineLoop implements Service {
   expectIn(waitMs: number): void {
     const inMs = Math.max(0, waitMs);
     const atMs = this.#clock.elapsedMs() + inMs;
-    if (inMs > this.#horizonMs || atMs >= this.#timerAtMs) return;
+    if (this.#stopped || inMs > this.#horizonMs || atMs >= this.#timerAtMs) return;
     clearTimeout(this.#timer);
     this.#timerAtMs = atMs;
     this.#timer = setTimeout(() => {
@@ -56,6 +62,7 @@ export class DeadlineLoop implements Service {
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#loop.stop();
   }

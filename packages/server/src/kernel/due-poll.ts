@@ -9,10 +9,13 @@ import type { Service } from "./service.ts";
 export interface DueSource {
   /** Selects the time when the next is due, or no row if there is none. It must read only one index entry. */
   readonly nextDue: Fragment;
-  readonly loop: Pick<DeadlineLoop, "wake" | "expectIn">;
+  readonly loop: Pick<DeadlineLoop, "wakeUnlessFailed" | "expectIn">;
 }
 
-/** Reads in one statement when the next work of each source is due, and wakes the loops of sources that are due. */
+/**
+ * Reads in one statement when the next work of each source is due, and wakes the loops of sources that are due. If the statement fails,
+ * all loops look for themselves: one source that cannot be read must not stop the others.
+ */
 export class DuePoll implements Service {
   readonly #db: Db;
   readonly #sources: readonly DueSource[];
@@ -39,14 +42,22 @@ export class DuePoll implements Service {
   }
 
   async #pass(): Promise<undefined> {
+    const waitsMs = await this.#read().catch((error: unknown) => {
+      for (const { loop } of this.#sources) loop.wakeUnlessFailed();
+      throw error;
+    });
+    for (const [index, { loop }] of this.#sources.entries()) {
+      const waitMs = waitsMs[index] ?? null;
+      if (waitMs !== null && waitMs <= 0) loop.wakeUnlessFailed();
+      else if (waitMs !== null) loop.expectIn(waitMs);
+    }
+  }
+
+  async #read(): Promise<(number | null)[]> {
     const found = await row<{ waits_ms: (number | null)[] }>(
       this.#db,
       sql`select array(select (extract(epoch from due - moment()) * 1000)::float8 from unnest(array[${this.#next}]::timestamptz[]) with ordinality d (due, at) order by at) as waits_ms`,
     );
-    for (const [index, { loop }] of this.#sources.entries()) {
-      const waitMs = found?.waits_ms[index] ?? null;
-      if (waitMs !== null && waitMs <= 0) loop.wake();
-      else if (waitMs !== null) loop.expectIn(waitMs);
-    }
+    return found?.waits_ms ?? [];
   }
 }

@@ -147,7 +147,7 @@ export const EVENTS = {
       { type: "gauge", name: "tidemill_callbacks_in_flight", help: "Callbacks in flight when the last one ended.", set: "inFlight" },
     ],
   ),
-  callback_crashed: event("error", "A callback could not be made, because of a fault in the node. The attempt counts as failed.", {
+  delivery_crashed: event("error", "An attempt could not be made, because of a fault in the node. It counts as failed.", {
     jobId: "string",
     error: "error",
   }),

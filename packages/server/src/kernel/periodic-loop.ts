@@ -50,6 +50,11 @@ export class PeriodicLoop implements Service {
     });
   }
 
+  /** The same, unless the loop waits after a pass that failed. */
+  wakeUnlessFailed(): void {
+    if (this.#failures === 0) this.wake();
+  }
+
   /** Stops the loop, and waits for a running pass to end. */
   async stop(): Promise<void> {
     this.#stopped = true;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Circuits, probeWaitMs } from "#circuits";
-import { type AttemptResult, showsLife } from "../../src/engine/retry.ts";
+import { type AttemptResult, showsLife } from "../../src/engine/judge.ts";
 import { claimed } from "../harness/dispatcher-fixture.ts";
 
 const refused = (status: number, forGood = false): AttemptResult => ({

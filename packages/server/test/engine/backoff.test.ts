@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { type AttemptResult, backoffMs, judge } from "../../src/engine/retry.ts";
+import { type AttemptResult, backoffMs, judge } from "../../src/engine/judge.ts";
 import { type Service, test } from "../harness/service.ts";
 
 const DAY_MS = 86_400_000;

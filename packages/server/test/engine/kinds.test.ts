@@ -70,7 +70,7 @@ describe("jobs of a kind of their own", () => {
     node.waker.wake([lane]);
     await until(async () => (await rowsOf(database, ids)).length === 1, "the first row");
     await clock.advance(60);
-    for (const { loop } of node.due) loop.wake();
+    for (const { loop } of node.due) loop.wakeUnlessFailed();
     await until(async () => (await rowsOf(database, ids)).length === 2, "the second row");
     expect(await rowsOf(database, ids)).toEqual([
       { attempt: 1, verdict: "retry" },
@@ -110,7 +110,7 @@ describe("jobs of a kind of their own", () => {
     const newer = await startEngine(database, clock, [kind]);
     onTestFinished(() => newer.stop());
     await clock.advance(60);
-    for (const { loop } of newer.due) loop.wake();
+    for (const { loop } of newer.due) loop.wakeUnlessFailed();
     await until(async () => (await rowsOf(database, [id])).length === 1, "the row");
     expect(kind.started).toEqual([id]);
   });
@@ -169,5 +169,64 @@ describe("the row that an outcome writes", () => {
     }
     expect(await rowsOf(database, ids)).toEqual([{ attempt: 3, verdict: "fail" }]);
     expect(await left(database, lane)).toMatchObject({ live: 0, tallied: 0 });
+  });
+
+  test("the row that an outcome writes is left to nodes that know the kind when a job goes down with three nodes in a row", async ({
+    database,
+    engine,
+    clock,
+    kind,
+    lane,
+  }) => {
+    const ids = await enqueueEchoes(engine, clock, lane, 1);
+    for (let loss = 1; loss <= 3; loss += 1) {
+      const leaseId = await putNode(database);
+      expect(await claimFor(engine, lane, leaseId)).toHaveLength(1);
+      await database.query("update lease set expires_at = now() - interval '1 second' where id = $1", [leaseId]);
+      await rescue(engine);
+    }
+    expect(await database.query("select state, node_losses from job where id = $1", [ids[0]])).toEqual([
+      { state: "active", node_losses: 2 },
+    ]);
+    await rescue(engine, new JobKinds([kind]));
+    expect(await rowsOf(database, ids)).toEqual([{ attempt: 3, verdict: "fail" }]);
+  });
+
+  test("the row that an outcome writes takes its job to the dead-letter queue if it can never be written", async ({
+    database,
+    engine,
+    clock,
+    kind,
+    lane,
+  }) => {
+    const ids = await enqueueEchoes(engine, clock, lane, 2);
+    const claims = await claimFor(engine, lane, await putNode(database));
+    kind.beforeRow = ({ claim }) => {
+      if (claim.id === ids[0]) throw new Error("It can never be written.");
+    };
+    const settler = new Settler(engine, new JobKinds([kind]), () => {});
+    await Promise.all(claims.map((claim) => settler.add(claim, COMPLETE, { tookMs: 1 })));
+    expect(await rowsOf(database, [ids[0] as JobId])).toEqual([]);
+    expect(await rowsOf(database, [ids[1] as JobId])).toHaveLength(1);
+    expect(await database.query("select state, lease_id, error_code from job where lane_id = $1", [lane.laneId])).toEqual([
+      { state: "failed", lease_id: null, error_code: "NODE_LOST" },
+    ]);
+  });
+
+  test("the row that an outcome writes may be the last of its job and open the circuit of the lane", async ({
+    database,
+    engine,
+    clock,
+    kind,
+    lane,
+  }) => {
+    await enqueueEchoes(engine, clock, lane, 1, 1);
+    const [claim] = await claimFor(engine, lane, await putNode(database));
+    if (!claim) throw new Error("Nothing was claimed.");
+    const error = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
+    const circuit = { kind: "opens", probeInMs: 1_000 } as const;
+    await new Settler(engine, new JobKinds([kind]), () => {}).add(claim, { kind: "fail", error }, { tookMs: 1, circuit });
+    expect(await left(database, lane)).toMatchObject({ live: 0 });
+    expect(await database.query("select 1 as open from circuit where lane_id = $1", [lane.laneId])).toEqual([{ open: 1 }]);
   });
 });

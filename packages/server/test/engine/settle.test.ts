@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { JobKinds, Settler } from "#engine";
 import type { Claim } from "#jobs";
 import { type Statement, unavailable } from "#kernel";
-import type { Verdict } from "../../src/engine/retry.ts";
+import type { Verdict } from "../../src/engine/judge.ts";
 import { claimed, jobId } from "../harness/dispatcher-fixture.ts";
 import { until } from "../harness/service.ts";
 

@@ -72,7 +72,7 @@ describe("a job that is held is taken by no claim, held by", () => {
         "Not running: it is due in 1 h (2026-11-21T13:00:00.000Z), it waits for approval, the queue is paused, " +
         "the circuit is open (TIMEOUT) and the next probe goes out in 1 min (2026-11-21T12:01:00.000Z), " +
         "its concurrencyKey has 1 of 1 allowed jobs active, the queue has 1 of 1 allowed jobs in flight, " +
-        "and the queue has started 1 of 1 allowed jobs in the last 10 s and may start the next in 10 s.",
+        "and the queue has started 1 of 1 allowed attempts in the last 10 s and may start the next in 10 s.",
     });
     expect(await stage.taken()).toEqual([]);
   });

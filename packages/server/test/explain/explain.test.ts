@@ -237,7 +237,7 @@ describe("the gate", () => {
       gate: "rate_limit",
       holds: true,
       message:
-        "The queue has started 2 of 2 allowed jobs in the last 60 s and may start the next in 1 min (2026-11-21T12:01:00.000Z). 1 job goes before it.",
+        "The queue has started 2 of 2 allowed attempts in the last 60 s and may start the next in 1 min (2026-11-21T12:01:00.000Z). 1 job goes before it.",
       figures: { max: 2, per_seconds: 60, started: 2, free: 0, opens_at: "2026-11-21T12:01:00.000Z" },
     });
   });

@@ -83,9 +83,9 @@ describe("the summary of a job that is held says why, and for how long", () => {
     ["Not running: it is due in 2 h (2026-11-21T14:00:00.000Z).", dueIn(7_200)],
     ["Not running: it is due in 1 day 1 h (2026-11-22T13:00:00.000Z).", dueIn(90_000)],
     ["Not running: it is due in 365 days (2027-11-21T12:00:00.000Z).", dueIn(31_536_000)],
-    ["Not running: it is due now and about to join the line.", dueIn(-1)],
+    ["Not running: it is due now and about to become waiting.", dueIn(-1)],
     ["Not running: attempt 2 of 3 is due in 29 s.", dueIn(29), { attempt: 1 }],
-    ["Not running: attempt 2 of 3 is due now and about to join the line.", dueIn(0), { attempt: 1 }],
+    ["Not running: attempt 2 of 3 is due now and about to become waiting.", dueIn(0), { attempt: 1 }],
     ["Not running: it waits for approval.", PENDING],
     ["Not running: it waits for approval.", PENDING, { decide_at: after(20) }],
     [
@@ -98,11 +98,7 @@ describe("the summary of a job that is held says why, and for how long", () => {
       PENDING,
       { decide_at: after(20), approval_timeout: 60, on_timeout: "approve" },
     ],
-    [
-      "Not running: nobody has decided on it in time and it is about to be rejected.",
-      PENDING,
-      { decide_at: after(-1), approval_timeout: 60 },
-    ],
+    ["Not running: nobody decided in time and it is about to be rejected.", PENDING, { decide_at: after(-1), approval_timeout: 60 }],
     ["Not running: the queue is paused.", { paused: true }],
     ["Not running: the queue is paused.", { paused: true, ahead: 4 }],
     ["Not running: the plan free does not include callbacks.", { plan: "free" }],
@@ -118,7 +114,7 @@ describe("the summary of a job that is held says why, and for how long", () => {
       KEY,
       { key_ahead: 10_000, key_ahead_is_more: true },
     ],
-    ["Not running: it is about to get a slot of its concurrencyKey.", KEY, { concurrency_per_key: 3 }],
+    ["Not running: it is next for its concurrencyKey and about to start waiting for a node.", KEY, { concurrency_per_key: 3 }],
     [
       "Not running: its concurrencyKey has 1 of 1 allowed jobs active. It should start in 30 s.",
       KEY,
@@ -135,9 +131,9 @@ describe("the summary of a job that is held says why, and for how long", () => {
       "Not running: the queue has 1 of 2 allowed jobs in flight. 1 job goes before it.",
       { concurrency: 2, in_flight: 1, slots_free: 1, ahead: 1 },
     ],
-    ["Not running: the queue has started 100 of 100 allowed jobs in the last 60 s and may start the next in 7 s.", SPENT],
+    ["Not running: the queue has started 100 of 100 allowed attempts in the last 60 s and may start the next in 7 s.", SPENT],
     [
-      "Not running: the queue has started 97 of 100 allowed jobs in the last 60 s. 3 jobs go before it, and it should start in 7 s.",
+      "Not running: the queue has started 97 of 100 allowed attempts in the last 60 s. 3 jobs go before it, and it should start in 7 s.",
       SPENT,
       { started: 97, starts_free: 3, ahead: 3 },
     ],
@@ -201,7 +197,7 @@ const CLOSED: Partial<Record<GateName, [Partial<JobSnapshot>, string]>> = {
   circuit: [openUntil(7), "the circuit is open (TIMEOUT) and the next probe goes out in 7 s"],
   key_concurrency: [KEY, "its concurrencyKey has 1 of 1 allowed jobs active"],
   queue_concurrency: [FULL, "the queue has 2 of 2 allowed jobs in flight"],
-  rate_limit: [SPENT, "the queue has started 100 of 100 allowed jobs in the last 60 s and may start the next in 7 s"],
+  rate_limit: [SPENT, "the queue has started 100 of 100 allowed attempts in the last 60 s and may start the next in 7 s"],
 };
 
 test("any gates that hold together are named in one sentence, in their order, and each says the same of itself", () => {

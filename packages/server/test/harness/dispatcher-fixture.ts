@@ -3,7 +3,7 @@ import { type Attempt, Dispatcher, JobKinds, type Settler } from "#engine";
 import type { Claim } from "#jobs";
 import type { JobId, Statement, WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import type { AttemptResult, Verdict } from "../../src/engine/retry.ts";
+import type { AttemptResult, Verdict } from "../../src/engine/judge.ts";
 
 export const workspaceId = "01900000-0000-7000-9000-000000000001" as WorkspaceId;
 export const laneKey = (id: number): LaneKey => ({ workspaceId, laneId: id as LaneId });

@@ -77,7 +77,7 @@ export async function startEngine(
     databases,
     kinds,
     masterKeys: { ids: () => [], onMissing: quiet },
-    handlers: { workspace: quiet, closed: quiet, vault: quiet },
+    handlers: { workspaceChanged: quiet, workspaceDeleted: quiet, masterKeyChanged: quiet },
     look: quiet,
   });
   const services = new Services([engine.lease, engine.loops, engine.attempts], quiet);

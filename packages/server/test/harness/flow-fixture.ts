@@ -6,7 +6,7 @@ import type { LaneKey, Waker } from "#lanes";
 import { findQueueOfLane } from "#queues";
 import { createAdminContext } from "#workspaces";
 import { comeDueAcrossWorkspaces } from "../../src/engine/come-due.ts";
-import type { Verdict } from "../../src/engine/retry.ts";
+import type { Verdict } from "../../src/engine/judge.ts";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
 import type { NewJob } from "../../src/jobs/new-job.ts";
 import { updateQueue } from "../../src/queues/store.ts";

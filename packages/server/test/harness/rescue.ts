@@ -3,9 +3,13 @@ import { type Database, DatabaseClock, systemRandom } from "#kernel";
 import type { LaneKey } from "#lanes";
 
 const quiet = () => {};
+const queue = { name: "queue", recorded: true, deliverer: { start: () => never(), sweep: quiet } };
+const never = () => {
+  throw new Error("A rescue delivers nothing.");
+};
 
-/** Rescues the jobs of expired leases, as a node with these job kinds does. Returns the lanes that it woke. */
-export async function rescue(engine: Database, kinds = new JobKinds([])): Promise<LaneKey[]> {
+/** Rescues the jobs of expired leases, as a node with these job kinds does: only that of queues, unless given. Returns the lanes that it woke. */
+export async function rescue(engine: Database, kinds = new JobKinds([queue])): Promise<LaneKey[]> {
   const woken: LaneKey[] = [];
   await rescueAcrossWorkspaces({
     db: engine,

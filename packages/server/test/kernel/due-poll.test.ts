@@ -6,7 +6,10 @@ import { until } from "../harness/service.ts";
 /** A loop that records what a poll asks of it. */
 const recorder = () => {
   const asked: (string | number)[] = [];
-  return { asked, loop: { wake: () => void asked.push("wake"), expectIn: (ms: number) => void asked.push(Math.round(ms / 1000)) } };
+  return {
+    asked,
+    loop: { wakeUnlessFailed: () => void asked.push("wake"), expectIn: (ms: number) => void asked.push(Math.round(ms / 1000)) },
+  };
 };
 
 describe("a poll for what is due", () => {
@@ -37,5 +40,24 @@ describe("a poll for what is due", () => {
     await until(() => due.asked.length > 0, "the poll");
     await poll.stop();
     expect([due.asked, later.asked, none.asked, statements]).toEqual([["wake"], [30], [], 1]);
+  });
+
+  test("a poll for what is due that fails has all loops look for themselves", async ({ engine, clock: _ }) => {
+    const [one, other] = [recorder(), recorder()];
+    const failures: unknown[] = [];
+    const poll = new DuePoll(
+      engine,
+      [
+        { loop: one.loop, nextDue: fragment`select moment() where false` },
+        { loop: other.loop, nextDue: fragment`select moment() from a_table_that_is_missing` },
+      ],
+      60_000,
+      (name) => void failures.push(name),
+      systemRandom,
+    );
+    poll.start();
+    await until(() => failures.length > 0, "the poll");
+    await poll.stop();
+    expect([one.asked, other.asked, failures]).toEqual([["wake"], ["wake"], ["loop_failed"]]);
   });
 });

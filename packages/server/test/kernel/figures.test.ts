@@ -38,7 +38,7 @@ describe("a page", () => {
     const root = await mkdtemp(path.join(tmpdir(), "tidemill-pages-"));
     roots.push(root);
     await mkdir(path.join(root, "packages/server/src/engine"), { recursive: true });
-    await writeFile(path.join(root, "packages/server/src/engine/retry.ts"), "");
+    await writeFile(path.join(root, "packages/server/src/engine/judge.ts"), "");
     await writeFile(path.join(root, "other.md"), "# Other\n\n## Where it is, and why\n");
     await writeFile(path.join(root, "page.md"), page);
     return root;
@@ -46,7 +46,7 @@ describe("a page", () => {
 
   test("names files and headings that exist", async () => {
     const root = await repository(
-      "# Page\n\n`engine/retry.ts`, [there](other.md#where-it-is-and-why), [here](#page), [away](https://example.com/a.md)\n",
+      "# Page\n\n`engine/judge.ts`, [there](other.md#where-it-is-and-why), [here](#page), [away](https://example.com/a.md)\n",
     );
     expect(await brokenReferences(root, "page.md")).toEqual([]);
   });

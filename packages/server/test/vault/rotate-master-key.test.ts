@@ -37,7 +37,7 @@ async function rotate(
 
 /** Lets the nodes check their keys, and waits until those that share the vault's file have read it. */
 const notifyNodes = (vault: VaultFixture, nodes: number) => async () => {
-  await vault.database.query("select pg_notify('tidemill_wake', 'vault')");
+  await vault.database.query("select pg_notify('tidemill_wake', 'masterKeyChanged')");
   const keyring = await vault.keyring();
   await until(async () => {
     const found = await vault.database.query(

@@ -1,6 +1,6 @@
 import type { AttemptError, JobState } from "@tidemill/contract";
 import { OPEN_CIRCUITS, type Opening, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
-import { type Db, type JobId, plainArray, row, sql, textArray } from "#kernel";
+import { type Db, type JobId, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
@@ -15,6 +15,17 @@ interface Settled extends JobKey {
   readonly attempt: number;
   readonly logEntry: string;
 }
+
+/** Locks the rows of jobs, for a transaction that settles them by several statements (docs/sql.md, the lock order). Uses the primary key. */
+export const lockJobsAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      select from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+        ${plainArray(jobs.map((one) => one.id))}::uuid[]) as s (workspace_id, lane_id, id)
+      join job j on j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+      order by j.workspace_id, j.lane_id, j.id for update of j`,
+  );
 
 /** The result of a settle: how many claims were still valid and, if `withIds`, the ids of their jobs. */
 export interface Moved {

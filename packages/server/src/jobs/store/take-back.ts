@@ -14,8 +14,8 @@ export interface TakingBack {
   readonly error: string | null;
   /** A job with this many node losses in a row goes to the dead-letter queue. */
   readonly maxLosses: number;
-  /** Kinds whose jobs are skipped at `maxLosses`: `findExpiredClaimsAcrossWorkspaces` finds them, to be settled one by one. */
-  readonly settledKinds: readonly string[];
+  /** Jobs of other kinds than these are skipped at `maxLosses`: `findExpiredClaimsAcrossWorkspaces` finds them. */
+  readonly plainKinds: readonly string[];
   readonly limit: number;
 }
 
@@ -25,7 +25,7 @@ export interface TakingBack {
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
-  { leaseId, outcome, error, maxLosses, settledKinds, limit }: TakingBack,
+  { leaseId, outcome, error, maxLosses, plainKinds, limit }: TakingBack,
 ): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; state: JobState; jobs: number }[]> =>
   rows(
     db,
@@ -34,7 +34,7 @@ export const takeBackAcrossWorkspaces = (
         select workspace_id, lane_id, id from job
         where state = 'active' and lease_id = any(
           select id from lease where holder = 'node' and (id = ${leaseId} or (${leaseId}::bigint is null and expires_at <= now())))
-          and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text = any(${textArray(settledKinds)}))
+          and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)}))
         limit ${limit} for update skip locked
       ), moved as (
         update job j set
@@ -61,12 +61,12 @@ export interface ExpiredClaim {
 }
 
 /**
- * Claims to settle because their lease has expired: all those of workers, and those of nodes whose job has a kind in `settledKinds` and
- * `maxLosses` node losses in a row. Without payloads. Uses index job_active.
+ * Claims of `kinds` to settle one by one because their lease has expired: all those of workers, and those of nodes whose job has
+ * `maxLosses` node losses in a row and a kind that is not in `plainKinds`. Without payloads. Uses index job_active.
  */
 export const findExpiredClaimsAcrossWorkspaces = async (
   db: Db,
-  { maxLosses, settledKinds, limit }: Pick<TakingBack, "maxLosses" | "settledKinds" | "limit">,
+  { kinds, maxLosses, plainKinds, limit }: Pick<TakingBack, "maxLosses" | "plainKinds" | "limit"> & { readonly kinds: readonly string[] },
 ): Promise<ExpiredClaim[]> =>
   (
     await rows<Claim & Omit<ExpiredClaim, "claim">>(
@@ -74,8 +74,8 @@ export const findExpiredClaimsAcrossWorkspaces = async (
       sql`
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
         from lease join job on job.lease_id = lease.id and job.state = 'active'
-        where lease.expires_at <= now()
-          and (lease.holder = 'worker' or job.node_losses + 1 >= ${maxLosses} and job.kind::text = any(${textArray(settledKinds)}))
+        where lease.expires_at <= now() and job.kind::text = any(${textArray(kinds)})
+          and (lease.holder = 'worker' or job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)}))
         limit ${limit}`,
     )
   ).map(({ holder, worker, ...claim }) => ({ claim, holder, worker }));
