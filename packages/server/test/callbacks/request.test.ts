@@ -141,10 +141,11 @@ describe("the request of a callback", () => {
       "Webhook-Kept": "yes",
       "X-Team": "billing",
     };
-    await database.query("update queue set callback_headers = $2, revision = revision + 1 where name = $1", [
-      handler.queue,
-      JSON.stringify(stored),
-    ]);
+    await database.query(
+      `with changed as (update lane set revision = revision + 1 where name = $1 returning workspace_id, id)
+       update queue set callback_headers = $2 from changed where queue.workspace_id = changed.workspace_id and queue.id = changed.id`,
+      [handler.queue, JSON.stringify(stored)],
+    );
     const job = await service.enqueue({ queue: handler.queue });
     await service.untilIdle();
     const [callback] = handler.received as [Received];

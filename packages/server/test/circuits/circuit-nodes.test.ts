@@ -76,14 +76,19 @@ describe("a circuit that one node opened", () => {
     // It does not notice its loss: as one that is gone for good, it says no more of its probe.
     const other = await joinedBy(service, { ...NEVER_POLL, TIDEMILL_NODE_LEASE_SECONDS: "300" });
     const dead = await stand.open({ callback_timeout: 20 });
+    const { laneId } = await laneOf(service, dead.queue);
+    const pause = (paused: boolean) => service.database.query("update lane set paused = $2 where id = $1", [laneId, paused]);
+    // Jobs of a paused lane wake no node. So only the node that is woken below can make the probe.
+    await pause(true);
     const jobs = await stand.batch(dead, 2);
+    await pause(false);
     dead.answers = "hang";
     await service.clock.set(Date.parse((await stand.circuit(dead)).next_probe_at));
     other.node.wake();
     await until(() => dead.open === 1, "the probe");
     await service.database.query(
       "update lease set expires_at = now() - interval '1 second' where id = (select lease_id from job where state = 'active' and lane_id = $1)",
-      [(await laneOf(service, dead.queue)).laneId],
+      [laneId],
     );
     service.node.wake();
     await until(async () => (await stand.metrics(dead)).active === 0, "the job to come back");
