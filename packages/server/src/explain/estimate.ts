@@ -13,19 +13,25 @@ const MINUTE_MS = 60_000;
  * - `approval`: when its approval times out, if the queue then approves.
  * - `circuit`: at the next probe, which may close the circuit.
  * - `key_concurrency`, `queue_concurrency`: when enough jobs have finished, at the pace of the last minute. The pace of a key is its share
- *   of the queue's pace: all jobs in flight share that equally, and the key counts with its limit.
+ *   of the queue's pace: all jobs in flight share that equally, and the key counts with its limit. While the job is not due, a gate whose
+ *   pace is not known does not count.
  * - `rate_limit`: when the jobs before it have started and one more start is free. Starts become free in the order in which they were used.
  * - No gate holds it: now if it is first in line, else when the jobs before it have finished at the pace of the last minute.
  *
  * @returns milliseconds since 1970, never before now. Null when it cannot be known: when a pause, a plan, a missing handler or a pending
- *   approval holds the job; when no job finished in the last minute; or when the job has already started or finished
+ *   approval holds the job; when it is due and no job finished in the last minute; or when the job has already started or finished
  */
 export function estimateStart(job: JobSnapshot, heldBy: readonly GateName[]): number | null {
   if (!waits(job)) return null;
   const nowMs = momentMs(job.now);
   const estimates = heldBy.length > 0 ? heldBy.map((gate) => ESTIMATES[gate](job, nowMs)) : [whenFirstInLine(job, nowMs)];
-  return estimates.includes(null) ? null : Math.max(nowMs, ...(estimates as number[]));
+  const isAhead = job.run_at_is_ahead && heldBy.includes("due");
+  const counted = isAhead ? estimates.filter((at, index) => at !== null || !isForNow(heldBy[index])) : estimates;
+  return counted.includes(null) ? null : Math.max(nowMs, ...(counted as number[]));
 }
+
+/** Whether a gate holds a job only until some of the jobs that run now have finished. */
+const isForNow = (gate: GateName | undefined): boolean => gate === "key_concurrency" || gate === "queue_concurrency";
 
 const unknown = () => null;
 

@@ -28,6 +28,16 @@ describe("the estimated start is", () => {
     expect(await stage.explain(late)).toMatchObject({ held_by: ["due"], estimated_start: toMoment(clock.nowMs()) });
   });
 
+  test("the estimated start is when it is due, even if all slots of its queue are taken now and nothing has finished", async ({
+    stage,
+    clock,
+  }) => {
+    await stage.set("concurrency = 1");
+    await stage.job({ state: "active" });
+    expect(await startsIn(stage, await stage.job({ state: "delayed", runAt: inSeconds(90) }), clock.nowMs())).toBe(90);
+    expect(await startsIn(stage, await stage.job({ state: "delayed" }), clock.nowMs())).toBeNull();
+  });
+
   test("the estimated start is when its queue approves what nobody decides, if it does", async ({ stage, database, clock }) => {
     await stage.set("type = 'approval', approval_timeout = 60, on_timeout = 'approve'");
     const id = await stage.job({ state: "pending_approval" });
