@@ -1,4 +1,4 @@
-import { changeKeyLimit, JobKinds, reassignKeySlotsAcrossWorkspaces, rescueAcrossWorkspaces, Settler } from "#engine";
+import { changeKeyLimit, reassignKeySlotsAcrossWorkspaces, rescueAcrossWorkspaces, Settler } from "#engine";
 import { explainJob } from "#explain";
 import { type Claim, claimAcrossWorkspaces, Enqueuer, type Outlet, retryJob } from "#jobs";
 import { type Database, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
@@ -14,6 +14,7 @@ import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
 import { putNode } from "./engine.ts";
 import type { Limits } from "./flow-model.ts";
+import { QUEUE_KINDS } from "./rescue.ts";
 
 /** Rolls a transaction back: it was only a trial, or a simulated crash. */
 class Undo extends Error {
@@ -22,7 +23,6 @@ class Undo extends Error {
 
 const quiet = () => {};
 const NO_ONE: Waker = { wake: quiet, wakeAt: quiet };
-const KINDS = new JobKinds([]);
 
 /** Lets no job start without a claim. */
 const NO_NODE: Outlet = {
@@ -66,7 +66,7 @@ export class FlowFixture {
   }
 
   settle(claim: Claim, verdict: Verdict, db: Transactional = this.#engine): Promise<unknown> {
-    return new Settler(db, KINDS, quiet).add(claim, verdict, { tookMs: 1 });
+    return new Settler(db, QUEUE_KINDS, quiet).add(claim, verdict, { tookMs: 1 });
   }
 
   cancel(id: JobId, db: Transactional = this.#engine): ReturnType<typeof cancelOrRemove> {
@@ -87,7 +87,15 @@ export class FlowFixture {
     await rows(this.#engine, sql`update lease set expires_at = now() - interval '1 second' where id = ${leaseId}`);
     const db = this.#engine;
     const { clock, random } = this.#adminContext;
-    await rescueAcrossWorkspaces({ db, clock, random, emit: quiet, kinds: KINDS, settler: new Settler(db, KINDS, quiet), waker: NO_ONE });
+    await rescueAcrossWorkspaces({
+      db,
+      clock,
+      random,
+      emit: quiet,
+      kinds: QUEUE_KINDS,
+      settler: new Settler(db, QUEUE_KINDS, quiet),
+      waker: NO_ONE,
+    });
   }
 
   comeDue(): Promise<unknown> {

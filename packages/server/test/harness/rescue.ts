@@ -3,13 +3,15 @@ import { type Database, DatabaseClock, systemRandom } from "#kernel";
 import type { LaneKey } from "#lanes";
 
 const quiet = () => {};
-const queue = { name: "queue", recorded: true, deliverer: { start: () => never(), sweep: quiet } };
 const never = () => {
-  throw new Error("A rescue delivers nothing.");
+  throw new Error("This delivers nothing.");
 };
 
+/** The kinds of a node that knows jobs of queues, and delivers none. */
+export const QUEUE_KINDS = new JobKinds([{ name: "queue", recorded: true, deliverer: { start: never, sweep: quiet } }]);
+
 /** Rescues the jobs of expired leases, as a node with these job kinds does: only that of queues, unless given. Returns the lanes that it woke. */
-export async function rescue(engine: Database, kinds = new JobKinds([queue])): Promise<LaneKey[]> {
+export async function rescue(engine: Database, kinds = QUEUE_KINDS): Promise<LaneKey[]> {
   const woken: LaneKey[] = [];
   await rescueAcrossWorkspaces({
     db: engine,
