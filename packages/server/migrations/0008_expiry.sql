@@ -13,6 +13,9 @@ begin
   if parent = 'audit_event' then
     execute format('create trigger never_emptied before truncate on %I for each statement execute function refuse_change(%L)', name, parent);
   end if;
+  -- The parent first: an insert that waited for the default partition alone would not see that its row now belongs to the new one, and
+  -- would be refused.
+  execute format('lock table only %I in access exclusive mode', parent);
   -- No row may be added to the default partition between the check and the move. Attaching would lock it anyway.
   execute format('lock table %I in access exclusive mode', later);
   execute format('select exists (select from %I where expires_at >= %L and expires_at < %L)', later, first_day, past_day) into crowded;
