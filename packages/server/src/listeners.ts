@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { type Authenticator, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
-import type { Config, Database, EmitEvent, Random, Service } from "#kernel";
+import { after, type Config, type Database, type EmitEvent, type Random, type Service } from "#kernel";
 import { mountInternal, mountPublic } from "./app.ts";
 
 export interface ListenersOptions {
@@ -59,5 +59,3 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     internalUrl: () => internalUrl,
   };
 }
-
-const after = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

@@ -1,6 +1,7 @@
 import type { Module } from "#http";
 import { CLAIMABLE, findLanesWithWorkAcrossWorkspaces, type Outlet } from "#jobs";
 import {
+  after,
   type Config,
   type Connection,
   type Database,
@@ -212,5 +213,3 @@ export function createEngine(options: EngineOptions): Engine {
     ],
   };
 }
-
-const after = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000).unref());

@@ -1,4 +1,5 @@
 export * from "./address-range.ts";
+export * from "./after.ts";
 export * from "./batcher.ts";
 export * from "./clock.ts";
 export * from "./config.ts";
