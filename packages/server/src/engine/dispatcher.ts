@@ -54,7 +54,7 @@ export class Dispatcher implements Outlet {
     this.#finisher = new AttemptFinisher(
       options,
       (lanes) => this.wake(lanes),
-      (lane) => this.#wakeFreed(lane),
+      (claim) => this.#written(claim),
     );
   }
 
@@ -116,9 +116,10 @@ export class Dispatcher implements Outlet {
     if (within !== "node") this.#options.onWaiting(woken);
   }
 
-  /** Another job of a lane with limits or keys may start: here, or on another node if this one has no room. */
-  #wakeFreed(lane: LaneKey): void {
-    this.wake([lane], this.leaseId !== null && this.#lanes.hasRoom(lane) ? "node" : undefined);
+  /** The end of an attempt is written. Another job of a lane with limits or keys may start: here, or on another node if this one has no room. */
+  #written(claim: Claim): void {
+    const frees = this.#lanes.settled(claim) || claim.limited || claim.concurrencyKey !== null;
+    if (frees) this.wake([claim], this.leaseId !== null && this.#lanes.hasRoom(claim) ? "node" : undefined);
   }
 
   wakeAt(ms: number): void {
@@ -270,10 +271,8 @@ export class Dispatcher implements Outlet {
     const nowMs = clock.elapsedMs();
     const tookMs = nowMs - startedMs;
     this.#attempts.delete(claim.id);
-    // The lane may have got limits since the claim.
-    const frees = claim.limited || claim.concurrencyKey !== null || this.#lanes.get(claim).limited;
     this.#lanes.ended(claim, nowMs, claim.payload.length);
-    const outcome = this.#finisher.finish(claim, result, tookMs, frees);
+    const outcome = this.#finisher.finish(claim, result, tookMs);
     emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome, tookMs, inFlight: this.#attempts.size });
     this.#claimSoon();
     this.#reportIdle();

@@ -18,14 +18,15 @@ export interface FinisherOptions {
 export class AttemptFinisher {
   readonly #options: FinisherOptions;
   readonly #circuits = new Circuits();
-  /** Jobs of these lanes may start; and one job of this lane may start, since another has ended. */
+  /** Jobs of these lanes may start. */
   readonly #onFree: (lanes: LaneKey[]) => void;
-  readonly #onFreed: (lane: LaneKey) => void;
+  /** The end of an attempt is written. */
+  readonly #onWritten: (claim: Claim) => void;
 
-  constructor(options: FinisherOptions, onFree: (lanes: LaneKey[]) => void, onFreed: (lane: LaneKey) => void) {
+  constructor(options: FinisherOptions, onFree: (lanes: LaneKey[]) => void, onWritten: (claim: Claim) => void) {
     this.#options = options;
     this.#onFree = onFree;
-    this.#onFreed = onFreed;
+    this.#onWritten = onWritten;
   }
 
   started(claim: Claim): void {
@@ -35,33 +36,30 @@ export class AttemptFinisher {
   /**
    * Judges and settles an attempt that ended.
    *
-   * @param frees whether its end may let another job of its lane start
    * @returns the kind of the verdict
    */
-  finish(claim: Claim, result: AttemptResult, tookMs: number, frees: boolean): Verdict["kind"] {
+  finish(claim: Claim, result: AttemptResult, tookMs: number): Verdict["kind"] {
     const fraction = this.#options.random.fraction();
     const circuit = this.#circuits.attemptEnded(claim, showsLife(result), fraction);
     const verdict = judge(result, claim, fraction, "heldForMs" in circuit ? circuit.heldForMs : null);
-    this.#settle(claim, verdict, tookMs, circuit, frees);
+    void this.#settle(claim, verdict, tookMs, circuit).then(() => this.#onWritten(claim));
     return verdict.kind;
   }
 
   /** Gives back a job whose attempt never began. */
   giveBack(claim: Claim): void {
-    this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" }, false);
+    void this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" });
   }
 
-  #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect, frees: boolean): void {
+  async #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect): Promise<void> {
     const { settler, clock, onDueAt } = this.#options;
-    void settler.add(claim, verdict, { tookMs, circuit }).then(() => {
-      const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
-      if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
-      else if (verdict.kind === "giveBack") this.#onFree([claim]);
-      if (frees) this.#onFreed(claim);
-      if (circuit.kind === "opens") this.#circuits.circuitOpened(claim);
-      // Only now: settles are written in order, and an earlier one may have to open the circuit first.
-      if (circuit.kind === "closes") void this.#close(claim);
-    });
+    await settler.add(claim, verdict, { tookMs, circuit });
+    const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
+    if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
+    else if (verdict.kind === "giveBack") this.#onFree([claim]);
+    if (circuit.kind === "opens") this.#circuits.circuitOpened(claim);
+    // Only now: settles are written in order, and an earlier one may have to open the circuit first.
+    if (circuit.kind === "closes") void this.#close(claim);
   }
 
   /** If this fails, the next probe closes the circuit. */

@@ -3,6 +3,8 @@ import type { LaneId, LaneKey } from "#lanes";
 /** What a node knows of a lane that has, or just had, something to do. */
 export interface BusyLane extends LaneKey {
   inFlight: number;
+  /** Attempts that ended and are not written as ended yet: for limits they still count. */
+  settling: number;
   /** Grows with every wake-up, so that a wake-up during a claim is not lost when the claim finds the lane empty. */
   wakes: number;
   /** Limit of attempts of this lane under way at once, on this node, while its endpoint responds quickly. */
@@ -66,7 +68,17 @@ export class LaneShares {
   get(key: LaneKey): BusyLane {
     let lane = this.#lanes.get(key.laneId);
     if (!lane) {
-      lane = { ...key, inFlight: 0, wakes: 0, window: FIRST_WINDOW, lastAnswerMs: 0, answered: 0, payloadLength: 0, limited: false };
+      lane = {
+        ...key,
+        inFlight: 0,
+        settling: 0,
+        wakes: 0,
+        window: FIRST_WINDOW,
+        lastAnswerMs: 0,
+        answered: 0,
+        payloadLength: 0,
+        limited: false,
+      };
       this.#lanes.set(key.laneId, lane);
     }
     return lane;
@@ -74,7 +86,7 @@ export class LaneShares {
 
   wake(key: LaneKey): void {
     const lane = this.get(key);
-    if (lane.inFlight === 0 && !this.#ready.has(lane)) this.#fresh.add(lane);
+    if (lane.inFlight + lane.settling === 0 && !this.#ready.has(lane)) this.#fresh.add(lane);
     this.#ready.add(lane);
     lane.wakes += 1;
   }
@@ -90,6 +102,7 @@ export class LaneShares {
   ended(key: LaneKey, nowMs: number, payloadLength = 0): void {
     const lane = this.get(key);
     lane.inFlight -= 1;
+    lane.settling += 1;
     lane.lastAnswerMs = nowMs;
     lane.answered += 1;
     if (lane.answered >= lane.window && lane.window < QUICK_WINDOW) {
@@ -98,7 +111,14 @@ export class LaneShares {
     }
     this.#inFlight -= 1;
     this.#payload -= payloadLength;
+  }
+
+  /** The end of an attempt is written. Returns whether its lane has limits, as far as is known: claims may have learned of them since. */
+  settled(key: LaneKey): boolean {
+    const lane = this.get(key);
+    lane.settling -= 1;
     this.#forgetIfIdle(lane);
+    return lane.limited;
   }
 
   /** Whether one more attempt of the lane may be under way. */
@@ -182,6 +202,6 @@ export class LaneShares {
   }
 
   #forgetIfIdle(lane: BusyLane): void {
-    if (lane.inFlight === 0 && !this.#ready.has(lane)) this.#lanes.delete(lane.laneId);
+    if (lane.inFlight + lane.settling === 0 && !this.#ready.has(lane)) this.#lanes.delete(lane.laneId);
   }
 }

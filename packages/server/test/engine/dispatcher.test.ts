@@ -162,4 +162,22 @@ describe("a claim", () => {
     await stage.claims[0]?.answer([]);
     expect(new Set(stage.claims.flatMap(({ lanes }) => lanes)).size).toBe(200);
   });
+
+  test("a claim is asked for again after the end of an attempt is written, in a lane that was found to have got limits meanwhile", async () => {
+    const settled = Promise.withResolvers<void>();
+    stage.settling = settled.promise;
+    await stage.claimUnderWay().answer([claimed(1)]);
+    stage.dispatcher.wake([laneKey(1)]);
+    stage.complete(jobId(1));
+    await setImmediate();
+    // Without limits the lane is passed over. With them nothing can start, since the attempt still counts.
+    await stage.claims[1]?.answer([], [laneKey(1)]);
+    await stage.claims[2]?.answer([], [laneKey(1)]);
+    await stage.claims[3]?.answer([], [laneKey(1)]);
+    expect(stage.claims).toHaveLength(4);
+    settled.resolve();
+    await setImmediate();
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "complete" }]);
+    expect(stage.claims).toHaveLength(5);
+  });
 });

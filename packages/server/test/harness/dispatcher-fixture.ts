@@ -33,17 +33,20 @@ export const claimed = (id: number, lane = 1): Claim => ({
 
 interface RequestedClaim {
   readonly lanes: number[];
-  /** Lets the database return the claim's rows. */
-  answer(rows: Claim[]): Promise<void>;
+  /** Lets the database return the claim's rows, and that lanes have limits. */
+  answer(rows: Claim[], limited?: LaneKey[]): Promise<void>;
 }
 
-/** A dispatcher without a database. A test says when a claim returns. Attempts end when they are aborted. */
+/** A dispatcher without a database. A test says when a claim returns. Attempts end when they are aborted or answered. */
 export class DispatcherFixture {
   readonly claims: RequestedClaim[] = [];
   readonly started: JobId[] = [];
   readonly aborted: JobId[] = [];
   readonly settled: { id: JobId; verdict: Verdict["kind"] }[] = [];
   heldBy: number | null = 7;
+  /** Settles are written when this resolves. */
+  settling: Promise<void> = Promise.resolve();
+  readonly #attempts = new Map<JobId, (result: AttemptResult) => void>();
   /** A job that the deliverer cannot start. */
   uncarried: JobId | null = null;
   readonly dispatcher: Dispatcher;
@@ -55,7 +58,12 @@ export class DispatcherFixture {
       clock: { nowMs: () => 0, elapsedMs: () => performance.now() },
       random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
       emit: () => {},
-      settler: { add: async ({ id }: Claim, { kind }: Verdict) => void this.settled.push({ id, verdict: kind }) } as unknown as Settler,
+      settler: {
+        add: async ({ id }: Claim, { kind }: Verdict) => {
+          await this.settling;
+          this.settled.push({ id, verdict: kind });
+        },
+      } as unknown as Settler,
       capacity: 1_000,
       lease: {
         get heldBy() {
@@ -76,14 +84,21 @@ export class DispatcherFixture {
     return claim;
   }
 
+  /** The handler of a job answers with 200. */
+  complete(id: JobId): void {
+    this.#attempts.get(id)?.({ kind: "accepted", status: 200, result: null });
+  }
+
   #ask({ values }: Statement): Promise<{ rows: unknown[]; rowCount: null }> {
     const lanes = String(values.find((value) => /^\{\d+(,\d+)*\}$/.test(String(value))) ?? "{}")
       .slice(1, -1)
       .split(",")
       .map(Number);
     return new Promise((resolve) => {
-      const answer = async (claims: Claim[]) => {
-        resolve({ rows: claims.map((claim) => ({ ...claim, found: null })), rowCount: null });
+      const answer = async (claims: Claim[], limited: LaneKey[] = []) => {
+        const rows = claims.map((claim) => ({ ...claim, found: null }));
+        const found = limited.map(({ laneId }) => ({ found: { laneId, limited: true, opensInMs: null } }));
+        resolve({ rows: [...rows, ...found], rowCount: null });
         for (let turn = 0; turn < 5; turn += 1) await setImmediate();
       };
       this.claims.push({ lanes, answer });
@@ -94,6 +109,7 @@ export class DispatcherFixture {
     if (claim.id === this.uncarried) throw new Error("It cannot be carried.");
     this.started.push(claim.id);
     const answered = Promise.withResolvers<AttemptResult>();
+    this.#attempts.set(claim.id, answered.resolve);
     const abort = () => {
       this.aborted.push(claim.id);
       answered.resolve({ kind: "withdrawn" });
