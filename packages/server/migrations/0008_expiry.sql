@@ -1,10 +1,14 @@
+-- The name of the partition of `parent` for the month of `day`.
+create function partition_name(parent text, day date) returns text language sql stable as
+  $$select parent || '_' || to_char(day, 'YYYY_MM')$$;
+
 -- Creates the partition of `parent` (job_history or audit_event) for the month of `day`, unless it exists. Partitions are created some
 -- months ahead. Rows that expire later are stored in the default partition, and move into the new partition here.
 create function make_partition(parent text, day date) returns void language plpgsql as $$
 declare
   first_day date := date_trunc('month', day);
   past_day  date := first_day + interval '1 month';
-  name      text := parent || '_' || to_char(first_day, 'YYYY_MM');
+  name      text := partition_name(parent, first_day);
   later     text := parent || '_later';
   crowded   boolean;
 begin
@@ -47,32 +51,42 @@ begin
     on conflict do nothing $record$, partition) using until;
 end $$;
 
+-- The partitions of `parent` for months that ended by `day`.
+create function past_partitions(parent text, day date) returns setof text language sql stable as $$
+  select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = parent::regclass and c.relname ~ ('^' || parent || '_\d{4}_\d{2}$')
+    and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= day
+  order by c.relname
+$$;
+
 -- Drops the partitions of `parent` for months that ended by `day`, which must not be in the future. Returns their names.
 create function drop_partitions(parent text, day date) returns setof text language plpgsql as $$
 declare
   name text;
 begin
   if day > moment()::date then raise exception 'the rows that expire before % have not all expired', day; end if;
-  for name in
-    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = parent::regclass and c.relname ~ ('^' || parent || '_\d{4}_\d{2}$')
-      and to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= day
-    order by c.relname
-  loop
+  for name in select past_partitions(parent, day) loop
     if parent = 'audit_event' then perform record_dropped(name, 'infinity'); end if;
     execute format('drop table %I', name);
     return next name;
   end loop;
 end $$;
 
--- Deletes expired rows in the default partition of `parent`. There are some only if no partition was created for their month in time.
-create function clear_expired(parent text) returns void language plpgsql as $$
+-- Whether the default partition of `parent` holds expired rows. It does only if no partition was created for their month in time.
+create function has_expired(parent text) returns boolean language plpgsql stable as $$
 declare
-  later   text := parent || '_later';
   expired boolean;
 begin
-  execute format('select exists (select from %I where expires_at <= moment())', later) into expired;
-  if not expired then return; end if;
+  execute format('select exists (select from %I where expires_at <= moment())', parent || '_later') into expired;
+  return expired;
+end $$;
+
+-- Deletes expired rows in the default partition of `parent`.
+create function clear_expired(parent text) returns void language plpgsql as $$
+declare
+  later text := parent || '_later';
+begin
+  if not has_expired(parent) then return; end if;
   if parent <> 'audit_event' then
     execute format('delete from %I where expires_at <= moment()', later);
     return;

@@ -1,4 +1,4 @@
-import { type Config, type Connection, Database, type EmitEvent, rows, sql, Tenants } from "#kernel";
+import { type Config, type Connection, Database, type EmitEvent, OneAtATime, rows, sql, Tenants, type Transactional } from "#kernel";
 
 /** How the connections of a node are divided. The rest is for requests of workspaces. */
 const ENGINE_CONNECTIONS = 5;
@@ -15,6 +15,8 @@ export interface OpenDatabases {
   readonly tenants: Tenants;
   /** For the engine and the background loops, so that many requests cannot keep jobs from being settled. */
   readonly engine: Database;
+  /** For loops that keep tables small: one connection of `engine` at a time. */
+  readonly housekeeping: Transactional;
   /** Only for the lease: if a renewal has to wait for a connection, the node may lose all its jobs in flight. */
   readonly lease: Database;
   close(): Promise<void>;
@@ -58,7 +60,7 @@ export async function openDatabases(config: Config, as: "owner" | "guest", emit:
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, tenants, engine, lease, close };
+  return { connection, api, tenants, engine, housekeeping: new OneAtATime(engine), lease, close };
 }
 
 /** The message of the original error. A host name with several addresses fails with one error for each; this takes the first. */

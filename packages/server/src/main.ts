@@ -46,9 +46,9 @@ interface ComposedNode {
 export async function composeNode({ config, databases, openVault, clock, random, emit, metrics }: NodeParts): Promise<ComposedNode> {
   const { keyring } = openVault;
   const adminContext = createAdminContext(clock, random);
-  const { api, tenants, engine: engineDatabase } = databases;
+  const { api, tenants, housekeeping, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
-  const shared = { config, api, tenants, engine: engineDatabase, clock, random, emit, audit, ids };
+  const shared = { config, api, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
 
   const vault = createVault({ ...shared, keyring });

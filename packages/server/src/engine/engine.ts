@@ -13,6 +13,7 @@ import {
   PeriodicLoop,
   type Random,
   type Service,
+  type Transactional,
   tolerate,
 } from "#kernel";
 import type { Aborter, LaneKey, Waker } from "#lanes";
@@ -35,7 +36,12 @@ export interface EngineOptions {
   readonly clock: DatabaseClock;
   readonly random: Random;
   readonly emit: EmitEvent;
-  readonly databases: { readonly engine: Database; readonly lease: Database; readonly connection: Connection };
+  readonly databases: {
+    readonly engine: Database;
+    readonly housekeeping: Transactional;
+    readonly lease: Database;
+    readonly connection: Connection;
+  };
   readonly kinds: readonly JobKind[];
   /** The master keys that this node has; and what to do when it lacks the one that the vault uses. */
   readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
@@ -199,7 +205,7 @@ export function createEngine(options: EngineOptions): Engine {
       comeDue,
       reassign,
       periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue)),
-      periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(db)),
+      periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(databases.housekeeping)),
       listener,
     ],
     attempts,

@@ -1,5 +1,5 @@
 import type { Module } from "#http";
-import { type Config, type Database, type EmitEvent, PeriodicLoop, type Random, type UuidSource } from "#kernel";
+import { type Config, type Database, type EmitEvent, PeriodicLoop, type Random, type Transactional, type UuidSource } from "#kernel";
 import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
@@ -8,7 +8,7 @@ import { sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.t
 export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly config: Config;
   readonly api: Database;
-  readonly engine: Database;
+  readonly housekeeping: Transactional;
   readonly ids: UuidSource;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -18,15 +18,15 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
 const HOUR_MS = 3_600_000;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
-export function createJobs({ config, api, engine, ids, random, emit, outlet, ...routes }: JobsOptions): Module {
+export function createJobs({ config, api, housekeeping, ids, random, emit, outlet, ...routes }: JobsOptions): Module {
   const enqueuer = new Enqueuer({ db: api, ids, outlet, emit, maxWaiting: config.enqueueBacklog });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
     routes: (listener) => mountJobs(listener, { ...routes, enqueuer }),
     services: [
-      loop("sweep-idempotency-keys", 60_000, () => sweepIdempotencyKeysAcrossWorkspaces(engine)),
-      loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(engine)),
-      loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(engine)),
+      loop("sweep-idempotency-keys", 60_000, () => sweepIdempotencyKeysAcrossWorkspaces(housekeeping)),
+      loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
+      loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),
     ],
   };
 }

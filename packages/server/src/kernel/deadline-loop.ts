@@ -30,8 +30,9 @@ export class DeadlineLoop implements Service {
     this.#loop = new PeriodicLoop({ name, everyMs: MAX_TIMER_MS, pass }, emit, random);
   }
 
+  /** Without a pass: the first one of `DuePoll` tells whether something is due. */
   start(): void {
-    this.#loop.start();
+    this.#loop.start(MAX_TIMER_MS);
   }
 
   wake(): void {

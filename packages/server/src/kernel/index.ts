@@ -6,6 +6,7 @@ export * from "./config.ts";
 export * from "./database/listen.ts";
 export * from "./database/lock.ts";
 export * from "./database/migrate.ts";
+export * from "./database/one-at-a-time.ts";
 export {
   type Connection,
   Database,

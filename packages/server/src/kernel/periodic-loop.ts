@@ -33,9 +33,11 @@ export class PeriodicLoop implements Service {
     this.#random = random;
   }
 
-  start(): void {
+  /** The first pass starts now, or after `waitMs`. */
+  start(waitMs = 0): void {
     this.#stopped = false;
-    this.wake();
+    if (waitMs === 0) this.wake();
+    else this.#timer = setTimeout(() => this.wake(), waitMs);
   }
 
   wake(): void {

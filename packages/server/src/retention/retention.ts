@@ -1,5 +1,5 @@
 import type { Module } from "#http";
-import { type Database, type EmitEvent, PeriodicLoop, type Random } from "#kernel";
+import { type EmitEvent, PeriodicLoop, type Random, type Transactional } from "#kernel";
 import { maintainPartitions } from "./partitions.ts";
 import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
 import { sweepDeletedWorkspacesAcrossWorkspaces } from "./sweep-workspaces.ts";
@@ -7,19 +7,19 @@ import { sweepDeletedWorkspacesAcrossWorkspaces } from "./sweep-workspaces.ts";
 const HOUR_MS = 3_600_000;
 
 export interface RetentionOptions {
-  readonly engine: Database;
+  readonly housekeeping: Transactional;
   readonly random: Random;
   readonly emit: EmitEvent;
 }
 
 /** Deletes the rows of deleted queues and workspaces, and rows whose retention has expired. */
-export function createRetention({ engine, random, emit }: RetentionOptions): Module {
+export function createRetention({ housekeeping, random, emit }: RetentionOptions): Module {
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
     services: [
-      loop("sweep-lanes", 15_000, () => sweepDeletedLanesAcrossWorkspaces(engine)),
-      loop("sweep-workspaces", 60_000, () => sweepDeletedWorkspacesAcrossWorkspaces(engine)),
-      loop("partitions", HOUR_MS, () => maintainPartitions(engine, emit)),
+      loop("sweep-lanes", 15_000, () => sweepDeletedLanesAcrossWorkspaces(housekeeping)),
+      loop("sweep-workspaces", 60_000, () => sweepDeletedWorkspacesAcrossWorkspaces(housekeeping)),
+      loop("partitions", HOUR_MS, () => maintainPartitions(housekeeping, emit)),
     ],
   };
 }

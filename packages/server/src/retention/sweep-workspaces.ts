@@ -1,13 +1,15 @@
 import { removeChains } from "#audit";
 import type { Transactional } from "#kernel";
 import { markLateLanesDeletedAcrossWorkspaces } from "#lanes";
-import { removeEmptyWorkspacesAcrossWorkspaces } from "#workspaces";
+import { hasDeletedAcrossWorkspaces, removeEmptyWorkspacesAcrossWorkspaces } from "#workspaces";
 
 /**
  * Deletes the rows of deleted workspaces that have nothing left: no lane, job, audit event or usage. Queues that were created while
  * their workspace was being deleted are deleted first.
  */
 export async function sweepDeletedWorkspacesAcrossWorkspaces(db: Transactional): Promise<void> {
+  // To plan the statements below takes PostgreSQL longer than all else that a node does when it starts.
+  if (!(await hasDeletedAcrossWorkspaces(db))) return;
   await markLateLanesDeletedAcrossWorkspaces(db);
   await db.transaction(async (tx) => {
     const removed = await removeEmptyWorkspacesAcrossWorkspaces(tx);

@@ -9,5 +9,10 @@ export * from "./patch-workspace.ts";
 export * from "./plan.ts";
 export * from "./revoke-key.ts";
 export * from "./workspace.ts";
-export { findWorkspace, listAcrossWorkspaces, removeEmptyWorkspacesAcrossWorkspaces } from "./workspace-store.ts";
+export {
+  findWorkspace,
+  hasDeletedAcrossWorkspaces,
+  listAcrossWorkspaces,
+  removeEmptyWorkspacesAcrossWorkspaces,
+} from "./workspace-store.ts";
 export * from "./workspaces.ts";

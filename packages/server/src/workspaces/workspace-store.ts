@@ -67,6 +67,10 @@ export const markWorkspaceDeleted = (db: Db, id: WorkspaceId): Promise<Workspace
       returning id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at`,
   );
 
+/** Whether some workspace is deleted and its row still there. Uses index workspace_deleted. */
+export const hasDeletedAcrossWorkspaces = async (db: Db): Promise<boolean> =>
+  (await row(db, sql`select from workspace where deleted_at is not null limit 1`)) !== null;
+
 /**
  * Removes the rows of deleted workspaces that have no other data left, and returns their ids. A row stays for at least a minute, so
  * that a request in progress at the deletion leaves nothing behind. Uses index workspace_deleted.

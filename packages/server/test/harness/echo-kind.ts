@@ -68,7 +68,8 @@ export async function startEngine(
 ): Promise<Engine & { stop(): Promise<void> }> {
   const connection = { connectionString: database.url };
   const pool = (size: number) => new Database({ connection, size, statementTimeoutMs: 10_000 });
-  const databases = { engine: pool(4), lease: pool(1), connection };
+  const enginePool = pool(4);
+  const databases = { engine: enginePool, housekeeping: enginePool, lease: pool(1), connection };
   const engine = createEngine({
     config: readConfig({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" }),
     clock,

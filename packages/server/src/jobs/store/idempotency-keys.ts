@@ -121,6 +121,10 @@ export const freeKeysAcrossWorkspaces = (db: Db, keys: readonly LaneIdempotencyK
         for update of k skip locked))`,
   );
 
+/** Whether a key is due to be checked. Uses index idempotency_key_check. */
+export const isKeyDueAcrossWorkspaces = async (db: Db): Promise<boolean> =>
+  (await row(db, sql`select from idempotency_key where check_at <= moment() order by check_at limit 1`)) !== null;
+
 /**
  * Checks the keys that are due for it, and deletes those whose job no longer exists. A key is locked before it is checked, so the deleted
  * row is the checked one, even if its key is taken again. Locked keys are skipped. Returns how many were checked. Uses index

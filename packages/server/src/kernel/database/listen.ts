@@ -5,8 +5,8 @@ import { type Connection, clientConfig } from "./pool.ts";
 const RECONNECT_MS = 1_000;
 
 /**
- * Listens to one channel on its own connection, and reconnects whenever that breaks. Calls `onGap` after each connect, because
- * notifications that were sent before it are lost.
+ * Listens to one channel on its own connection, and reconnects whenever that breaks. Calls `onGap` after each connect but that of the
+ * start, because notifications that were sent before it are lost.
  */
 export class Listener {
   readonly #connection: Connection;
@@ -32,7 +32,11 @@ export class Listener {
     this.#onGap = options.onGap;
   }
 
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return this.#connect();
+  }
+
+  async #connect(onConnected?: () => void): Promise<void> {
     const client = new pg.Client({ ...clientConfig(this.#connection), keepAlive: true, connectionTimeoutMillis: 5_000 });
     this.#client = client;
     client.on("error", (error) => this.#lost(client, error));
@@ -41,7 +45,7 @@ export class Listener {
     try {
       await client.connect();
       await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`);
-      this.#onGap();
+      onConnected?.();
     } catch (error) {
       this.#lost(client, error);
     }
@@ -58,6 +62,6 @@ export class Listener {
     this.#client = undefined;
     this.#emit("listener_lost", { error });
     void client.end().catch(() => {});
-    this.#timer = setTimeout(() => void this.start(), RECONNECT_MS);
+    this.#timer = setTimeout(() => void this.#connect(this.#onGap), RECONNECT_MS);
   }
 }
