@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect } from "vitest";
-import type { JobId } from "#kernel";
+import { type JobId, rows, sql } from "#kernel";
 import { maintainPartitions } from "#retention";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { isWaiting } from "../harness/locks.ts";
+import { until } from "../harness/service.ts";
 
 const partitionsOf = async (database: TestDatabase): Promise<string[]> =>
   (
@@ -73,6 +75,19 @@ describe("partitions of history", () => {
     expect(await partitionOf(database, never)).toEqual(["job_history_forever"]);
     expect(await database.query("select * from job_history where lane_id = $1 order by id", [lane.laneId])).toEqual(before);
   });
+});
+
+test("a job that ends while its month is being made waits for the partition, and stands in it", async ({ database, engine }) => {
+  const lane = await putLane(database);
+  await database.query("drop table job_history_2026_12");
+  let put: Promise<JobId[]> | undefined;
+  await engine.transaction(async (tx) => {
+    await rows(tx, sql`select make_partition('job_history', '2026-12-01')`);
+    put = putJobs(database, lane, { state: "completed", expiresAt: "'2026-12-15T00:00:00Z'" });
+    await until(() => isWaiting(database, "job_history"), "the job to wait");
+  });
+  const [id] = (await put) ?? [];
+  expect(id && (await partitionOf(database, id))).toEqual(["job_history_2026_12"]);
 });
 
 describe("a month of history", () => {
