@@ -1,8 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import LongTestsFirst from "./scripts/long-tests-first.ts";
+import { temporaryDirectory } from "./scripts/temporary-directory.ts";
 
 const packages = fileURLToPath(new URL("packages", import.meta.url));
+
+process.env.TMPDIR = temporaryDirectory();
 
 export default defineConfig({
   // The packages' own sources, as `node --conditions=source` finds them.

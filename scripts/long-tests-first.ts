@@ -7,9 +7,12 @@ const LONG = [
   "/kernel/embedded.",
   "/faults/",
   "/cli/",
-  "/secrets/rotate-master-key.",
-  "/secrets/fit.",
+  "/vault/rotate-master-key.",
+  "/vault/canary.",
+  "/vault/check-keyring.",
+  "/jobs/idempotency-races.",
   "/callbacks/hostile.",
+  "/flow/key-concurrency.",
 ];
 
 const rankOf = ({ moduleId }: TestSpecification): number => {
