@@ -1,10 +1,11 @@
 import { expect } from "vitest";
 import { type Database, sql } from "#kernel";
 import type { Reply } from "../harness/ask.ts";
+import type { TestDatabase } from "../harness/database.ts";
 import { test } from "../harness/engine.ts";
-import { inTurn } from "../harness/in-turn.ts";
+import { countWaiting, hold } from "../harness/locks.ts";
 import { joinedBy } from "../harness/nodes.ts";
-import type { Service } from "../harness/service.ts";
+import { type Service, until } from "../harness/service.ts";
 
 const CLIENTS = 64;
 type Sent = Record<string, unknown>;
@@ -21,15 +22,24 @@ async function nodesOf(service: Service, count: number, onTestFinished: (end: ()
 }
 
 /** All clients at once; but one of them has the key before the others come, and has still to store its job. */
-async function raceWith(engine: Database, service: Service, send: (number: number) => Promise<Reply>, first: number): Promise<Reply[]> {
+async function raceWith(
+  { engine, database, nodes }: { engine: Database; database: TestDatabase; nodes: number },
+  send: (number: number) => Promise<Reply>,
+  first: number,
+): Promise<Reply[]> {
   const replies: Promise<Reply>[] = [];
   const others = Array.from({ length: CLIENTS }, (_, number) => number).filter((number) => number !== first);
-  await inTurn({ engine, database: service.database }, sql`lock table job in share mode`, [
-    () => (replies[first] = send(first)),
-    () => {
-      for (const number of others) replies[number] = send(number);
-    },
-  ]);
+  const held = hold(engine, sql`lock table job in share mode`);
+  await held.held;
+  try {
+    replies[first] = send(first);
+    await until(async () => (await countWaiting(database)) > 0, "the first client's job to wait for the lock");
+    for (const number of others) replies[number] = send(number);
+    // A node writes one batch after the other, so that only another node asks for the key meanwhile.
+    await until(async () => (await countWaiting(database)) >= nodes, "each node to wait");
+  } finally {
+    await held.release();
+  }
   return Promise.all(replies);
 }
 
@@ -42,7 +52,7 @@ test.for([1, 2])(
     for (const [round, idempotencyKey] of ["one", "two", "three"].entries()) {
       const send = (number: number) =>
         (nodes[number % count] as Service).api("POST", `/v1/queues/${handler.queue}/jobs`, { payload: idempotencyKey, idempotencyKey });
-      const replies = await raceWith(engine, service, send, round);
+      const replies = await raceWith({ engine, database: service.database, nodes: count }, send, round);
       winners.add(replies.findIndex(({ status }) => status === 201) % count);
       expect(new Set(replies.map(({ body }) => body.id)).size).toBe(1);
       expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -94,7 +104,7 @@ test.for([1, 2])(
     for (let round = 0; round < 5; round += 1) {
       // In the first two rounds one node and then the other is first. The others meet by chance.
       const replies = await (round < 2
-        ? raceWith(engine, service, send, round)
+        ? raceWith({ engine, database: service.database, nodes: count }, send, round)
         : Promise.all(Array.from({ length: CLIENTS }, (_, number) => send(number))));
       winners.add(replies.findIndex(({ status }) => status === 201) % count);
       const ids = new Set(replies.map(({ body }) => body.id as string));
@@ -113,7 +123,7 @@ test("clients with another body than the one that won are refused, whoever won",
   for (const first of [0, 1]) {
     const queue = await service.queue();
     const send = (number: number) => service.api("POST", `/v1/queues/${queue}/jobs`, { payload: number % 2, idempotencyKey: "k" });
-    const replies = await raceWith(engine, service, send, first);
+    const replies = await raceWith({ engine, database: service.database, nodes: 1 }, send, first);
     const [won] = await listed(service, queue);
     const winner = replies.find(({ status }) => status === 201)?.body;
     winners.add(winner.payload);
