@@ -20,7 +20,7 @@ type Kind = "schemas" | "parameters" | "headers" | "responses";
 type Part = Record<string, unknown>;
 
 const DETAILS: Partial<Record<ErrorCode, object>> = {
-  VALIDATION_ERROR: { issues: [{ path: "limit", message: "must be integer" }] },
+  VALIDATION_ERROR: { issues: [{ path: "limit", message: "must be a whole number" }] },
   FORBIDDEN: { role: "read", needs: "write" },
   QUOTA_EXCEEDED: { used: 10_000, limit: 10_000, plan: "free" },
   PLAN_REQUIRED: { feature: "callback_url", plan: "free", required_plans: plansWith("callback_url") },

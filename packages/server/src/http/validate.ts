@@ -1,7 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { FastifySchemaCompiler } from "fastify";
 import { nearest, problem } from "#kernel";
-import { FORMAT_MESSAGES, FORMATS } from "./formats.ts";
+import { FORMATS } from "./formats.ts";
+import { messageOf } from "./schema-messages.ts";
 
 /** An invalid field, as `details.issues` lists it. */
 interface Issue {
@@ -97,15 +98,9 @@ function issueOf(error: ErrorObject): Issue {
         message: unknownField(error.params.additionalProperty, propertiesOf(error)),
       };
     case "required":
-      return { path: join(path, error.params.missingProperty), message: "is required" };
-    case "format":
-      return { path, message: FORMAT_MESSAGES[error.params.format] ?? "is malformed" };
-    case "enum":
-      return { path, message: `must be one of ${(error.params.allowedValues as unknown[]).join(", ")}` };
-    case "const":
-      return { path, message: `must be ${JSON.stringify(error.params.allowedValue)}` };
+      return { path: join(path, error.params.missingProperty), message: messageOf(error) };
     default:
-      return { path, message: error.message ?? "is malformed" };
+      return { path, message: messageOf(error) };
   }
 }
 

@@ -1,0 +1,59 @@
+import type { ErrorObject } from "ajv/dist/2020.js";
+import { FORMAT_MESSAGES } from "./formats.ts";
+
+/** What JSON calls a type, in a sentence. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: "a string",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  object: "an object",
+  array: "an array",
+  null: "null",
+};
+
+const countOf = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`;
+const atLeast = (count: number, thing: string): string =>
+  count === 1 && thing !== "field" ? "must not be empty" : `must have at least ${countOf(count, thing)}`;
+const atMost = (count: number, thing: string): string => `must have at most ${countOf(count, thing)}`;
+
+/** What a value must be that breaks one rule of its schema: the end of a sentence that begins with the value's path. */
+export function messageOf({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case "type":
+      return `must be ${[params.type]
+        .flat()
+        .map((type) => TYPES[type])
+        .join(" or ")}`;
+    case "format":
+      return FORMAT_MESSAGES[params.format] ?? "is malformed";
+    case "enum":
+      return `must be one of ${params.allowedValues.join(", ")}`;
+    case "const":
+      return `must be ${JSON.stringify(params.allowedValue)}`;
+    case "minimum":
+      return `must be at least ${params.limit}`;
+    case "maximum":
+      return `must be at most ${params.limit}`;
+    case "minLength":
+      return atLeast(params.limit, "character");
+    case "maxLength":
+      return atMost(params.limit, "character");
+    case "minItems":
+      return atLeast(params.limit, "item");
+    case "maxItems":
+      return atMost(params.limit, "item");
+    case "minProperties":
+      return atLeast(params.limit, "field");
+    case "maxProperties":
+      return atMost(params.limit, "field");
+    case "uniqueItems":
+      return `must not have the same item twice: items ${params.j} and ${params.i} are equal`;
+    case "pattern":
+      return `must match ${params.pattern}`;
+    case "required":
+      return "is required";
+    default:
+      return message ?? "is malformed";
+  }
+}

@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { ProblemError } from "#kernel";
+import { compileSchema } from "../../src/http/validate.ts";
+
+/** What a request with this body is told of it. */
+function told(schema: object, body: unknown): unknown {
+  const validate = compileSchema({ schema, httpPart: "body", method: "POST", url: "/" }) as (value: unknown) => { error?: Error };
+  const { error } = validate(body);
+  return error instanceof ProblemError ? error.details : error;
+}
+
+describe("a value that breaks a rule of its schema", () => {
+  test.for([
+    [{ type: "string" }, 1, "must be a string"],
+    [{ type: "integer" }, 1.5, "must be a whole number"],
+    [{ type: "number" }, "1", "must be a number"],
+    [{ type: "boolean" }, 1, "must be true or false"],
+    [{ type: "object" }, [], "must be an object"],
+    [{ type: "array" }, {}, "must be an array"],
+    [{ type: ["string", "integer"] }, true, "must be a string or a whole number"],
+    [{ enum: ["skip", "allow"] }, "all", "must be one of skip, allow"],
+    [{ const: true }, false, "must be true"],
+    [{ minimum: 0 }, -1, "must be at least 0"],
+    [{ maximum: 100 }, 101, "must be at most 100"],
+    [{ minLength: 1 }, "", "must not be empty"],
+    [{ minLength: 16 }, "short", "must have at least 16 characters"],
+    [{ maxLength: 1 }, "ab", "must have at most 1 character"],
+    [{ minItems: 1 }, [], "must not be empty"],
+    [{ maxItems: 2 }, [1, 2, 3], "must have at most 2 items"],
+    [{ minProperties: 1 }, {}, "must have at least 1 field"],
+    [{ uniqueItems: true }, ["a", "b", "a"], "must not have the same item twice: items 0 and 2 are equal"],
+    [{ pattern: "^[a-z]+$" }, "A", "must match ^[a-z]+$"],
+    [{ format: "date-time" }, "today", "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z"],
+  ] as const)("a value that breaks %o is told so in plain words", ([rule, value, message]) => {
+    const schema = { type: "object", properties: { field: rule } };
+    expect(told(schema, { field: value })).toEqual({ issues: [{ path: "field", message }] });
+  });
+
+  test("a value that may be null is told what else it may be", () => {
+    const schema = { type: "object", properties: { field: { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }] } } };
+    expect(told(schema, { field: 0 })).toEqual({ issues: [{ path: "field", message: "must be at least 1" }] });
+    expect(told(schema, { field: null })).toBeUndefined();
+  });
+});
