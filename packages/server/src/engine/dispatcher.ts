@@ -54,7 +54,7 @@ export class Dispatcher implements Outlet {
     this.#finisher = new AttemptFinisher(
       options,
       (lanes) => this.wake(lanes),
-      (claim) => this.#written(claim),
+      (claim) => this.#settled(claim),
     );
   }
 
@@ -116,8 +116,8 @@ export class Dispatcher implements Outlet {
     if (within !== "node") this.#options.onWaiting(woken);
   }
 
-  /** The end of an attempt is written. Another job of a lane with limits or keys may start: here, or on another node if this one has no room. */
-  #written(claim: Claim): void {
+  /** An attempt is settled. Another job of a lane with limits or keys may start: here, or on another node if this one has no room. */
+  #settled(claim: Claim): void {
     const frees = this.#lanes.settled(claim) || claim.limited || claim.concurrencyKey !== null;
     if (frees) this.wake([claim], this.leaseId !== null && this.#lanes.hasRoom(claim) ? "node" : undefined);
   }

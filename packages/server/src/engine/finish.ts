@@ -21,12 +21,12 @@ export class AttemptFinisher {
   /** Jobs of these lanes may start. */
   readonly #onFree: (lanes: LaneKey[]) => void;
   /** The end of an attempt is written. */
-  readonly #onWritten: (claim: Claim) => void;
+  readonly #onSettled: (claim: Claim) => void;
 
-  constructor(options: FinisherOptions, onFree: (lanes: LaneKey[]) => void, onWritten: (claim: Claim) => void) {
+  constructor(options: FinisherOptions, onFree: (lanes: LaneKey[]) => void, onSettled: (claim: Claim) => void) {
     this.#options = options;
     this.#onFree = onFree;
-    this.#onWritten = onWritten;
+    this.#onSettled = onSettled;
   }
 
   started(claim: Claim): void {
@@ -42,7 +42,7 @@ export class AttemptFinisher {
     const fraction = this.#options.random.fraction();
     const circuit = this.#circuits.attemptEnded(claim, showsLife(result), fraction);
     const verdict = judge(result, claim, fraction, "heldForMs" in circuit ? circuit.heldForMs : null);
-    void this.#settle(claim, verdict, tookMs, circuit).then(() => this.#onWritten(claim));
+    void this.#settle(claim, verdict, tookMs, circuit).then(() => this.#onSettled(claim));
     return verdict.kind;
   }
 

@@ -3,7 +3,7 @@ import type { LaneId, LaneKey } from "#lanes";
 /** What a node knows of a lane that has, or just had, something to do. */
 export interface BusyLane extends LaneKey {
   inFlight: number;
-  /** Attempts that ended and are not written as ended yet: for limits they still count. */
+  /** Attempts that ended but are not settled yet. They still count against limits. */
   settling: number;
   /** Grows with every wake-up, so that a wake-up during a claim is not lost when the claim finds the lane empty. */
   wakes: number;
@@ -86,7 +86,7 @@ export class LaneShares {
 
   wake(key: LaneKey): void {
     const lane = this.get(key);
-    if (lane.inFlight + lane.settling === 0 && !this.#ready.has(lane)) this.#fresh.add(lane);
+    if (lane.inFlight === 0 && !this.#ready.has(lane)) this.#fresh.add(lane);
     this.#ready.add(lane);
     lane.wakes += 1;
   }
@@ -113,11 +113,11 @@ export class LaneShares {
     this.#payload -= payloadLength;
   }
 
-  /** The end of an attempt is written. Returns whether its lane has limits, as far as is known: claims may have learned of them since. */
+  /** An attempt is settled. Returns whether its lane has limits, as the latest claim found. Such a lane is to be woken. */
   settled(key: LaneKey): boolean {
     const lane = this.get(key);
     lane.settling -= 1;
-    this.#forgetIfIdle(lane);
+    if (!lane.limited) this.#forgetIfIdle(lane);
     return lane.limited;
   }
 

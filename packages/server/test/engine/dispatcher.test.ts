@@ -163,7 +163,7 @@ describe("a claim", () => {
     expect(new Set(stage.claims.flatMap(({ lanes }) => lanes)).size).toBe(200);
   });
 
-  test("a claim is asked for again after the end of an attempt is written, in a lane that was found to have got limits meanwhile", async () => {
+  test("a node claims again when an attempt is settled in a lane that got limits meanwhile", async () => {
     const settled = Promise.withResolvers<void>();
     stage.settling = settled.promise;
     await stage.claimUnderWay().answer([claimed(1)]);

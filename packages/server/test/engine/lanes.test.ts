@@ -46,6 +46,7 @@ class Shop {
     for (let job = 0; job < jobs && (this.flying.get(laneId) ?? 0) > 0; job += 1) {
       this.flying.set(laneId, (this.flying.get(laneId) ?? 0) - 1);
       this.lanes.ended(lane(id), this.nowMs);
+      this.lanes.settled(lane(id));
     }
   }
 
@@ -60,6 +61,32 @@ class Shop {
 
   of = (id: number): number => this.flying.get(lane(id).laneId) ?? 0;
 }
+
+test("a lane that is woken while its last attempt is settled comes before lanes that are busy", () => {
+  const shop = new Shop(4_096);
+  for (let id = 2; id <= 1_000; id += 1) shop.add(id, 1_000);
+  shop.add(1, 1);
+  while (shop.of(1) === 0) shop.claim();
+  shop.lanes.ended(lane(1), shop.nowMs);
+  shop.add(1, 1);
+  shop.lanes.settled(lane(1));
+  for (let id = 2; id <= 1_000; id += 1) shop.end(id, 1);
+  expect(shop.claim().get(lane(1).laneId)).toBe(1);
+});
+
+test("a lane with limits is remembered as one until a claim finds it empty", () => {
+  const lanes = new LaneShares(64);
+  lanes.wake(lane(1));
+  const [share] = lanes.shares(0);
+  if (!share) throw new Error("There is nothing to claim from.");
+  lanes.started(lane(1), 0);
+  lanes.passedOver(share.lane);
+  lanes.claimed(share, 1);
+  lanes.ended(lane(1), 0);
+  expect(lanes.settled(lane(1))).toBe(true);
+  lanes.wake(lane(1));
+  expect(lanes.shares(0)).toMatchObject([{ lane: { limited: true } }]);
+});
 
 describe("one lane that hangs", () => {
   test.each([2, 3, 10, 64, 100, 256, 300, 1_000, 4_096])("one lane that hangs gets at most half of a node with room for %i", (capacity) => {

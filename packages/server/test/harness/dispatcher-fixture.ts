@@ -46,10 +46,10 @@ export class DispatcherFixture {
   heldBy: number | null = 7;
   /** Settles are written when this resolves. */
   settling: Promise<void> = Promise.resolve();
-  readonly #attempts = new Map<JobId, (result: AttemptResult) => void>();
   /** A job that the deliverer cannot start. */
   uncarried: JobId | null = null;
   readonly dispatcher: Dispatcher;
+  readonly #attempts = new Map<JobId, (result: AttemptResult) => void>();
 
   constructor() {
     const stage = this;
