@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type LoopOptions, PeriodicLoop } from "#kernel";
+import { DeadlineLoop, type LoopOptions, PeriodicLoop } from "#kernel";
 
 const random = { bytes: (length: number) => Buffer.alloc(length), fraction: () => 0 };
 let told: Record<string, unknown>[];
@@ -35,6 +35,21 @@ describe("a loop", () => {
     expect(pass).toHaveBeenCalledTimes(1);
     await vi.advanceTimersByTimeAsync(2_001);
     expect(pass).toHaveBeenCalledTimes(4);
+  });
+
+  test("a loop that is to wait first makes its first pass after that, or when it is woken", async () => {
+    const pass = vi.fn(async () => {});
+    loop = new PeriodicLoop({ name: "test", everyMs: 1_000, pass }, () => {}, random);
+    loop.start(5_000);
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(pass).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(pass).toHaveBeenCalledTimes(1);
+    await loop.stop();
+    loop.start(5_000);
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(pass).toHaveBeenCalledTimes(2);
   });
 
   test("a loop waits up to a tenth less, by chance, so that nodes spread out", async () => {
@@ -132,5 +147,35 @@ describe("a loop", () => {
     loop.wake();
     await vi.advanceTimersByTimeAsync(10_000);
     expect(counted).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("a loop with deadlines", () => {
+  const clock = { nowMs: () => Date.now(), elapsedMs: () => performance.now() };
+  const create = (pass: LoopOptions["pass"]) => new DeadlineLoop({ name: "test", horizonMs: 60_000, pass }, clock, () => {}, random);
+
+  test("a loop with deadlines makes no pass when it starts, and none while nothing is due", async () => {
+    const pass = vi.fn(async () => {});
+    const deadlines = create(pass);
+    deadlines.start();
+    await vi.advanceTimersByTimeAsync(86_400_000);
+    expect(pass).not.toHaveBeenCalled();
+    await deadlines.stop();
+  });
+
+  test("a loop with deadlines makes a pass when something is due, also when that was known before the start", async () => {
+    const pass = vi.fn(async () => {});
+    const deadlines = create(pass);
+    deadlines.expectIn(1_000);
+    deadlines.start();
+    deadlines.expectIn(5_000);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(pass).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2);
+    expect(pass).toHaveBeenCalledTimes(1);
+    deadlines.wake();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(pass).toHaveBeenCalledTimes(2);
+    await deadlines.stop();
   });
 });

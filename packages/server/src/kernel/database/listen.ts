@@ -5,8 +5,8 @@ import { type Connection, clientConfig } from "./pool.ts";
 const RECONNECT_MS = 1_000;
 
 /**
- * Listens to one channel on its own connection, and reconnects whenever that breaks. Calls `onGap` after each connect but that of the
- * start, because notifications that were sent before it are lost.
+ * Listens to one channel on its own connection, and reconnects whenever that breaks. Calls `onGap` after each reconnect, because
+ * notifications sent before it are lost. The first connect needs no call: `DuePoll` starts after it.
  */
 export class Listener {
   readonly #connection: Connection;

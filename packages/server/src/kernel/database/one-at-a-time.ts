@@ -1,10 +1,21 @@
+import { isAway } from "../problem.ts";
 import type { Transactional } from "./pool.ts";
 import type { Db, Statement } from "./sql.ts";
 
-/** Uses one connection of a database at most: a statement or transaction waits until the one before it has ended. */
+interface Turn {
+  readonly run: () => Promise<void>;
+  readonly refuse: (error: unknown) => void;
+}
+
+/**
+ * Uses one connection of a database at most: a statement or transaction waits until the one before it has ended. When the database turns
+ * out to be away, those that wait fail too: each would wait as long as the first. The work of a transaction must use its `tx` alone,
+ * because another statement would wait for that transaction.
+ */
 export class OneAtATime implements Transactional {
   readonly #db: Transactional;
-  #last: Promise<unknown> = Promise.resolve();
+  #waiting: Turn[] = [];
+  #busy = false;
 
   constructor(db: Transactional) {
     this.#db = db;
@@ -19,8 +30,22 @@ export class OneAtATime implements Transactional {
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => {});
-    return result;
+    return new Promise((resolve, refuse) => {
+      this.#waiting.push({ run: async () => resolve(await work()), refuse });
+      if (!this.#busy) void this.#takeTurns();
+    });
+  }
+
+  async #takeTurns(): Promise<void> {
+    this.#busy = true;
+    for (let turn = this.#waiting.shift(); turn; turn = this.#waiting.shift()) {
+      try {
+        await turn.run();
+      } catch (error) {
+        turn.refuse(error);
+        if (isAway(error)) for (const { refuse } of this.#waiting.splice(0)) refuse(error);
+      }
+    }
+    this.#busy = false;
   }
 }
