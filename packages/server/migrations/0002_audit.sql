@@ -27,6 +27,7 @@ create table audit_event (
 create index audit_event_type on audit_event (workspace_id, event_type, seq, expires_at);
 create index audit_event_actor on audit_event (workspace_id, actor_id, seq, expires_at);
 create table audit_event_later partition of audit_event default;
+create index audit_event_later_expiry on audit_event_later (expires_at);
 -- Events that never expire have their own partition, because creating a month's partition scans the default partition.
 create table audit_event_forever partition of audit_event for values from ('infinity') to (maxvalue);
 

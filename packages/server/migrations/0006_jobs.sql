@@ -117,6 +117,7 @@ create table job_history (
 create index job_history_tag on job_history (workspace_id, lane_id, tag, id) where tag is not null;
 -- Jobs that expire after the last partition that exists.
 create table job_history_later partition of job_history default;
+create index job_history_later_expiry on job_history_later (expires_at);
 -- Jobs that never expire. In the default partition, every new month would scan them.
 create table job_history_forever partition of job_history for values from ('infinity') to (maxvalue);
 

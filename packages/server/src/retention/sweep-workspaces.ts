@@ -8,7 +8,7 @@ import { hasDeletedAcrossWorkspaces, removeEmptyWorkspacesAcrossWorkspaces } fro
  * their workspace was being deleted are deleted first.
  */
 export async function sweepDeletedWorkspacesAcrossWorkspaces(db: Transactional): Promise<void> {
-  // To plan the statements below takes PostgreSQL longer than all else that a node does when it starts.
+  // The statements below take longer to plan than everything else that a starting node does.
   if (!(await hasDeletedAcrossWorkspaces(db))) return;
   await markLateLanesDeletedAcrossWorkspaces(db);
   await db.transaction(async (tx) => {

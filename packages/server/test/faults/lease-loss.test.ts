@@ -141,7 +141,7 @@ describe("a node that hears nothing of its database", () => {
     await database.query("do $$ begin execute format('drop table %I', partition_name('job_history', moment()::date)); end $$");
     const wire = await stage.wire(database);
     const settings = { TIDEMILL_STATEMENT_TIMEOUT_MS: "3000", ...LEASE };
-    const holding = wire.holdResponsesFrom(({ text }) => text.includes("pg_advisory_xact_lock(7305512011)"));
+    const holding = wire.holdResponsesFrom(({ text }) => text.includes("pg_try_advisory_xact_lock(7305512011)"));
     stage.start({ DATABASE_URL: wire.url(), ...settings });
     await holding;
     const other = await stage.node({ DATABASE_URL: database.url, ...settings });

@@ -8,7 +8,7 @@ import { type Stage, test } from "../harness/stage.ts";
 // In real time, as no other test: frozen clocks of processes that die and start would have to be moved between the very statements
 // that a death is to come between. Nothing is asserted of how long anything takes.
 const DEATH_COUNT = 20;
-const MOST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 500;
 /** Three of four deaths come so soon after ticks were seen being taken: during the transaction, its commit, or what comes next. */
 const SOON_MS = 15;
 
@@ -35,7 +35,7 @@ async function run(stage: Stage, chance: Generator<number, never>, deaths: strin
   const startMs = nowMs();
 
   while (deaths.length < DEATH_COUNT) {
-    await wait(draw() * MOST_PAUSE_MS);
+    await wait(draw() * MAX_PAUSE_MS);
     if (draw() < 0.75) {
       await until(() => schedules.areFiring(), "ticks to be taken");
       await wait(draw() * SOON_MS);

@@ -87,7 +87,8 @@ test("a job that ends while its month is being made waits for the partition, and
     await until(() => isWaiting(database, "job_history"), "the job to wait");
   });
   const [id] = (await put) ?? [];
-  expect(id && (await partitionOf(database, id))).toEqual(["job_history_2026_12"]);
+  if (!id) throw new Error("No job was put.");
+  expect(await partitionOf(database, id)).toEqual(["job_history_2026_12"]);
 });
 
 describe("a month of history", () => {
