@@ -10,7 +10,6 @@ const LONG = [
   "/vault/rotate-master-key.",
   "/vault/canary.",
   "/vault/check-keyring.",
-  "/jobs/idempotency-races.",
   "/callbacks/hostile.",
   "/flow/key-concurrency.",
 ];

@@ -1,7 +1,7 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { FORMAT_MESSAGES } from "./formats.ts";
 
-/** What JSON calls a type, in a sentence. */
+/** JSON types as words in a message. */
 const TYPES: Readonly<Record<string, string>> = {
   string: "a string",
   integer: "a whole number",
@@ -14,10 +14,10 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const countOf = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`;
 const atLeast = (count: number, thing: string): string =>
-  count === 1 && thing !== "field" ? "must not be empty" : `must have at least ${countOf(count, thing)}`;
+  count === 1 ? "must not be empty" : `must have at least ${countOf(count, thing)}`;
 const atMost = (count: number, thing: string): string => `must have at most ${countOf(count, thing)}`;
 
-/** What a value must be that breaks one rule of its schema: the end of a sentence that begins with the value's path. */
+/** The message for a broken schema rule. It follows the path in a sentence. */
 export function messageOf({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case "type":
@@ -50,7 +50,7 @@ export function messageOf({ keyword, params, message }: ErrorObject): string {
     case "uniqueItems":
       return `must not have the same item twice: items ${params.j} and ${params.i} are equal`;
     case "pattern":
-      return `must match ${params.pattern}`;
+      return `must match the pattern "${params.pattern}"`;
     case "required":
       return "is required";
     default:

@@ -9,7 +9,7 @@ const CHUNK = 1_000;
  * still exists. Most keys are checked once or twice in all.
  */
 export async function sweepIdempotencyKeysAcrossWorkspaces(db: Db): Promise<void> {
-  // Mostly none is due. The sweep itself takes long to plan, since it looks in all partitions.
+  // Usually no key is due. The sweep itself takes long to plan, since it looks in all partitions.
   if (!(await isKeyDueAcrossWorkspaces(db))) return;
   while ((await sweepSome(db, CHUNK)) === CHUNK);
 }

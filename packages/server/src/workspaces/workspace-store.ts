@@ -67,7 +67,7 @@ export const markWorkspaceDeleted = (db: Db, id: WorkspaceId): Promise<Workspace
       returning id, name, plan, executions_per_month, requests_per_minute, retention_days, created_at, updated_at`,
   );
 
-/** Whether some workspace is deleted and its row still there. Uses index workspace_deleted. */
+/** Whether the row of a deleted workspace still exists. Uses index workspace_deleted. */
 export const hasDeletedAcrossWorkspaces = async (db: Db): Promise<boolean> =>
   (await row(db, sql`select from workspace where deleted_at is not null limit 1`)) !== null;
 

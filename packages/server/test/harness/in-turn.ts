@@ -1,7 +1,11 @@
 import type { Database, Statement } from "#kernel";
 import type { TestDatabase } from "./database.ts";
-import { countWaiting, hold } from "./locks.ts";
+import { hold } from "./locks.ts";
 import { until } from "./service.ts";
+
+/** How many statements in the database wait for a lock. */
+const countWaiting = async (database: TestDatabase): Promise<number> =>
+  (await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).length;
 
 /**
  * Has steps meet at a lock that the test holds: each begins once those before it wait there, and they get the lock in that order. So

@@ -31,7 +31,3 @@ export const isWaiting = async (database: TestDatabase, text: string): Promise<b
       [text],
     )
   ).length > 0;
-
-/** How many statements in the database wait for a lock. */
-export const countWaiting = async (database: TestDatabase): Promise<number> =>
-  (await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).length;

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { ProblemError } from "#kernel";
 import { compileSchema } from "../../src/http/validate.ts";
 
-/** What a request with this body is told of it. */
-function told(schema: object, body: unknown): unknown {
+/** What a request with this body is refused with. */
+function refusal(schema: object, body: unknown): unknown {
   const validate = compileSchema({ schema, httpPart: "body", method: "POST", url: "/" }) as (value: unknown) => { error?: Error };
   const { error } = validate(body);
   return error instanceof ProblemError ? error.details : error;
@@ -27,18 +27,18 @@ describe("a value that breaks a rule of its schema", () => {
     [{ maxLength: 1 }, "ab", "must have at most 1 character"],
     [{ minItems: 1 }, [], "must not be empty"],
     [{ maxItems: 2 }, [1, 2, 3], "must have at most 2 items"],
-    [{ minProperties: 1 }, {}, "must have at least 1 field"],
+    [{ minProperties: 1 }, {}, "must not be empty"],
     [{ uniqueItems: true }, ["a", "b", "a"], "must not have the same item twice: items 0 and 2 are equal"],
-    [{ pattern: "^[a-z]+$" }, "A", "must match ^[a-z]+$"],
+    [{ pattern: "^[a-z]+$" }, "A", 'must match the pattern "^[a-z]+$"'],
     [{ format: "date-time" }, "today", "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z"],
-  ] as const)("a value that breaks %o is told so in plain words", ([rule, value, message]) => {
+  ] as const)("the message for %o is plain", ([rule, value, message]) => {
     const schema = { type: "object", properties: { field: rule } };
-    expect(told(schema, { field: value })).toEqual({ issues: [{ path: "field", message }] });
+    expect(refusal(schema, { field: value })).toEqual({ issues: [{ path: "field", message }] });
   });
 
-  test("a value that may be null is told what else it may be", () => {
+  test("the message for a value that may be null says what else it may be", () => {
     const schema = { type: "object", properties: { field: { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }] } } };
-    expect(told(schema, { field: 0 })).toEqual({ issues: [{ path: "field", message: "must be at least 1" }] });
-    expect(told(schema, { field: null })).toBeUndefined();
+    expect(refusal(schema, { field: 0 })).toEqual({ issues: [{ path: "field", message: "must be at least 1" }] });
+    expect(refusal(schema, { field: null })).toBeUndefined();
   });
 });
