@@ -148,7 +148,7 @@ export async function figures(): Promise<Figure[]> {
     },
     {
       value: (await code.constant("engine/lane-shares.ts", "MAX_PAYLOAD_UNDER_WAY")) / MIB,
-      in: { "docs/decisions/0006-lanes-share-a-node.md": ["while {} Mi characters"] },
+      in: { "docs/decisions/0006-lanes-share-a-node.md": ["share {} Mi characters"] },
     },
     {
       value: (await code.constant("engine/lane-shares.ts", "MAX_PAYLOAD_A_CLAIM")) / MIB,

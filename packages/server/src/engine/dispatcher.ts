@@ -66,6 +66,10 @@ export class Dispatcher implements Outlet {
     return this.#draining ? null : this.#options.lease.heldBy;
   }
 
+  roomFor(workspaceId: WorkspaceId): number {
+    return Math.min(this.room(), this.#lanes.roomFor(workspaceId));
+  }
+
   room(): number {
     // The second half of the capacity is shared out by claims. Up to there no job is overtaken, since none waits in the job's lane.
     return this.leaseId === null ? 0 : Math.floor(this.#options.capacity / 2) - this.#lanes.inFlight;

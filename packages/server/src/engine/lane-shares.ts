@@ -1,4 +1,6 @@
+import { FairShare, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+import { Line } from "./line.ts";
 
 /** What a node knows of a lane that has, or just had, something to do. */
 export interface BusyLane extends LaneKey {
@@ -38,31 +40,38 @@ export const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
 /** Characters of payload in a claim: a thousand large jobs would fill the memory. */
 const MAX_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
-/** Characters of all payloads under way. Above this nothing is claimed until some attempts have ended. */
+/** Characters of all payloads under way. Workspaces share them. */
 export const MAX_PAYLOAD_UNDER_WAY = 256 * 1024 * 1024;
 
 /**
- * Shares a node's capacity among lanes. Two rules keep one lane's flood or hanging endpoint from costing others anything. Each claim
- * gives all lanes with work an equal share. And a lane may have no more attempts under way than the node has free (the dynamic
- * threshold of shared buffers, Choudhury and Hahne 1998). So one hanging lane gets half of the node, two get a third each, and there is
- * always room for the next.
+ * Shares a node's capacity among workspaces and their lanes. Two rules keep one flood or hanging endpoint from costing others anything.
+ * Each claim gives all workspaces with work an equal share, and in each all its lanes. And what a workspace or a lane may have under
+ * way depends on what the node has free, so that there is always room for the next: a workspace may have three times as many attempts
+ * and as much payload (`FairShare`), a lane as many attempts. So one hanging lane gets half of the node, two of different workspaces get
+ * a third each.
  */
 export class LaneShares {
   readonly #capacity: number;
   readonly #lanes = new Map<LaneId, BusyLane>();
   /** Lanes in which unclaimed jobs may wait, in the order of their turns. */
-  readonly #ready = new Set<BusyLane>();
+  readonly #ready = new Line<BusyLane>();
   /** Those of them that had nothing to do before. They come first, once: else a job in a quiet queue would wait for all busy ones. */
-  readonly #fresh = new Set<BusyLane>();
-  #inFlight = 0;
-  #payload = 0;
+  readonly #fresh = new Line<BusyLane>();
+  readonly #attempts: FairShare;
+  readonly #payload = new FairShare(MAX_PAYLOAD_UNDER_WAY);
 
   constructor(capacity: number) {
     this.#capacity = capacity;
+    this.#attempts = new FairShare(capacity);
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#attempts.total;
+  }
+
+  /** How many more attempts of the workspace may be under way. */
+  roomFor(workspaceId: WorkspaceId): number {
+    return this.#payload.roomFor(workspaceId) > 0 ? this.#attempts.roomFor(workspaceId) : 0;
   }
 
   get(key: LaneKey): BusyLane {
@@ -95,8 +104,8 @@ export class LaneShares {
     const lane = this.get(key);
     if (lane.inFlight === 0) lane.lastAnswerMs = nowMs;
     lane.inFlight += 1;
-    this.#inFlight += 1;
-    this.#payload += payloadLength;
+    this.#attempts.take(key.workspaceId, 1);
+    this.#payload.take(key.workspaceId, payloadLength);
   }
 
   ended(key: LaneKey, nowMs: number, payloadLength = 0): void {
@@ -109,8 +118,8 @@ export class LaneShares {
       lane.window *= 2;
       lane.answered = 0;
     }
-    this.#inFlight -= 1;
-    this.#payload -= payloadLength;
+    this.#attempts.giveBack(key.workspaceId, 1);
+    this.#payload.giveBack(key.workspaceId, payloadLength);
   }
 
   /** An attempt is settled. Returns whether its lane has limits, as the latest claim found. Such a lane is to be woken. */
@@ -141,51 +150,56 @@ export class LaneShares {
     }
   }
 
-  /** What to claim next: equal shares for lanes that have room and in which jobs may wait, in turns. */
+  /** What to claim next: equal shares for workspaces, and in each for lanes that have room and in which jobs may wait, in turns. */
   shares(nowMs: number): Share[] {
-    if (this.#payload >= MAX_PAYLOAD_UNDER_WAY) return [];
     const open = this.#next(nowMs);
     const level = this.#level(open);
-    const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / open.length));
-    let free = this.#capacity - this.#inFlight;
+    const lanesOf = new Map<WorkspaceId, number>();
+    for (const { workspaceId } of open) lanesOf.set(workspaceId, (lanesOf.get(workspaceId) ?? 0) + 1);
+    const jobs = new Budget((workspaceId) => this.#attempts.roomFor(workspaceId), this.#attempts.free);
+    const payload = new Budget((workspaceId) => this.#payload.roomFor(workspaceId), this.#payload.free);
     return open.flatMap((lane) => {
+      const { workspaceId, payloadLength } = lane;
+      const left = jobs.left(workspaceId);
+      const payloadLeft = payload.left(workspaceId);
       // Lanes for which nothing is left keep their place: the next claim begins with them.
-      if (free <= 0) return [];
-      this.#ready.delete(lane);
-      this.#ready.add(lane);
+      if (left < 1 || payloadLeft < 1) return [];
+      this.#ready.moveBack(lane);
       this.#fresh.delete(lane);
-      const fitting = Math.max(1, Math.floor(MAX_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength)));
-      const take = Math.min(share, this.#roomOf(lane, level), fitting, free);
+      const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / lanesOf.size / (lanesOf.get(workspaceId) ?? 1)));
+      const fitting = Math.max(1, Math.floor(Math.min(MAX_PAYLOAD_A_CLAIM, payloadLeft) / Math.max(1, payloadLength)));
+      const take = Math.min(share, this.#roomOf(lane, level), fitting, left);
       if (take < 1) return [];
-      free -= take;
+      jobs.spend(workspaceId, take);
+      payload.spend(workspaceId, take * payloadLength);
       return [{ lane, take, wakes: lane.wakes }];
     });
   }
 
   /** The lanes to claim from: fresh ones first, for at most half of the claim if others wait, then the others in turn. */
   #next(nowMs: number): BusyLane[] {
-    const open: BusyLane[] = [];
+    const open = new Set<BusyLane>();
     const add = (lanes: Iterable<BusyLane>, limit: number) => {
       for (const lane of lanes) {
-        if (open.length >= limit) break;
-        if (this.#worthClaiming(lane, nowMs) && !open.includes(lane)) open.push(lane);
+        if (open.size >= limit) break;
+        if (this.#worthClaiming(lane, nowMs)) open.add(lane);
       }
     };
     add(this.#fresh, this.#fresh.size === this.#ready.size ? MAX_LANES_A_CLAIM : MAX_LANES_A_CLAIM / 2);
     add(this.#ready, MAX_LANES_A_CLAIM);
-    return open;
+    return [...open];
   }
 
-  /** A lane with nothing under way may start one job as long as the node has any room. */
+  /** A lane with nothing under way may start one job as long as its workspace has any room. */
   #roomOf(lane: BusyLane, level: number): number {
-    const least = lane.inFlight === 0 && this.#inFlight < this.#capacity ? 1 : 0;
-    return Math.max(least, Math.min(lane.window, level) - lane.inFlight);
+    const least = lane.inFlight === 0 ? 1 : 0;
+    return Math.min(this.roomFor(lane.workspaceId), Math.max(least, Math.min(lane.window, level) - lane.inFlight));
   }
 
   /** How many attempts each of these lanes may have, so that as many as one lane has stay free. */
   #level(open: readonly BusyLane[]): number {
     const theirs = open.reduce((sum, { inFlight }) => sum + inFlight, 0);
-    return Math.floor((this.#capacity - this.#inFlight + theirs) / (open.length + 1));
+    return Math.floor((this.#attempts.free + theirs) / (open.length + 1));
   }
 
   /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
@@ -203,5 +217,26 @@ export class LaneShares {
 
   #forgetIfIdle(lane: BusyLane): void {
     if (lane.inFlight + lane.settling === 0 && !this.#ready.has(lane)) this.#lanes.delete(lane.laneId);
+  }
+}
+
+/** What a claim may bring: for each workspace what it has room for, and for all together what is free. */
+class Budget {
+  readonly #roomFor: (workspaceId: WorkspaceId) => number;
+  readonly #spent = new Map<WorkspaceId, number>();
+  #free: number;
+
+  constructor(roomFor: (workspaceId: WorkspaceId) => number, free: number) {
+    this.#roomFor = roomFor;
+    this.#free = free;
+  }
+
+  left(workspaceId: WorkspaceId): number {
+    return Math.min(this.#free, this.#roomFor(workspaceId) - (this.#spent.get(workspaceId) ?? 0));
+  }
+
+  spend(workspaceId: WorkspaceId, units: number): void {
+    this.#spent.set(workspaceId, (this.#spent.get(workspaceId) ?? 0) + units);
+    this.#free -= units;
   }
 }

@@ -25,9 +25,9 @@ export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs from the engine, which claims and delivers the jobs. */
 export interface Outlet extends Waker {
-  /** The node's lease, or null while it may take no jobs; and how many jobs it has room to take straight through. */
+  /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to take straight through. */
   readonly leaseId: number | null;
-  room(): number;
+  roomFor(workspaceId: WorkspaceId): number;
   /** Runs a write that may send these jobs straight through. The node expects them until the write ends. */
   expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result>;
   /** Starts jobs that were written as claimed by this node. */
@@ -135,16 +135,18 @@ export class Enqueuer {
 
   /** Lets single jobs go straight through while this node has room. None may overtake a job of its queue in the same write. */
   #letThrough(requests: InsertRequest[]): InsertRequest[] {
-    let room = this.#outlet.room();
+    let taken = 0;
     const behind = new Set<string>();
     return requests.map((request) => {
-      const [job] = request.jobs;
+      const { workspaceId, jobs } = request;
+      const [job] = jobs;
       const lane = laneName(request);
-      if (!job || request.jobs.length > 1 || job.concurrencyKey !== null || room <= 0 || behind.has(lane)) {
+      const mayGo = jobs.length === 1 && job?.concurrencyKey === null && !behind.has(lane) && taken < this.#outlet.roomFor(workspaceId);
+      if (!mayGo) {
         behind.add(lane);
         return request;
       }
-      room -= 1;
+      taken += 1;
       return { ...request, jobs: [{ ...job, straight: true }] };
     });
   }

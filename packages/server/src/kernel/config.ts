@@ -149,7 +149,7 @@ export const SETTINGS = {
     "TIDEMILL_CALLBACKS_IN_FLIGHT",
     integer({ min: 2 }),
     4_096,
-    "The most callbacks that a node has in flight. One queue gets at most half of them.",
+    "The most callbacks that a node has in flight. One queue gets at most half of them, one workspace three quarters.",
   ),
   enqueueBacklog: setting(
     "TIDEMILL_ENQUEUE_BACKLOG",

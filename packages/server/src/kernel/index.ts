@@ -22,6 +22,7 @@ export * from "./deadline-loop.ts";
 export * from "./due-poll.ts";
 export * from "./event-catalogue.ts";
 export * from "./events.ts";
+export * from "./fair-share.ts";
 export * from "./fair-turns.ts";
 export * from "./files.ts";
 export * from "./ids.ts";

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { testWith } from "../harness/nodes.ts";
-import { type Service, until } from "../harness/service.ts";
+import { newWorkspace, Service, until } from "../harness/service.ts";
 
 const ROOM = 16;
 const test = testWith({ TIDEMILL_CALLBACKS_IN_FLIGHT: String(ROOM) });
@@ -25,16 +25,35 @@ async function expectDelivered(service: Service, jobs: number): Promise<void> {
   expect(handler.attempts).toHaveLength(jobs);
 }
 
-test("attempts under way are never more than the node has room for, however many queues have work", async ({ service }) => {
+/** A workspace with twice as many queues as the node has room for, each with a job whose handler never responds. Returns how many run. */
+async function hangingQueues(service: Service): Promise<() => number> {
   const handlers: Awaited<ReturnType<Service["handler"]>>[] = [];
   for (let index = 0; index < 2 * ROOM; index += 1)
     handlers.push(await service.handler({ answers: "hang", callback_timeout: 900, paused: true }));
   for (const { queue } of handlers) await service.enqueue({ queue });
   await Promise.all(handlers.map(({ queue }) => service.ok("PATCH", `/v1/queues/${queue}`, { paused: false })));
-  const underWay = () => handlers.reduce((sum, { open }) => sum + open, 0);
-  await until(() => underWay() >= ROOM - 1, "the node to be full");
-  for (const { queue } of handlers) await service.ok("PATCH", `/v1/queues/${queue}`, { callback_headers: {} });
-  expect(underWay()).toBeLessThanOrEqual(ROOM);
+  return () => handlers.reduce((sum, { open }) => sum + open, 0);
+}
+
+test("attempts of one workspace take three quarters of a node, however many of its queues have work, and those of others the rest", async ({
+  service,
+  node,
+  database,
+  clock,
+  onTestFinished,
+}) => {
+  const other = new Service(node, database, clock, await newWorkspace(database));
+  onTestFinished(() => other.close());
+  const underWay = await hangingQueues(service);
+  await until(() => underWay() === (ROOM * 3) / 4, "the workspace to have its share");
+  await expectDelivered(other, 5);
+  const handler = await other.handler();
+  await other.ok("POST", `/v1/queues/${handler.queue}/jobs/batch`, [{ payload: 1 }, { payload: 2, delay: 60 }]);
+  await other.untilIdle();
+  expect(handler.received).toHaveLength(2);
+  const others = await hangingQueues(other);
+  await until(() => others() > 0, "the other workspace to have a part of the rest");
+  expect([underWay(), underWay() + others() <= ROOM]).toEqual([(ROOM * 3) / 4, true]);
 });
 
 describe("on a small node, a queue with 500 jobs whose handler hangs", () => {

@@ -4,7 +4,9 @@ import type { WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { LaneShares, MAX_PAYLOAD_UNDER_WAY } from "../../src/engine/lane-shares.ts";
 
-const lane = (id: number): LaneKey => ({ workspaceId: "00000000-0000-0000-0000-000000000001" as WorkspaceId, laneId: id as LaneId });
+const workspace = (id: number) => `00000000-0000-0000-0000-${String(id).padStart(12, "0")}` as WorkspaceId;
+/** A lane, mostly of a workspace of its own. Those from 10,000 on are all of one workspace. */
+const lane = (id: number): LaneKey => ({ workspaceId: workspace(Math.min(id, 10_000)), laneId: id as LaneId });
 const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
 
 /** LaneShares as a dispatcher uses them, with the jobs that wait in each. Attempts end when a test ends them. */
@@ -265,7 +267,70 @@ describe("whatever comes and ends", () => {
   });
 });
 
+describe("a workspace with many lanes", () => {
+  test("a workspace with many lanes that hang gets three quarters of a node, and others get a share of the rest", () => {
+    const shop = new Shop(4_096);
+    for (let id = 10_000; id < 15_000; id += 1) shop.add(id, 1);
+    shop.untilFull();
+    expect(shop.lanes.inFlight).toBe(3_072);
+    shop.add(1, 10_000);
+    shop.untilFull();
+    expect(shop.of(1)).toBe(512);
+    shop.add(2, 1);
+    expect(shop.claim().get(lane(2).laneId)).toBe(1);
+  });
+
+  test("a workspace with many lanes has its turn when others have theirs, whether they are busy or had nothing to do", () => {
+    const shop = new Shop(100_000);
+    for (let id = 10_000; id < 15_000; id += 1) shop.add(id, 10);
+    shop.add(1, 10);
+    expect(shop.claim().get(lane(1).laneId)).toBe(10);
+    for (let id = 20_000; id < 25_000; id += 1) shop.add(id, 10);
+    shop.add(2, 10);
+    expect(shop.claim().get(lane(2).laneId)).toBe(10);
+  });
+
+  test("a workspace with many lanes gets no more jobs of a claim than one with a single lane", () => {
+    const shop = new Shop(100_000);
+    for (let id = 10_000; id < 10_100; id += 1) shop.add(id, 1_000);
+    shop.add(1, 100_000);
+    // Until the window of a lane alone is wide enough for its share.
+    for (let round = 0; round < 20; round += 1) {
+      shop.claim();
+      shop.end(1, 1_000);
+      for (let id = 10_000; id < 10_100; id += 1) shop.end(id, 1_000);
+    }
+    const got = shop.claim();
+    const alone = got.get(lane(1).laneId) ?? 0;
+    got.delete(lane(1).laneId);
+    expect(alone).toBe(250);
+    expect(sum([...got.values()])).toBeLessThanOrEqual(alone);
+  });
+
+  test("a workspace with many lanes that had no room is not asked for, and does not keep others from it", () => {
+    const shop = new Shop(8);
+    for (let id = 10_000; id < 10_500; id += 1) shop.add(id, 2);
+    shop.untilFull();
+    expect(shop.lanes.shares(shop.nowMs)).toEqual([]);
+    shop.add(1, 1);
+    expect(shop.claim()).toEqual(new Map([[lane(1).laneId, 1]]));
+  });
+});
+
 describe("payloads that fill the memory", () => {
+  test("a workspace whose payloads fill three quarters of it gets no more, and others do", () => {
+    const lanes = new LaneShares(4_096);
+    const large = MAX_PAYLOAD_UNDER_WAY / 256;
+    for (let job = 0; job < 192; job += 1) lanes.started(lane(10_000), 0, large);
+    lanes.wake(lane(10_001));
+    expect(lanes.shares(1_000)).toEqual([]);
+    expect(lanes.roomFor(lane(10_001).workspaceId)).toBe(0);
+    lanes.wake(lane(1));
+    expect(lanes.shares(1_000).map(({ lane: { laneId } }) => laneId)).toEqual([1]);
+    for (let job = 0; job < 64; job += 1) lanes.ended(lane(10_000), 1_000, large);
+    expect(lanes.shares(1_000).map(({ lane: { laneId } }) => laneId)).toContain(10_001);
+  });
+
   test("keep further jobs from being claimed until some have landed", () => {
     const lanes = new LaneShares(1_000);
     lanes.started(lane(1), 0, MAX_PAYLOAD_UNDER_WAY);

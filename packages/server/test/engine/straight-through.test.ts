@@ -112,7 +112,7 @@ test("an enqueue wakes queues that nodes serve now, and no paused one and none w
   const woken: LaneKey[] = [];
   const outlet: Outlet = {
     leaseId: null,
-    room: () => 0,
+    roomFor: () => 0,
     expecting: (_ids, write) => write(),
     take: () => {},
     wake: (lanes) => void woken.push(...lanes),

@@ -27,7 +27,7 @@ const NO_ONE: Waker = { wake: quiet, wakeAt: quiet };
 /** Lets no job start without a claim. */
 const NO_NODE: Outlet = {
   leaseId: null,
-  room: () => 0,
+  roomFor: () => 0,
   expecting: (_ids, write) => write(),
   take: quiet,
   ...NO_ONE,

@@ -1,0 +1,65 @@
+import type { WorkspaceId } from "#kernel";
+
+interface OfWorkspace {
+  readonly workspaceId: WorkspaceId;
+}
+
+/** A line in which workspaces take turns, and in each workspace its members. One workspace's thousands do not delay another's one. */
+export class Line<Member extends OfWorkspace> {
+  readonly #members = new Map<WorkspaceId, Set<Member>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(member: Member): boolean {
+    return this.#members.get(member.workspaceId)?.has(member) ?? false;
+  }
+
+  /** Adds a member to the end of its workspace's line, unless it is in line. */
+  add(member: Member): void {
+    const members = this.#members.get(member.workspaceId);
+    if (members?.has(member)) return;
+    if (members) members.add(member);
+    else this.#members.set(member.workspaceId, new Set([member]));
+    this.#size += 1;
+  }
+
+  delete(member: Member): void {
+    const members = this.#members.get(member.workspaceId);
+    if (!members?.delete(member)) return;
+    this.#size -= 1;
+    if (members.size === 0) this.#members.delete(member.workspaceId);
+  }
+
+  /** The member had its turn: it goes to the end of its workspace's line, and the workspace behind the others. */
+  moveBack(member: Member): void {
+    const members = this.#members.get(member.workspaceId);
+    if (!members?.delete(member)) return;
+    members.add(member);
+    this.#members.delete(member.workspaceId);
+    this.#members.set(member.workspaceId, members);
+  }
+
+  /** All members in the order of their turns: the first of each workspace, then the second of each, and so on. */
+  *[Symbol.iterator](): Generator<Member> {
+    let waiting: Iterator<Member>[] = [];
+    for (const members of this.#members.values()) {
+      const rest = members.values();
+      const { value } = rest.next();
+      if (value) yield value;
+      waiting.push(rest);
+    }
+    while (waiting.length > 0) {
+      const more: Iterator<Member>[] = [];
+      for (const rest of waiting) {
+        const { value, done } = rest.next();
+        if (done) continue;
+        yield value;
+        more.push(rest);
+      }
+      waiting = more;
+    }
+  }
+}
