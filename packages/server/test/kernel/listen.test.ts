@@ -51,3 +51,19 @@ test("a listener whose start found no database tells of a gap once it is there",
   connection.connectionString = database.url;
   await until(() => gaps === 1, "the listener to connect");
 });
+
+test("a listener stops though its server is frozen", async ({ database, onTestFinished }) => {
+  const listener = new Listener({
+    connection: { connectionString: database.url },
+    channel: "frozen",
+    emit: () => {},
+    onMessage: () => {},
+    onGap: () => {},
+  });
+  await listener.start();
+  const [backend] = await database.query<{ pid: number }>("select pid from pg_stat_activity where query = 'listen \"frozen\"'");
+  if (!backend) throw new Error("Nobody listens.");
+  onTestFinished(() => void process.kill(backend.pid, "SIGCONT"));
+  process.kill(backend.pid, "SIGSTOP");
+  await listener.stop();
+});

@@ -1,8 +1,12 @@
+import { Socket } from "node:net";
 import pg from "pg";
+import { after } from "../after.ts";
 import type { EmitEvent } from "../events.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 
 const RECONNECT_MS = 1_000;
+/** How long a server may take to close the connection. One that is frozen never does. */
+const CLOSE_SECONDS = 1;
 
 /**
  * Listens to one channel on its own connection, and reconnects whenever that breaks. Calls `onGap` after each reconnect, because
@@ -15,6 +19,7 @@ export class Listener {
   readonly #onMessage: (payload: string) => void;
   readonly #onGap: () => void;
   #client: pg.Client | undefined;
+  #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -37,8 +42,15 @@ export class Listener {
   }
 
   async #connect(onConnected?: () => void): Promise<void> {
-    const client = new pg.Client({ ...clientConfig(this.#connection), keepAlive: true, connectionTimeoutMillis: 5_000 });
+    const socket = new Socket();
+    const client = new pg.Client({
+      ...clientConfig(this.#connection),
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      stream: () => socket,
+    });
     this.#client = client;
+    this.#socket = socket;
     client.on("error", (error) => this.#lost(client, error));
     client.on("end", () => this.#lost(client, null));
     client.on("notification", ({ payload }) => this.#onMessage(payload ?? ""));
@@ -54,7 +66,8 @@ export class Listener {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#client?.end().catch(() => {});
+    await Promise.race([this.#client?.end().catch(() => {}), after(CLOSE_SECONDS)]);
+    this.#socket?.destroy();
   }
 
   #lost(client: pg.Client, error: unknown): void {
