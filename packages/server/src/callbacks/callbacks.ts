@@ -1,6 +1,6 @@
 import type { JobKind } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database } from "#kernel";
+import type { Clock, Database, EmitEvent } from "#kernel";
 import { type AddressGuard, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { CallbackDeliverer } from "./deliverer.ts";
@@ -12,12 +12,13 @@ export interface CallbacksOptions {
   readonly secrets: SecretAccess;
   readonly clock: Clock;
   readonly version: string;
+  readonly emit: EmitEvent;
 }
 
 /** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. */
-export function createCallbacks({ engine, guard, secrets, clock, version }: CallbacksOptions): Module & { readonly kind: JobKind } {
+export function createCallbacks({ engine, guard, secrets, clock, version, emit }: CallbacksOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard);
-  const deliverer = new CallbackDeliverer({ sender, endpoints: new Endpoints(engine, guard), secrets, clock, version });
+  const deliverer = new CallbackDeliverer({ sender, endpoints: new Endpoints(engine, guard), secrets, clock, version, emit });
   return {
     kind: { name: "queue", deliverer, recorded: true },
     services: [{ start: () => {}, stop: () => sender.close() }],

@@ -86,6 +86,15 @@ function retryAfter(value: string | undefined, nowMs: number): number | null {
   return atMs === null ? null : Math.max(0, (atMs - nowMs) / 1000);
 }
 
+/** What the node itself lacks: file descriptors, memory or buffers. */
+const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
+
+/** Whether a callback could not be sent for want of something on this node, which is not the handler's fault. */
+export const isShortage = (error: unknown): boolean =>
+  (error instanceof AggregateError ? error.errors : [error]).some(
+    ({ code }: { code?: string }) => code !== undefined && SHORTAGES.has(code),
+  );
+
 const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["code"]> = {
   CALLBACK_TIMEOUT: "TIMEOUT",
   UND_ERR_CONNECT_TIMEOUT: "TIMEOUT",

@@ -1,11 +1,11 @@
 import { CALLBACK_HEADERS, LIMITS, WEBHOOK_HEADERS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
-import { type Clock, ProblemError } from "#kernel";
+import { type Clock, type EmitEvent, ProblemError } from "#kernel";
 import { type Abort, BlockedAddressError, type Response, type Sender, sign } from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
-import { CallbackTimeoutError, classify } from "./classify.ts";
+import { CallbackTimeoutError, classify, isShortage } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
 import { RequestContentError } from "./request-content-error.ts";
@@ -16,10 +16,13 @@ export interface DelivererOptions {
   readonly secrets: Pick<SecretAccess, "resolve">;
   readonly clock: Clock;
   readonly version: string;
+  readonly emit: EmitEvent;
 }
 
-/** How long a job waits when the database or the key of a secret is not available. It uses no attempt. */
+/** How long a job waits when the database, the key of a secret or a socket is not available. It uses no attempt. */
 const POSTPONE_MS = 2_000;
+/** A shortage concerns many callbacks at once. It is reported this often. Milliseconds. */
+const REPORT_EVERY_MS = 10_000;
 
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 
@@ -31,13 +34,19 @@ class AbortedError extends Error {
 export class CallbackDeliverer implements Deliverer {
   readonly #options: DelivererOptions;
   readonly #running = new Set<Callback>();
+  #reportedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
   }
 
   start(claim: Claim): Attempt {
-    const callback = new Callback(claim, this.#options, () => this.#running.delete(callback));
+    const callback: Callback = new Callback(
+      claim,
+      this.#options,
+      () => this.#running.delete(callback),
+      (error) => this.#reportShortage(error),
+    );
     this.#running.add(callback);
     callback.begin();
     return callback;
@@ -46,6 +55,13 @@ export class CallbackDeliverer implements Deliverer {
   sweep(): void {
     const nowMs = this.#options.clock.elapsedMs();
     for (const callback of this.#running) callback.endIfOverdue(nowMs);
+  }
+
+  #reportShortage(error: unknown): void {
+    const nowMs = this.#options.clock.elapsedMs();
+    if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
+    this.#reportedMs = nowMs;
+    this.#options.emit("callbacks_postponed", { error });
   }
 }
 
@@ -56,17 +72,19 @@ class Callback implements Attempt {
   readonly #jobId: string;
   readonly #options: DelivererOptions;
   readonly #onEnd: () => void;
+  readonly #onShortage: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
   #redactor: Redactor | null = null;
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(claim: Claim, options: DelivererOptions, onEnd: () => void) {
+  constructor(claim: Claim, options: DelivererOptions, onEnd: () => void, onShortage: (error: unknown) => void) {
     this.#claim = claim;
     this.#jobId = showJobId(claim.id);
     this.#options = options;
     this.#onEnd = onEnd;
+    this.#onShortage = onShortage;
     this.result = this.#settled.promise;
   }
 
@@ -151,7 +169,11 @@ class Callback implements Attempt {
   }
 
   #receive(response: Response): void {
-    if (!this.#ended) this.#end(classify(response, this.#options.clock.nowMs(), this.#redactor));
+    if (this.#ended) return;
+    if (response.kind === "failed" && isShortage(response.error)) {
+      this.#onShortage(response.error);
+      this.#end({ kind: "postponed", waitMs: POSTPONE_MS });
+    } else this.#end(classify(response, this.#options.clock.nowMs(), this.#redactor));
   }
 
   #end(result: AttemptResult): void {

@@ -147,6 +147,11 @@ export const EVENTS = {
       { type: "gauge", name: "tidemill_callbacks_in_flight", help: "Callbacks in flight when the last one ended.", set: "inFlight" },
     ],
   ),
+  callbacks_postponed: event(
+    "warn",
+    "Callbacks could not be sent, because the node lacks file descriptors or memory. Their jobs are tried again and use no attempt. Reported at most every 10 seconds.",
+    { error: "error" },
+  ),
   delivery_crashed: event("error", "An attempt could not be made, because of a fault in the node. It counts as failed.", {
     jobId: "string",
     error: "error",

@@ -54,6 +54,7 @@ const handed = (...values: [name: string, value: string][]): ResolvedSecrets => 
 /** A deliverer whose clock, endpoints and wire are the test's own. */
 function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed()) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
+  const told: string[] = [];
   const sent: { request: Request; done: (response: Response) => void }[] = [];
   const send = (request: Request, done: (response: Response) => void): Abort => {
     sent.push({ request, done });
@@ -64,9 +65,10 @@ function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
     version: "1.2.3",
+    emit: (event) => void told.push(event),
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
   });
-  return { deliverer, now, sent };
+  return { deliverer, now, sent, told };
 }
 
 describe("a callback", () => {
@@ -121,6 +123,27 @@ describe("a callback", () => {
     sent[0]?.done({ kind: "responded", status: 200, headers: {}, body: null });
     expect(await attempt.result).toEqual({ kind: "withdrawn" });
   });
+
+  test.for(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"])(
+    "a callback that the node cannot send for %s is postponed, and so are those beside it, which is told once",
+    async (code) => {
+      const { deliverer, now, sent, told } = stage(endpoint);
+      const fail = async (error: Error) => {
+        const attempt = deliverer.start(claim);
+        sent.shift()?.done({ kind: "failed", error });
+        return attempt.result;
+      };
+      const shortage = Object.assign(new Error(`connect ${code}`), { code });
+      const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+      expect(await fail(shortage)).toEqual({ kind: "postponed", waitMs: 2_000 });
+      expect(await fail(new AggregateError([refused, shortage]))).toEqual({ kind: "postponed", waitMs: 2_000 });
+      expect(await fail(refused)).toMatchObject({ kind: "unreachable", code: "CONNECTION" });
+      expect(told).toEqual(["callbacks_postponed"]);
+      now.elapsedMs += 10_000;
+      await fail(shortage);
+      expect(told).toEqual(["callbacks_postponed", "callbacks_postponed"]);
+    },
+  );
 
   test("a callback is withdrawn when its queue has no address any more", async () => {
     const { deliverer, sent } = stage(Promise.resolve(null));
