@@ -1,3 +1,4 @@
+import { SECRET_NAME } from "@tidemill/contract";
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { FORMAT_MESSAGES } from "./formats.ts";
 
@@ -50,10 +51,29 @@ export function messageOf({ keyword, params, message }: ErrorObject): string {
     case "uniqueItems":
       return `must not have the same item twice: items ${params.j} and ${params.i} are equal`;
     case "pattern":
-      return `must match the pattern "${params.pattern}"`;
+      return messageOfPattern(params.pattern);
     case "required":
       return "is required";
     default:
       return message ?? "is malformed";
   }
+}
+
+/** The patterns of the contract in words. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$": "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
+  [SECRET_NAME]: "must be 1 to 128 capital letters, digits or underscores, and begin with a letter",
+  "\\S": "must not be blank",
+  "^[ -~]*$": "must contain only printable ASCII characters",
+  "^cbs_[A-Za-z0-9_-]{43}$": "must be cbs_ followed by 43 letters, digits, dashes or underscores",
+  "^2[0-9]{3}-(0[1-9]|1[0-2])$": "must be a month like 2026-11",
+};
+
+/** An id of the API: its prefix says of what it is. */
+const ID_PATTERN = /^\^([a-z]+_)\[0-7\]/;
+
+function messageOfPattern(pattern: string): string {
+  const [, prefix] = ID_PATTERN.exec(pattern) ?? [];
+  if (prefix !== undefined) return `must be an id that the API gave, which begins with ${prefix}`;
+  return PATTERNS[pattern] ?? `must match the pattern "${pattern}"`;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
-import { type EmitEvent, invalid, notFound, problem, type Random, unavailable } from "#kernel";
+import { type EmitEvent, invalid, malformed, notFound, problem, type Random, unavailable } from "#kernel";
 import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -138,5 +138,5 @@ function refuseBody(body: unknown): void {
   const issues = Object.keys(body)
     .slice(0, MAX_ISSUES)
     .map((path) => ({ path, message: "is not a known field" }));
-  if (issues.length > 0) throw problem("VALIDATION_ERROR", { issues });
+  if (issues.length > 0) throw malformed(issues);
 }

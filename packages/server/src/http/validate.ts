@@ -1,14 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { FastifySchemaCompiler } from "fastify";
-import { nearest, problem } from "#kernel";
+import { type Issue, malformed, nearest } from "#kernel";
 import { FORMATS } from "./formats.ts";
 import { messageOf } from "./schema-messages.ts";
-
-/** An invalid field, as `details.issues` lists it. */
-interface Issue {
-  readonly path: string;
-  readonly message: string;
-}
 
 /** The most issues that one error lists. */
 export const MAX_ISSUES = 20;
@@ -68,7 +62,7 @@ function check(validate: ValidateFunction, value: unknown, part: string): { valu
   if (validate(value)) return { value };
   // Fastify passes null for a missing body.
   const issues = part === "body" && value === null ? [{ path: "", message: "needs a JSON body" }] : issuesOf(validate.errors ?? []);
-  return { error: problem("VALIDATION_ERROR", { issues }, { message: sentence(issues) }) };
+  return { error: malformed(issues) };
 }
 
 function issuesOf(errors: ErrorObject[]): Issue[] {
@@ -122,8 +116,3 @@ function dotted(pointer: string): string {
 }
 
 const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
-
-function sentence([first]: Issue[]): string {
-  if (!first) return "The request is malformed.";
-  return `${first.path === "" ? "The request" : first.path} ${first.message}${first.message.endsWith("?") ? "" : "."}`;
-}

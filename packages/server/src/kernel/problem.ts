@@ -38,5 +38,24 @@ export const unavailable = (message?: string): ProblemError =>
 /** Whether the database could not be reached. Such a failure says nothing about the statement or its values. */
 export const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
+/** An invalid part of a request. */
+export interface Issue {
+  /** Like "jobs[3].payload". Empty for the whole body. */
+  readonly path: string;
+  /** The rest of a sentence that begins with the path, or a sentence of its own. */
+  readonly message: string;
+}
+
+/** Creates a VALIDATION_ERROR, whose message is about the first issue. */
+export function malformed(issues: readonly Issue[]): ProblemError {
+  const [first] = issues;
+  return problem("VALIDATION_ERROR", { issues }, first && { message: sentenceOf(first) });
+}
+
+function sentenceOf({ path, message }: Issue): string {
+  if (/^[A-Z]/.test(message)) return message;
+  return `${path === "" ? "The request" : path} ${message}${/[.?]$/.test(message) ? "" : "."}`;
+}
+
 /** Creates a VALIDATION_ERROR with one invalid field. */
-export const invalid = (path: string, message: string): ProblemError => problem("VALIDATION_ERROR", { issues: [{ path, message }] });
+export const invalid = (path: string, message: string): ProblemError => malformed([{ path, message }]);

@@ -1,5 +1,7 @@
+import { SECRET_NAME } from "@tidemill/contract";
 import { describe, expect, test } from "vitest";
 import { ProblemError } from "#kernel";
+import openapi from "../../../../openapi.json" with { type: "json" };
 import { compileSchema } from "../../src/http/validate.ts";
 
 /** What a request with this body is refused with. */
@@ -30,6 +32,14 @@ describe("a value that breaks a rule of its schema", () => {
     [{ minProperties: 1 }, {}, "must not be empty"],
     [{ uniqueItems: true }, ["a", "b", "a"], "must not have the same item twice: items 0 and 2 are equal"],
     [{ pattern: "^[a-z]+$" }, "A", 'must match the pattern "^[a-z]+$"'],
+    [
+      { pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$" },
+      "-",
+      "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
+    ],
+    [{ pattern: SECRET_NAME }, "a", "must be 1 to 128 capital letters, digits or underscores, and begin with a letter"],
+    [{ pattern: "^job_[0-7][0-9a-hjkmnp-tv-z]{25}$" }, "job_1", "must be an id that the API gave, which begins with job_"],
+    [{ pattern: "\\S" }, " ", "must not be blank"],
     [{ format: "date-time" }, "today", "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z"],
   ] as const)("the message for %o is plain", ([rule, value, message]) => {
     const schema = { type: "object", properties: { field: rule } };
@@ -40,5 +50,16 @@ describe("a value that breaks a rule of its schema", () => {
     const schema = { type: "object", properties: { field: { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }] } } };
     expect(refusal(schema, { field: 0 })).toEqual({ issues: [{ path: "field", message: "must be at least 1" }] });
     expect(refusal(schema, { field: null })).toBeUndefined();
+  });
+
+  test("the message for a pattern of the API is in words, whichever it is", () => {
+    const patterns = JSON.stringify(openapi).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g);
+    // Only in replies.
+    const day = "^\\d{4}-\\d{2}-\\d{2}$";
+    for (const pattern of new Set(
+      [...patterns].map(([, text]) => JSON.parse(`"${text}"`) as string).filter((pattern) => pattern !== day),
+    )) {
+      expect(refusal({ pattern }, "\u0007"), pattern).not.toMatchObject({ issues: [{ message: expect.stringContaining("pattern") }] });
+    }
   });
 });
