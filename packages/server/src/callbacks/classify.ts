@@ -89,7 +89,10 @@ function retryAfter(value: string | undefined, nowMs: number): number | null {
 /** What the node itself lacks: file descriptors, memory or buffers. */
 const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
 
-/** Whether a callback could not be sent for want of something on this node, which is not the handler's fault. */
+/**
+ * Whether a callback could not be sent because the node lacks something, to one of the handler's addresses at least. EADDRNOTAVAIL is
+ * none of these: it also stands for an address that this machine can never reach.
+ */
 export const isShortage = (error: unknown): boolean =>
   (error instanceof AggregateError ? error.errors : [error]).some(
     ({ code }: { code?: string }) => code !== undefined && SHORTAGES.has(code),

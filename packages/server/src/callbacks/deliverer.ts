@@ -19,7 +19,7 @@ export interface DelivererOptions {
   readonly emit: EmitEvent;
 }
 
-/** How long a job waits when the database, the key of a secret or a socket is not available. It uses no attempt. */
+/** How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors or memory. It uses no attempt. */
 const POSTPONE_MS = 2_000;
 /** A shortage concerns many callbacks at once. It is reported this often. Milliseconds. */
 const REPORT_EVERY_MS = 10_000;
@@ -172,7 +172,7 @@ class Callback implements Attempt {
     if (this.#ended) return;
     if (response.kind === "failed" && isShortage(response.error)) {
       this.#onShortage(response.error);
-      this.#end({ kind: "postponed", waitMs: POSTPONE_MS });
+      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, shortage: true });
     } else this.#end(classify(response, this.#options.clock.nowMs(), this.#redactor));
   }
 

@@ -7,7 +7,7 @@ import { deliver } from "./deliver.ts";
 import { AttemptFinisher, type FinisherOptions } from "./finish.ts";
 import type { AttemptResult } from "./judge.ts";
 import type { Attempt, JobKinds } from "./kinds.ts";
-import { LaneShares, MAX_LANES_A_CLAIM, type Share } from "./lane-shares.ts";
+import { LaneShares, type Share } from "./lane-shares.ts";
 import { LaneTimers } from "./lane-timers.ts";
 import type { NodeLease } from "./leases/node-lease.ts";
 
@@ -44,8 +44,11 @@ export class Dispatcher implements Outlet {
   readonly #reconciler = new ClaimReconciler(() => this.#claimSoon());
   #again = false;
   #draining = false;
+  /** Whether the node lacks what attempts need. It claims nothing for a while, and leaves the jobs to other nodes. */
+  #short = false;
   #ticker: NodeJS.Timeout | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
+  #shortTimer: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
   constructor(options: DispatcherOptions) {
@@ -63,7 +66,7 @@ export class Dispatcher implements Outlet {
   }
 
   get leaseId(): number | null {
-    return this.#draining ? null : this.#options.lease.heldBy;
+    return this.#draining || this.#short ? null : this.#options.lease.heldBy;
   }
 
   roomFor(workspaceId: WorkspaceId): number {
@@ -156,6 +159,7 @@ export class Dispatcher implements Outlet {
   stopClaiming(): void {
     this.#draining = true;
     clearTimeout(this.#retryTimer);
+    clearTimeout(this.#shortTimer);
     this.#reconciler.stop();
     this.#laneTimers.clear();
   }
@@ -198,23 +202,22 @@ export class Dispatcher implements Outlet {
     }
   }
 
-  /** One claim from all lanes that have room and work. Returns whether another claim may bring more. */
+  /** One claim from lanes that have room and work. Returns whether there were any: then others may have had no turn. */
   async #claimOnce(): Promise<boolean> {
     const { leaseId } = this;
     if (leaseId === null) return false;
     if (this.#reconciler.takeDue()) await this.#giveBackUnknown(leaseId);
     const shares = this.#lanes.shares(this.#options.clock.elapsedMs());
     if (shares.length === 0) return false;
-    let got = 0;
     for (const limited of [false, true]) {
       const group = shares.filter(({ lane }) => lane.limited === limited);
-      if (group.length > 0) got += await this.#claimFrom(leaseId, group, limited);
+      if (group.length > 0) await this.#claimFrom(leaseId, group, limited);
     }
-    return got > 0 || shares.length === MAX_LANES_A_CLAIM;
+    return true;
   }
 
-  /** Claims from lanes that all have limits, or all have none. Returns the number of jobs claimed plus lanes to claim from again. */
-  async #claimFrom(leaseId: number, shares: readonly Share[], limited: boolean): Promise<number> {
+  /** Claims from lanes that all have limits, or all have none. */
+  async #claimFrom(leaseId: number, shares: readonly Share[], limited: boolean): Promise<void> {
     const sent = this.#cancelled.now;
     const lanes = shares.map(({ lane: { workspaceId, laneId }, take }) => ({ workspaceId, laneId, take }));
     const { claims, found } = await claimAcrossWorkspaces(this.#options.db, { leaseId, served: "push" }, lanes, limited);
@@ -227,21 +230,16 @@ export class Dispatcher implements Outlet {
       this.#startIfStillHeld(sent, claim);
     }
     const foundOf = new Map(found.map((one) => [one.laneId, one]));
-    let passedOver = 0;
     for (const share of shares) {
       const { lane } = share;
       const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };
-      if (isLimited !== limited) {
-        this.#lanes.passedOver(lane);
-        passedOver += 1;
-      }
+      if (isLimited !== limited) this.#lanes.passedOver(lane);
       if (opensInMs !== null && !this.#draining) this.#laneTimers.expect(lane, opensInMs);
       const { jobs, payloadLength } = brought.get(lane.laneId) ?? { jobs: 0, payloadLength: 0 };
       this.#lanes.claimed(share, jobs, payloadLength);
       // There may be more, and other nodes that found nothing before do not know it.
       if (jobs === share.take && held.has(lane.laneId) && !this.#lanes.hasRoom(lane)) this.#options.onWaiting([lane]);
     }
-    return claims.length + passedOver;
   }
 
   /** No claim is under way meanwhile. Known jobs are read after the response, so that none of them is given back. */
@@ -277,9 +275,19 @@ export class Dispatcher implements Outlet {
     this.#attempts.delete(claim.id);
     this.#lanes.ended(claim, nowMs, claim.payload.length);
     const outcome = this.#finisher.finish(claim, result, tookMs);
+    if (result.kind === "postponed" && result.shortage) this.#pause(result.waitMs);
     emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome, tookMs, inFlight: this.#attempts.size });
     this.#claimSoon();
     this.#reportIdle();
+  }
+
+  #pause(ms: number): void {
+    if (this.#short || this.#draining) return;
+    this.#short = true;
+    this.#shortTimer = setTimeout(() => {
+      this.#short = false;
+      this.#claimSoon();
+    }, ms);
   }
 
   #tick(): void {

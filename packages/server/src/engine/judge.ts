@@ -22,8 +22,11 @@ export type AttemptResult =
     }
   /** The request could not be built. Nothing was sent, so nothing is known about the handler. */
   | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string }
-  /** What the request needs could not be read. The job is tried again after the wait; neither it nor the handler is at fault. */
-  | { readonly kind: "postponed"; readonly waitMs: number }
+  /**
+   * What the request needs could not be read, or the node could not send it. The job is tried again after the wait; neither it nor the
+   * handler is at fault. In a shortage nothing else could be sent either.
+   */
+  | { readonly kind: "postponed"; readonly waitMs: number; readonly shortage?: true }
   /** There is no result: the attempt was aborted, or the queue lost its callback_url after the claim. */
   | { readonly kind: "withdrawn" };
 

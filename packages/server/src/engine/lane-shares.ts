@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract";
 import { FairShare, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { Line } from "./line.ts";
@@ -14,8 +15,8 @@ export interface BusyLane extends LaneKey {
   lastAnswerMs: number;
   /** Responses since the window grew. */
   answered: number;
-  /** Mean length of the payloads that the last claim brought. */
-  payloadLength: number;
+  /** Mean length of the payloads that the last claim brought. Null before the first. */
+  payloadLength: number | null;
   /** Whether it had limits when it was last claimed from. */
   limited: boolean;
 }
@@ -36,7 +37,7 @@ const STALL_MS = 100;
 const STALL_STEP = 64;
 /** A lane whose last response is no older than this is busy. */
 const BUSY_MS = 20;
-export const MAX_LANES_A_CLAIM = 128;
+const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
 /** Characters of payload in a claim: a thousand large jobs would fill the memory. */
 const MAX_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
@@ -45,10 +46,9 @@ export const MAX_PAYLOAD_UNDER_WAY = 256 * 1024 * 1024;
 
 /**
  * Shares a node's capacity among workspaces and their lanes. Two rules keep one flood or hanging endpoint from costing others anything.
- * Each claim gives all workspaces with work an equal share, and in each all its lanes. And what a workspace or a lane may have under
- * way depends on what the node has free, so that there is always room for the next: a workspace may have three times as many attempts
- * and as much payload (`FairShare`), a lane as many attempts. So one hanging lane gets half of the node, two of different workspaces get
- * a third each.
+ * Each claim gives all workspaces with work an equal share, and in each all its lanes. And there is always room for the next: a
+ * workspace may have three times as many attempts under way, and as much payload, as the node has free (`FairShare`); a lane twice as
+ * many attempts as its workspace has room for besides. So one workspace gets at most three quarters of the node, and one lane half.
  */
 export class LaneShares {
   readonly #capacity: number;
@@ -85,7 +85,7 @@ export class LaneShares {
         window: FIRST_WINDOW,
         lastAnswerMs: 0,
         answered: 0,
-        payloadLength: 0,
+        payloadLength: null,
         limited: false,
       };
       this.#lanes.set(key.laneId, lane);
@@ -133,18 +133,18 @@ export class LaneShares {
   /** Whether one more attempt of the lane may be under way. */
   hasRoom(key: LaneKey): boolean {
     const lane = this.get(key);
-    return this.#roomOf(lane, this.#level([lane])) > 0;
+    return this.#roomOf(lane, this.#levelOfOne(lane)) > 0;
   }
 
   /** A busy lane waits until a quarter of it is free: few large claims cost the database far less than many small ones. */
   #worthClaiming(lane: BusyLane, nowMs: number): boolean {
-    const room = this.#roomOf(lane, this.#level([lane]));
+    const room = this.#roomOf(lane, this.#levelOfOne(lane));
     return room > 0 && (room * 3 >= lane.inFlight || nowMs - lane.lastAnswerMs > BUSY_MS);
   }
 
   /** Widens the window of each lane that is full of attempts without a response. */
   widen(nowMs: number): void {
-    for (const lane of this.#ready) {
+    for (const lane of this.#ready.inTurns()) {
       const stalled = lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
       if (stalled) lane.window = Math.min(lane.window + STALL_STEP, this.#capacity);
     }
@@ -153,21 +153,23 @@ export class LaneShares {
   /** What to claim next: equal shares for workspaces, and in each for lanes that have room and in which jobs may wait, in turns. */
   shares(nowMs: number): Share[] {
     const open = this.#next(nowMs);
-    const level = this.#level(open);
-    const lanesOf = new Map<WorkspaceId, number>();
-    for (const { workspaceId } of open) lanesOf.set(workspaceId, (lanesOf.get(workspaceId) ?? 0) + 1);
+    const levels = this.#levels(open);
     const jobs = new Budget((workspaceId) => this.#attempts.roomFor(workspaceId), this.#attempts.free);
-    const payload = new Budget((workspaceId) => this.#payload.roomFor(workspaceId), this.#payload.free);
+    // Guesses of one workspace's payloads do not count against others.
+    const payload = new Budget((workspaceId) => this.#payload.roomFor(workspaceId), Number.POSITIVE_INFINITY);
     return open.flatMap((lane) => {
-      const { workspaceId, payloadLength } = lane;
+      const { workspaceId } = lane;
+      const { lanes, level } = levels.get(workspaceId) ?? { lanes: 1, level: 0 };
+      // A lane of which nothing is known may have the largest payloads.
+      const payloadLength = lane.payloadLength ?? LIMITS.payloadBytes;
       const left = jobs.left(workspaceId);
-      const payloadLeft = payload.left(workspaceId);
       // Lanes for which nothing is left keep their place: the next claim begins with them.
-      if (left < 1 || payloadLeft < 1) return [];
+      if (left < 1 || payload.left(workspaceId) < 1) return [];
       this.#ready.moveBack(lane);
       this.#fresh.delete(lane);
-      const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / lanesOf.size / (lanesOf.get(workspaceId) ?? 1)));
-      const fitting = Math.max(1, Math.floor(Math.min(MAX_PAYLOAD_A_CLAIM, payloadLeft) / Math.max(1, payloadLength)));
+      const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / levels.size / lanes));
+      const payloadShare = Math.min(MAX_PAYLOAD_A_CLAIM, this.#payload.roomFor(workspaceId) / lanes);
+      const fitting = Math.max(1, Math.floor(payloadShare / Math.max(1, payloadLength)));
       const take = Math.min(share, this.#roomOf(lane, level), fitting, left);
       if (take < 1) return [];
       jobs.spend(workspaceId, take);
@@ -179,8 +181,8 @@ export class LaneShares {
   /** The lanes to claim from: fresh ones first, for at most half of the claim if others wait, then the others in turn. */
   #next(nowMs: number): BusyLane[] {
     const open = new Set<BusyLane>();
-    const add = (lanes: Iterable<BusyLane>, limit: number) => {
-      for (const lane of lanes) {
+    const add = (line: Line<BusyLane>, limit: number) => {
+      for (const lane of line.inTurns((workspaceId) => this.roomFor(workspaceId) < 1)) {
         if (open.size >= limit) break;
         if (this.#worthClaiming(lane, nowMs)) open.add(lane);
       }
@@ -196,10 +198,19 @@ export class LaneShares {
     return Math.min(this.roomFor(lane.workspaceId), Math.max(least, Math.min(lane.window, level) - lane.inFlight));
   }
 
-  /** How many attempts each of these lanes may have, so that as many as one lane has stay free. */
-  #level(open: readonly BusyLane[]): number {
-    const theirs = open.reduce((sum, { inFlight }) => sum + inFlight, 0);
-    return Math.floor((this.#attempts.free + theirs) / (open.length + 1));
+  /** How many attempts the lane may have, so that its workspace has room for half as many more. */
+  #levelOfOne({ workspaceId, inFlight }: BusyLane): number {
+    return levelOf(this.#attempts.roomFor(workspaceId), inFlight, 1);
+  }
+
+  /** For each workspace of these lanes, how many it has, and how many attempts each of them may have. */
+  #levels(open: readonly BusyLane[]): ReadonlyMap<WorkspaceId, { readonly lanes: number; readonly level: number }> {
+    const byWorkspace = Map.groupBy(open, ({ workspaceId }) => workspaceId);
+    const levels = [...byWorkspace].map(([workspaceId, lanes]) => {
+      const inFlight = lanes.reduce((sum, lane) => sum + lane.inFlight, 0);
+      return [workspaceId, { lanes: lanes.length, level: levelOf(this.#attempts.roomFor(workspaceId), inFlight, lanes.length) }] as const;
+    });
+    return new Map(levels);
   }
 
   /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
@@ -219,6 +230,9 @@ export class LaneShares {
     if (lane.inFlight + lane.settling === 0 && !this.#ready.has(lane)) this.#lanes.delete(lane.laneId);
   }
 }
+
+/** How many attempts each of some lanes of a workspace may have, so that half as much as one of them has is left. */
+const levelOf = (room: number, inFlight: number, lanes: number): number => Math.floor((2 * (room + inFlight)) / (2 * lanes + 1));
 
 /** What a claim may bring: for each workspace what it has room for, and for all together what is free. */
 class Budget {

@@ -4,7 +4,7 @@ interface OfWorkspace {
   readonly workspaceId: WorkspaceId;
 }
 
-/** A line in which workspaces take turns, and in each workspace its members. One workspace's thousands do not delay another's one. */
+/** A line in which workspaces take turns, and in each workspace its members. Many members of one workspace do not delay another. */
 export class Line<Member extends OfWorkspace> {
   readonly #members = new Map<WorkspaceId, Set<Member>>();
   #size = 0;
@@ -42,10 +42,15 @@ export class Line<Member extends OfWorkspace> {
     this.#members.set(member.workspaceId, members);
   }
 
-  /** All members in the order of their turns: the first of each workspace, then the second of each, and so on. */
-  *[Symbol.iterator](): Generator<Member> {
+  /**
+   * Members in the order of their turns: the first of each workspace, then the second of each, and so on.
+   *
+   * @param skips whether to leave out a workspace, however many members it has
+   */
+  *inTurns(skips: (workspaceId: WorkspaceId) => boolean = () => false): Generator<Member> {
     let waiting: Iterator<Member>[] = [];
-    for (const members of this.#members.values()) {
+    for (const [workspaceId, members] of this.#members) {
+      if (skips(workspaceId)) continue;
       const rest = members.values();
       const { value } = rest.next();
       if (value) yield value;

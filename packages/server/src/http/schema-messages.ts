@@ -69,11 +69,11 @@ const PATTERNS: Readonly<Record<string, string>> = {
   "^2[0-9]{3}-(0[1-9]|1[0-2])$": "must be a month like 2026-11",
 };
 
-/** An id of the API: its prefix says of what it is. */
+/** Pattern of an id. Its prefix names the kind of resource. */
 const ID_PATTERN = /^\^([a-z]+_)\[0-7\]/;
 
 function messageOfPattern(pattern: string): string {
   const [, prefix] = ID_PATTERN.exec(pattern) ?? [];
-  if (prefix !== undefined) return `must be an id that the API gave, which begins with ${prefix}`;
+  if (prefix !== undefined) return `must be an id that begins with ${prefix}`;
   return PATTERNS[pattern] ?? `must match the pattern "${pattern}"`;
 }

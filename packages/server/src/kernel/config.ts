@@ -149,7 +149,7 @@ export const SETTINGS = {
     "TIDEMILL_CALLBACKS_IN_FLIGHT",
     integer({ min: 2 }),
     4_096,
-    "The most callbacks that a node has in flight. One queue gets at most half of them, one workspace three quarters.",
+    "The most callbacks that a node has in flight. One workspace gets at most three quarters of them, one queue half.",
   ),
   enqueueBacklog: setting(
     "TIDEMILL_ENQUEUE_BACKLOG",

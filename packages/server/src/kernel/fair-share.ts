@@ -9,7 +9,7 @@ const TIMES_FREE = 3;
  *
  * A workspace may hold three times what is free and no more, so that there is always room for the next one: alone three quarters, two
  * of them three sevenths each (the dynamic threshold of shared buffers, Choudhury and Hahne 1998). Nobody needs to give anything back
- * for that, which callbacks that hang would not do.
+ * for that, which callbacks that hang would not do. Of fewer than four units one workspace may hold all.
  */
 export class FairShare {
   readonly #capacity: number;

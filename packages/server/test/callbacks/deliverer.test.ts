@@ -125,7 +125,7 @@ describe("a callback", () => {
   });
 
   test.for(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"])(
-    "a callback that the node cannot send for %s is postponed, and so are those beside it, which is told once",
+    "a callback that the node cannot send for %s is postponed, and that is reported once",
     async (code) => {
       const { deliverer, now, sent, told } = stage(endpoint);
       const fail = async (error: Error) => {
@@ -135,8 +135,8 @@ describe("a callback", () => {
       };
       const shortage = Object.assign(new Error(`connect ${code}`), { code });
       const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-      expect(await fail(shortage)).toEqual({ kind: "postponed", waitMs: 2_000 });
-      expect(await fail(new AggregateError([refused, shortage]))).toEqual({ kind: "postponed", waitMs: 2_000 });
+      expect(await fail(shortage)).toEqual({ kind: "postponed", waitMs: 2_000, shortage: true });
+      expect(await fail(new AggregateError([refused, shortage]))).toMatchObject({ kind: "postponed", shortage: true });
       expect(await fail(refused)).toMatchObject({ kind: "unreachable", code: "CONNECTION" });
       expect(told).toEqual(["callbacks_postponed"]);
       now.elapsedMs += 10_000;

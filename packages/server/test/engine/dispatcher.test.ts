@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { claimed, DispatcherFixture, jobId, laneKey, workspaceId } from "../harness/dispatcher-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
+import { until } from "../harness/service.ts";
 
 let stage: DispatcherFixture;
 
@@ -179,5 +180,29 @@ describe("a claim", () => {
     await setImmediate();
     expect(stage.settled).toEqual([{ id: jobId(1), verdict: "complete" }]);
     expect(stage.claims).toHaveLength(5);
+  });
+});
+
+describe("a node that lacks what attempts need", () => {
+  test("a node that lacks what attempts need claims nothing until the wait is over, and takes no job straight", async () => {
+    await stage.claimUnderWay().answer([claimed(1)]);
+    expect([stage.dispatcher.leaseId, stage.dispatcher.roomFor(workspaceId)]).toEqual([7, 499]);
+    stage.end(jobId(1), { kind: "postponed", waitMs: 200, shortage: true });
+    await setImmediate();
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+    stage.dispatcher.wake([laneKey(1)]);
+    await setImmediate();
+    expect(stage.claims).toHaveLength(1);
+    expect([stage.dispatcher.leaseId, stage.dispatcher.roomFor(workspaceId)]).toEqual([null, 0]);
+    await until(() => stage.claims.length === 2, "the node to claim again");
+    expect(stage.dispatcher.leaseId).toBe(7);
+  });
+
+  test("a job that waits for a secret keeps no other from being claimed", async () => {
+    await stage.claimUnderWay().answer([claimed(1)]);
+    stage.end(jobId(1), { kind: "postponed", waitMs: 60_000 });
+    await setImmediate();
+    stage.dispatcher.wake([laneKey(1)]);
+    expect(stage.claims).toHaveLength(2);
   });
 });

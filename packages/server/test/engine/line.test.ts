@@ -18,7 +18,8 @@ function lineOf(...members: { workspaceId: WorkspaceId; name: string }[]) {
   return line;
 }
 
-const names = (line: Iterable<{ name: string }>) => [...line].map(({ name }) => name);
+const names = (line: ReturnType<typeof lineOf>, skips?: (workspaceId: WorkspaceId) => boolean) =>
+  [...line.inTurns(skips)].map(({ name }) => name);
 
 test("a line gives each workspace one turn before any has its second", () => {
   expect(names(lineOf(a1, a2, a3, b1, c1, c2))).toEqual(["a1", "b1", "c1", "a2", "c2", "a3"]);
@@ -40,4 +41,14 @@ test("a line holds each member once, and forgets who leaves", () => {
   line.delete(b1);
   line.moveBack(b1);
   expect([line.size, line.has(a1), names(line)]).toEqual([1, false, ["a2"]]);
+});
+
+test("a line leaves out workspaces with all their members", () => {
+  const asked: string[] = [];
+  const skips = (workspaceId: WorkspaceId) => {
+    asked.push(workspaceId);
+    return workspaceId !== "c";
+  };
+  expect(names(lineOf(a1, a2, a3, b1, c1, c2), skips)).toEqual(["c1", "c2"]);
+  expect(asked).toEqual(["a", "b", "c"]);
 });

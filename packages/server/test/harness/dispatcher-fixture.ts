@@ -86,7 +86,12 @@ export class DispatcherFixture {
 
   /** The handler of a job answers with 200. */
   complete(id: JobId): void {
-    this.#attempts.get(id)?.({ kind: "accepted", status: 200, result: null });
+    this.end(id, { kind: "accepted", status: 200, result: null });
+  }
+
+  /** The attempt of a job ends with this result. */
+  end(id: JobId, result: AttemptResult): void {
+    this.#attempts.get(id)?.(result);
   }
 
   #ask({ values }: Statement): Promise<{ rows: unknown[]; rowCount: null }> {

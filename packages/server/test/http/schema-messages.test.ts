@@ -38,7 +38,7 @@ describe("a value that breaks a rule of its schema", () => {
       "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
     ],
     [{ pattern: SECRET_NAME }, "a", "must be 1 to 128 capital letters, digits or underscores, and begin with a letter"],
-    [{ pattern: "^job_[0-7][0-9a-hjkmnp-tv-z]{25}$" }, "job_1", "must be an id that the API gave, which begins with job_"],
+    [{ pattern: "^job_[0-7][0-9a-hjkmnp-tv-z]{25}$" }, "job_1", "must be an id that begins with job_"],
     [{ pattern: "\\S" }, " ", "must not be blank"],
     [{ format: "date-time" }, "today", "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z"],
   ] as const)("the message for %o is plain", ([rule, value, message]) => {

@@ -75,6 +75,7 @@ export class Listener {
     this.#client = undefined;
     this.#emit("listener_lost", { error });
     void client.end().catch(() => {});
+    this.#socket?.destroy();
     this.#timer = setTimeout(() => void this.#connect(this.#onGap), RECONNECT_MS);
   }
 }
