@@ -4,8 +4,8 @@ import type { WorkspaceId } from "./ids.ts";
 const TIMES_FREE = 3;
 
 /**
- * A resource of a node that workspaces share, in units such as attempts or bytes. It only keeps count: whoever uses the resource asks
- * for room, takes, and gives back.
+ * A resource of a node that workspaces share, in units such as attempts or bytes. This only counts: a user of the resource asks for
+ * room, takes units, and gives them back.
  *
  * A workspace may hold three times what is free and no more, so that there is always room for the next one: alone three quarters, two
  * of them three sevenths each (the dynamic threshold of shared buffers, Choudhury and Hahne 1998). Nobody needs to give anything back
