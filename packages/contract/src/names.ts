@@ -1,9 +1,12 @@
 import { Type } from "typebox";
 import { LIMITS } from "./limits.ts";
 
+/** The pattern of names of queues and schedules. */
+export const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
+
 export const QueueName = Type.String({
   title: "QueueName",
-  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  pattern: NAME,
   description: "Name of a queue, unique in the workspace.",
   examples: ["emails"],
 });

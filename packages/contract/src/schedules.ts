@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Attempts, JobId, Priority } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
-import { ConcurrencyKey, QueueFilter, QueueName, Tag } from "./names.ts";
+import { ConcurrencyKey, NAME, QueueFilter, QueueName, Tag } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** The states of schedules. Source: contract §6. */
@@ -41,7 +41,7 @@ const SkipReason = Type.Enum([...SKIP_REASONS], {
 
 const ScheduleName = Type.String({
   title: "ScheduleName",
-  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  pattern: NAME,
   description: "Name of a schedule, unique in the workspace; `preview` is reserved. Derived from the queue's name when left out.",
   examples: ["nightly-report"],
 });

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
-import { isNestedAtMost, parseHttpDate } from "#kernel";
+import { isNestedAtMost, parseHttpDate, systemCode } from "#kernel";
 import type { Response } from "#outbound";
 import type { Redactor } from "#redaction";
 
@@ -94,9 +94,7 @@ const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
  * none of these: it also stands for an address that this machine can never reach.
  */
 export const isShortage = (error: unknown): boolean =>
-  (error instanceof AggregateError ? error.errors : [error]).some(
-    ({ code }: { code?: string }) => code !== undefined && SHORTAGES.has(code),
-  );
+  (error instanceof AggregateError ? error.errors : [error]).some((one) => SHORTAGES.has(systemCode(one)));
 
 const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["code"]> = {
   CALLBACK_TIMEOUT: "TIMEOUT",

@@ -19,7 +19,10 @@ export interface DelivererOptions {
   readonly emit: EmitEvent;
 }
 
-/** How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors or memory. It uses no attempt. */
+/**
+ * How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors or memory. It uses no
+ * attempt. Milliseconds.
+ */
 const POSTPONE_MS = 2_000;
 /** A shortage concerns many callbacks at once. It is reported this often. Milliseconds. */
 const REPORT_EVERY_MS = 10_000;

@@ -44,11 +44,10 @@ export class Dispatcher implements Outlet {
   readonly #reconciler = new ClaimReconciler(() => this.#claimSoon());
   #again = false;
   #draining = false;
-  /** Whether the node lacks what attempts need. It claims nothing for a while, and leaves the jobs to other nodes. */
-  #short = false;
   #ticker: NodeJS.Timeout | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
-  #shortTimer: NodeJS.Timeout | undefined;
+  /** While this is set, the node lacks what attempts need. It claims nothing, and leaves the jobs to other nodes. */
+  #shortage: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
   constructor(options: DispatcherOptions) {
@@ -66,7 +65,7 @@ export class Dispatcher implements Outlet {
   }
 
   get leaseId(): number | null {
-    return this.#draining || this.#short ? null : this.#options.lease.heldBy;
+    return this.#draining || this.#shortage ? null : this.#options.lease.heldBy;
   }
 
   roomFor(workspaceId: WorkspaceId): number {
@@ -159,7 +158,7 @@ export class Dispatcher implements Outlet {
   stopClaiming(): void {
     this.#draining = true;
     clearTimeout(this.#retryTimer);
-    clearTimeout(this.#shortTimer);
+    clearTimeout(this.#shortage);
     this.#reconciler.stop();
     this.#laneTimers.clear();
   }
@@ -282,10 +281,9 @@ export class Dispatcher implements Outlet {
   }
 
   #pause(ms: number): void {
-    if (this.#short || this.#draining) return;
-    this.#short = true;
-    this.#shortTimer = setTimeout(() => {
-      this.#short = false;
+    if (this.#draining) return;
+    this.#shortage ??= setTimeout(() => {
+      this.#shortage = undefined;
       this.#claimSoon();
     }, ms);
   }

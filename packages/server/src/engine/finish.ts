@@ -20,7 +20,7 @@ export class AttemptFinisher {
   readonly #circuits = new Circuits();
   /** Jobs of these lanes may start. */
   readonly #onFree: (lanes: LaneKey[]) => void;
-  /** The end of an attempt is written. */
+  /** An attempt is settled. */
   readonly #onSettled: (claim: Claim) => void;
 
   constructor(options: FinisherOptions, onFree: (lanes: LaneKey[]) => void, onSettled: (claim: Claim) => void) {

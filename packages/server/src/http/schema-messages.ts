@@ -1,4 +1,4 @@
-import { SECRET_NAME } from "@tidemill/contract";
+import { NAME, SECRET_NAME } from "@tidemill/contract";
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { FORMAT_MESSAGES } from "./formats.ts";
 
@@ -61,7 +61,7 @@ export function messageOf({ keyword, params, message }: ErrorObject): string {
 
 /** The patterns of the contract in words. */
 const PATTERNS: Readonly<Record<string, string>> = {
-  "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$": "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
+  [NAME]: "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
   [SECRET_NAME]: "must be 1 to 128 capital letters, digits or underscores, and begin with a letter",
   "\\S": "must not be blank",
   "^[ -~]*$": "must contain only printable ASCII characters",

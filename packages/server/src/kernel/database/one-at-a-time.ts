@@ -14,7 +14,7 @@ interface Turn {
  */
 export class OneAtATime implements Transactional {
   readonly #db: Transactional;
-  #waiting: Turn[] = [];
+  readonly #waiting: Turn[] = [];
   #busy = false;
 
   constructor(db: Transactional) {
