@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { claimed, DispatcherFixture, jobId, laneKey, workspaceId } from "../harness/dispatcher-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
-import { until } from "../harness/service.ts";
 
 let stage: DispatcherFixture;
 
@@ -184,7 +183,11 @@ describe("a claim", () => {
 });
 
 describe("a node that lacks what attempts need", () => {
-  test("a node that lacks what attempts need claims nothing until the wait is over, and takes no job straight", async () => {
+  test("a node that lacks what attempts need claims nothing until the wait is over, and takes no job straight", async ({
+    onTestFinished,
+  }) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     await stage.claimUnderWay().answer([claimed(1)]);
     expect([stage.dispatcher.leaseId, stage.dispatcher.roomFor(workspaceId)]).toEqual([7, 499]);
     stage.end(jobId(1), { kind: "postponed", waitMs: 200, shortage: true });
@@ -194,7 +197,10 @@ describe("a node that lacks what attempts need", () => {
     await setImmediate();
     expect(stage.claims).toHaveLength(1);
     expect([stage.dispatcher.leaseId, stage.dispatcher.roomFor(workspaceId)]).toEqual([null, 0]);
-    await until(() => stage.claims.length === 2, "the node to claim again");
+    vi.advanceTimersByTime(199);
+    expect(stage.claims).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(stage.claims).toHaveLength(2);
     expect(stage.dispatcher.leaseId).toBe(7);
   });
 
