@@ -147,10 +147,6 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/decisions/0006-lanes-share-a-node.md": ["by {} at a time"] },
     },
     {
-      value: (await code.constant("engine/lane-shares.ts", "MAX_PAYLOAD_UNDER_WAY")) / MIB,
-      in: { "docs/decisions/0006-lanes-share-a-node.md": ["share {} Mi characters"] },
-    },
-    {
       value: (await code.constant("engine/lane-shares.ts", "MAX_PAYLOAD_A_CLAIM")) / MIB,
       in: { "docs/decisions/0006-lanes-share-a-node.md": ["at most {} Mi from a lane"] },
     },

@@ -1,4 +1,15 @@
-import { type Config, type Connection, Database, type EmitEvent, OneAtATime, rows, sql, Tenants, type Transactional } from "#kernel";
+import {
+  type Config,
+  type Connection,
+  Database,
+  type EmitEvent,
+  OneAtATime,
+  rows,
+  type Shares,
+  sql,
+  Tenants,
+  type Transactional,
+} from "#kernel";
 
 /** How the connections of a node are divided. The rest is for requests of workspaces. */
 const ENGINE_CONNECTIONS = 5;
@@ -39,17 +50,20 @@ class DatabaseUnusableError extends Error {
  * @throws {DatabaseUnusableError} when no server responds within some seconds, or it refuses the connection
  * @throws {EmbeddedPostgresError} when the embedded PostgreSQL cannot be used
  */
-export async function openDatabases(config: Config, as: "owner" | "guest", emit: EmitEvent): Promise<OpenDatabases> {
+export async function openDatabases(
+  config: Config,
+  as: "owner" | "guest",
+  emit: EmitEvent,
+  shares?: Pick<Shares, "connections">,
+): Promise<OpenDatabases> {
   const embedded = config.databaseUrl === null ? await startEmbedded(config, as, emit) : null;
   const connection: Connection = embedded?.connection ?? { connectionString: config.databaseUrl ?? "" };
   const options = (size: number) => ({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
-  const free = config.databaseConnections - LEASE_CONNECTIONS - LISTEN_CONNECTIONS;
-  const engineSize = Math.min(ENGINE_CONNECTIONS, Math.floor(free / 2));
-  const apiSize = Math.min(API_CONNECTIONS, Math.floor((free - engineSize) / 2));
-  const engine = new Database(options(engineSize));
+  const sizes = divideConnections(config);
+  const engine = new Database(options(sizes.engine));
   const lease = new Database(options(LEASE_CONNECTIONS));
-  const api = new Database(options(apiSize));
-  const tenants = new Tenants(options(free - engineSize - apiSize));
+  const api = new Database(options(sizes.api));
+  const tenants = new Tenants(options(sizes.tenants), shares?.connections);
   const close = async () => {
     await Promise.all([api.close(), tenants.close(), engine.close(), lease.close()]);
     await embedded?.stop();
@@ -61,6 +75,14 @@ export async function openDatabases(config: Config, as: "owner" | "guest", emit:
     throw embedded ? error : new DatabaseUnusableError(error);
   }
   return { connection, api, tenants, engine, housekeeping: new OneAtATime(engine), lease, close };
+}
+
+/** How many connections each part of a node has. */
+export function divideConnections({ databaseConnections }: Config): { engine: number; api: number; tenants: number } {
+  const free = databaseConnections - LEASE_CONNECTIONS - LISTEN_CONNECTIONS;
+  const engine = Math.min(ENGINE_CONNECTIONS, Math.floor(free / 2));
+  const api = Math.min(API_CONNECTIONS, Math.floor((free - engine) / 2));
+  return { engine, api, tenants: free - engine - api };
 }
 
 /** The message of the original error. A host name with several addresses fails with one error for each; this takes the first. */

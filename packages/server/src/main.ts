@@ -6,7 +6,7 @@ import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
-import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services } from "#kernel";
+import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares } from "#kernel";
 import { createAddressGuard } from "#outbound";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -23,6 +23,7 @@ import { VERSION } from "./version.ts";
 /** What a node is composed of: its configuration, its databases, its keys, and the sources of time and chance. */
 interface NodeParts {
   readonly config: Config;
+  readonly shares: Shares;
   readonly databases: OpenDatabases;
   readonly openVault: OpenVault;
   readonly clock: DatabaseClock;
@@ -43,12 +44,21 @@ interface ComposedNode {
  * Composes a node of its modules. Its services start in the order of the list below, and stop in the opposite order: requests first,
  * then attempts, loops, and the lease, which gives back what is still claimed.
  */
-export async function composeNode({ config, databases, openVault, clock, random, emit, metrics }: NodeParts): Promise<ComposedNode> {
+export async function composeNode({
+  config,
+  shares,
+  databases,
+  openVault,
+  clock,
+  random,
+  emit,
+  metrics,
+}: NodeParts): Promise<ComposedNode> {
   const { keyring } = openVault;
   const adminContext = createAdminContext(clock, random);
   const { api, tenants, housekeeping, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
-  const shared = { config, api, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
+  const shared = { config, shares, api, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
 
   const vault = createVault({ ...shared, keyring });

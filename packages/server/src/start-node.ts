@@ -1,8 +1,20 @@
 import { countNodes } from "#engine";
-import { type Config, createMetrics, DatabaseClock, Events, logEvents, migrate, type Random, systemRandom, tolerate } from "#kernel";
+import {
+  type Config,
+  createMetrics,
+  DatabaseClock,
+  Events,
+  logEvents,
+  migrate,
+  observeShares,
+  type Random,
+  Shares,
+  systemRandom,
+  tolerate,
+} from "#kernel";
 import { maintainPartitions } from "#retention";
 import { openVault } from "#vault";
-import { type OpenDatabases, openDatabases } from "./databases.ts";
+import { divideConnections, type OpenDatabases, openDatabases } from "./databases.ts";
 import { composeNode } from "./main.ts";
 import { VERSION } from "./version.ts";
 
@@ -34,14 +46,23 @@ export async function startNode(config: Config, { clock, random, events = new Ev
   const { emit } = events;
   const metrics = createMetrics(events);
   logEvents(events, config.logLevel);
-  const databases = await openDatabases(config, "owner", emit);
+  const shares = new Shares({ ...config, tenantConnections: divideConnections(config).tenants, emit });
+  observeShares(metrics, shares);
+  const databases = await openDatabases(config, "owner", emit, shares);
   const close = () =>
     tolerate(
       () => databases.close(),
       (error) => emit("close_failed", { error }),
     );
   try {
-    const node = await startOn(databases, { config, clock: clock ?? new DatabaseClock(), random: random ?? systemRandom, emit, metrics });
+    const node = await startOn(databases, {
+      config,
+      shares,
+      clock: clock ?? new DatabaseClock(),
+      random: random ?? systemRandom,
+      emit,
+      metrics,
+    });
     const stop = async () => {
       await node.services.stop();
       await close();

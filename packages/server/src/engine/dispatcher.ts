@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
 import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
@@ -7,14 +8,14 @@ import { deliver } from "./deliver.ts";
 import { AttemptFinisher, type FinisherOptions } from "./finish.ts";
 import type { AttemptResult } from "./judge.ts";
 import type { Attempt, JobKinds } from "./kinds.ts";
-import { LaneShares, type Share } from "./lane-shares.ts";
+import { type AttemptShares, LaneShares, type Share } from "./lane-shares.ts";
 import { LaneTimers } from "./lane-timers.ts";
 import type { NodeLease } from "./leases/node-lease.ts";
 
 export interface DispatcherOptions extends FinisherOptions {
   readonly lease: Pick<NodeLease, "heldBy">;
   readonly kinds: JobKinds;
-  readonly capacity: number;
+  readonly shares: AttemptShares;
   /** Jobs wait in these lanes: other nodes should look. */
   readonly onWaiting: (lanes: Iterable<LaneKey>) => void;
 }
@@ -26,6 +27,8 @@ interface AttemptUnderWay {
 
 const TICK_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 250;
+/** Characters of payload that are signed and sent in one turn of the event loop. A million take about 3 ms. */
+const MAX_PAYLOAD_A_TURN = 2 * 1024 * 1024;
 
 /**
  * Claims jobs for this node and takes each through one attempt: claim, deliver, judge, settle. An aborted attempt gives its job back,
@@ -52,7 +55,7 @@ export class Dispatcher implements Outlet {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#lanes = new LaneShares(options.capacity);
+    this.#lanes = new LaneShares(options.shares);
     this.#finisher = new AttemptFinisher(
       options,
       (lanes) => this.wake(lanes),
@@ -74,7 +77,7 @@ export class Dispatcher implements Outlet {
 
   room(): number {
     // The second half of the capacity is shared out by claims. Up to there no job is overtaken, since none waits in the job's lane.
-    return this.leaseId === null ? 0 : Math.floor(this.#options.capacity / 2) - this.#lanes.inFlight;
+    return this.leaseId === null ? 0 : Math.floor(this.#options.shares.deliverySlots.capacity / 2) - this.#lanes.inFlight;
   }
 
   take(jobs: StartedJob[]): void {
@@ -222,11 +225,16 @@ export class Dispatcher implements Outlet {
     const { claims, found } = await claimAcrossWorkspaces(this.#options.db, { leaseId, served: "push" }, lanes, limited);
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
     const held = new Set<LaneId>();
+    let startedLength = 0;
     for (const claim of claims) {
       if (claim.limited || claim.concurrencyKey !== null) held.add(claim.laneId);
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
       brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
       this.#startIfStillHeld(sent, claim);
+      startedLength += claim.payload.length;
+      if (startedLength < MAX_PAYLOAD_A_TURN) continue;
+      startedLength = 0;
+      await setImmediate();
     }
     const foundOf = new Map(found.map((one) => [one.laneId, one]));
     for (const share of shares) {

@@ -22,6 +22,7 @@ import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_C
 import { comeDueAcrossWorkspaces } from "./come-due.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
+import type { AttemptShares } from "./lane-shares.ts";
 import { NodeLease } from "./leases/node-lease.ts";
 import { removeOldLeases } from "./leases/store.ts";
 import { giveBackAll, rescueAcrossWorkspaces } from "./rescue.ts";
@@ -33,6 +34,7 @@ const GIVE_UP_SECONDS = 5;
 
 export interface EngineOptions {
   readonly config: Config;
+  readonly shares: AttemptShares;
   readonly clock: DatabaseClock;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -74,7 +76,7 @@ export interface Engine extends Required<Pick<Module, "due">> {
 
 /** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
-  const { config, clock, random, emit, databases, masterKeys, handlers, look } = options;
+  const { config, shares, clock, random, emit, databases, masterKeys, handlers, look } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(db, kinds, emit);
@@ -102,7 +104,7 @@ export function createEngine(options: EngineOptions): Engine {
     lease,
     settler,
     kinds,
-    capacity: config.callbacksInFlight,
+    shares,
     onWaiting: (lanes: Iterable<LaneKey>) => {
       for (const { workspaceId, laneId } of lanes) notify({ kind: "laneWoken", lane: { workspaceId, laneId } });
     },

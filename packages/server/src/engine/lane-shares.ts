@@ -1,7 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
-import { FairShare, type WorkspaceId } from "#kernel";
+import { type FairShare, Line, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { Line } from "./line.ts";
 
 /** What a node knows of a lane that has, or just had, something to do. */
 export interface BusyLane extends LaneKey {
@@ -41,8 +40,13 @@ const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
 /** Characters of payload in a claim: a thousand large jobs would fill the memory. */
 const MAX_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
-/** Characters of all payloads under way. Workspaces share them. */
-export const MAX_PAYLOAD_UNDER_WAY = 256 * 1024 * 1024;
+
+/** What workspaces share of a node for attempts. */
+export interface AttemptShares {
+  readonly deliverySlots: FairShare;
+  /** In characters. */
+  readonly payloadMemory: FairShare;
+}
 
 /**
  * Shares a node's capacity among workspaces and their lanes. Two rules keep one flood or hanging endpoint from costing others anything.
@@ -51,18 +55,17 @@ export const MAX_PAYLOAD_UNDER_WAY = 256 * 1024 * 1024;
  * many attempts as its workspace has room for besides. So one workspace gets at most three quarters of the node, and one lane half.
  */
 export class LaneShares {
-  readonly #capacity: number;
   readonly #lanes = new Map<LaneId, BusyLane>();
   /** Lanes in which unclaimed jobs may wait, in the order of their turns. */
   readonly #ready = new Line<BusyLane>();
   /** Those of them that had nothing to do before. They come first, once: else a job in a quiet queue would wait for all busy ones. */
   readonly #fresh = new Line<BusyLane>();
   readonly #attempts: FairShare;
-  readonly #payload = new FairShare(MAX_PAYLOAD_UNDER_WAY);
+  readonly #payload: FairShare;
 
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-    this.#attempts = new FairShare(capacity);
+  constructor({ deliverySlots, payloadMemory }: AttemptShares) {
+    this.#attempts = deliverySlots;
+    this.#payload = payloadMemory;
   }
 
   get inFlight(): number {
@@ -146,7 +149,7 @@ export class LaneShares {
   widen(nowMs: number): void {
     for (const lane of this.#ready.inTurns()) {
       const stalled = lane.inFlight >= lane.window && nowMs - lane.lastAnswerMs >= STALL_MS;
-      if (stalled) lane.window = Math.min(lane.window + STALL_STEP, this.#capacity);
+      if (stalled) lane.window = Math.min(lane.window + STALL_STEP, this.#attempts.capacity);
     }
   }
 

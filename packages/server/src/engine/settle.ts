@@ -64,6 +64,7 @@ export class Settler {
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
+        workspaceOf: ({ claim }) => claim.workspaceId,
         write: (settlements) => this.#write(settlements, write),
       });
     this.#plain = batcher((settlements) => this.#writeRecords(settlements));

@@ -5,10 +5,10 @@ import {
   type JobId,
   momentMs,
   ProblemError,
+  type SharedResource,
   type Transactional,
   tolerate,
   type UuidSource,
-  unavailable,
   type WorkspaceId,
 } from "#kernel";
 import type { LaneId, LaneKey, Waker } from "#lanes";
@@ -59,27 +59,35 @@ const WRITERS = 1;
 const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }) => sum + weightOf(payload), 0);
 
 /**
- * Stores jobs in batches: requests that arrive during a write are written together, in the next one (I1). Three groups are written
+ * Stores jobs in batches: requests that arrive during a write are written together, in the next one (I1). Four groups are written
  * apart, so that they do not hold up the others. Jobs of workspaces with a quota wait for the row of that quota. Jobs with an
- * idempotency key take a transaction, where others take one statement. Jobs with a concurrency key wait for its lock.
+ * idempotency key take a transaction, where others take one statement. Jobs with a concurrency key wait for its lock. And a large
+ * batch fills a statement of its own.
  */
 export class Enqueuer {
   readonly #db: Transactional;
   readonly #ids: UuidSource;
   readonly #outlet: Outlet;
   readonly #emit: EmitEvent;
-  readonly #maxWaiting: number;
+  readonly #backlog: SharedResource;
   readonly #free: Writers;
   readonly #ordered: Writers;
+  readonly #large: Writers;
 
-  constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; maxWaiting: number }) {
+  constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; backlog: SharedResource }) {
     this.#db = options.db;
     this.#ids = options.ids;
     this.#outlet = options.outlet;
     this.#emit = options.emit;
-    this.#maxWaiting = options.maxWaiting;
+    this.#backlog = options.backlog;
     const batcher = (insert: Insert): Batcher<InsertRequest, EnqueueOutcome> =>
-      new Batcher({ maxWeight: MAX_WEIGHT, writers: WRITERS, weigh, write: (requests) => this.#writeGroup(requests, insert) });
+      new Batcher({
+        maxWeight: MAX_WEIGHT,
+        writers: WRITERS,
+        weigh,
+        workspaceOf: ({ workspaceId }) => workspaceId,
+        write: (requests) => this.#writeGroup(requests, insert),
+      });
     const writers = (): Writers => ({
       plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(this.#db, leaseId, requests)),
       keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, false)),
@@ -87,6 +95,7 @@ export class Enqueuer {
     });
     this.#free = writers();
     this.#ordered = writers();
+    this.#large = writers();
   }
 
   /**
@@ -97,11 +106,13 @@ export class Enqueuer {
    *   UNAVAILABLE when too many jobs wait to be written, or the database is away
    */
   async enqueue({ workspaceId, executionsPerMonth }: Tenant, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[] | null> {
-    if (this.#waiting() + jobs.length > this.#maxWaiting) {
-      throw unavailable("Too many jobs are waiting to be stored.");
-    }
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
-    const outcome = await this.#batcherOf(jobs, executionsPerMonth).add({ workspaceId, queue, jobs: toInsert });
+    const request = { workspaceId, queue, jobs: toInsert };
+    const weight = weigh(request);
+    this.#backlog.takeOrRefuse(workspaceId, weight);
+    const outcome = await this.#batcherOf(request, weight, executionsPerMonth)
+      .add(request)
+      .finally(() => this.#backlog.giveBack(workspaceId, weight));
     if (outcome instanceof Error) throw outcome;
     if (!outcome) return null;
     return outcome.map((one, index) =>
@@ -109,14 +120,9 @@ export class Enqueuer {
     );
   }
 
-  #waiting(): number {
-    let sum = 0;
-    for (const { plain, keyed, limited } of [this.#free, this.#ordered]) sum += plain.waiting + keyed.waiting + limited.waiting;
-    return sum;
-  }
-
-  #batcherOf(jobs: readonly NewJob[], executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {
-    const { plain, keyed, limited } = jobs.some(({ concurrencyKey }) => concurrencyKey !== null) ? this.#ordered : this.#free;
+  #batcherOf({ jobs }: InsertRequest, weight: number, executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {
+    const ordered = jobs.some(({ concurrencyKey }) => concurrencyKey !== null);
+    const { plain, keyed, limited } = weight > MAX_WEIGHT ? this.#large : ordered ? this.#ordered : this.#free;
     if (executionsPerMonth !== null) return limited;
     return jobs.some(({ idempotency }) => idempotency) ? keyed : plain;
   }

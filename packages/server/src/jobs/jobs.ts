@@ -1,12 +1,12 @@
 import type { Module } from "#http";
-import { type Config, type Database, type EmitEvent, PeriodicLoop, type Random, type Transactional, type UuidSource } from "#kernel";
+import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, type Transactional, type UuidSource } from "#kernel";
 import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
 
 export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
-  readonly config: Config;
+  readonly shares: Shares;
   readonly api: Database;
   readonly housekeeping: Transactional;
   readonly ids: UuidSource;
@@ -18,8 +18,8 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
 const HOUR_MS = 3_600_000;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
-export function createJobs({ config, api, housekeeping, ids, random, emit, outlet, ...routes }: JobsOptions): Module {
-  const enqueuer = new Enqueuer({ db: api, ids, outlet, emit, maxWaiting: config.enqueueBacklog });
+export function createJobs({ api, housekeeping, ids, random, emit, outlet, shares, ...routes }: JobsOptions): Module {
+  const enqueuer = new Enqueuer({ db: api, ids, outlet, emit, backlog: shares.enqueueBacklog });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
     routes: (listener) => mountJobs(listener, { ...routes, enqueuer }),

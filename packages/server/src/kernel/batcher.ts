@@ -1,4 +1,6 @@
 import { setImmediate } from "node:timers/promises";
+import type { WorkspaceId } from "./ids.ts";
+import { Line } from "./shares/line.ts";
 
 export interface BatcherOptions<Item, Done> {
   /** The most weight in one write. Each item weighs 1 unless `weigh` is given. */
@@ -6,11 +8,14 @@ export interface BatcherOptions<Item, Done> {
   /** How many writes may run at the same time. */
   readonly writers: number;
   readonly weigh?: (item: Item) => number;
+  /** Whose item it is. Workspaces take turns: a write takes the first item of each, then the second of each, and so on. */
+  readonly workspaceOf: (item: Item) => WorkspaceId;
   /** Writes items together, and returns their results in the same order. */
   readonly write: (items: Item[]) => Promise<Done[]>;
 }
 
 interface Waiting<Item, Done> {
+  readonly workspaceId: WorkspaceId;
   readonly item: Item;
   readonly weight: number;
   readonly resolve: (done: Done) => void;
@@ -23,7 +28,7 @@ interface Waiting<Item, Done> {
  */
 export class Batcher<Item, Done> {
   readonly #options: BatcherOptions<Item, Done>;
-  #queue: Waiting<Item, Done>[] = [];
+  readonly #line = new Line<Waiting<Item, Done>>();
   #weight = 0;
   #writing = 0;
   #idle: (() => void)[] = [];
@@ -37,12 +42,15 @@ export class Batcher<Item, Done> {
     return this.#weight;
   }
 
-  add(item: Item): Promise<Done> {
+  /** @param signal takes the item back if its write has not begun; the result then rejects with the signal's reason */
+  add(item: Item, signal?: AbortSignal): Promise<Done> {
     return new Promise((resolve, reject) => {
-      const weight = this.#options.weigh?.(item) ?? 1;
-      this.#queue.push({ item, weight, resolve, reject });
-      this.#weight += weight;
-      if (this.#writing < this.#options.writers) {
+      const { weigh, workspaceOf, writers } = this.#options;
+      const waiting = { workspaceId: workspaceOf(item), item, weight: weigh?.(item) ?? 1, resolve, reject };
+      this.#line.add(waiting);
+      this.#weight += waiting.weight;
+      signal?.addEventListener("abort", () => this.#withdraw(waiting, signal.reason), { once: true });
+      if (this.#writing < writers) {
         this.#writing += 1;
         void this.#drain();
       }
@@ -58,21 +66,29 @@ export class Batcher<Item, Done> {
   async #drain(): Promise<void> {
     // Items that arrive in the same turn of the event loop join the first write.
     await setImmediate();
-    while (this.#queue.length > 0) await this.#writeOnce(this.#take());
+    while (this.#line.size > 0) await this.#writeOnce(this.#take());
     this.#writing -= 1;
     if (this.#writing === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(): Waiting<Item, Done>[] {
+    const batch: Waiting<Item, Done>[] = [];
     let weight = 0;
-    let count = 0;
-    for (const waiting of this.#queue) {
-      if (count > 0 && weight + waiting.weight > this.#options.maxWeight) break;
+    for (const waiting of this.#line.inTurns()) {
+      if (batch.length > 0 && weight + waiting.weight > this.#options.maxWeight) break;
       weight += waiting.weight;
-      count += 1;
+      batch.push(waiting);
     }
+    for (const waiting of batch) this.#line.finish(waiting);
     this.#weight -= weight;
-    return this.#queue.splice(0, count);
+    return batch;
+  }
+
+  #withdraw(waiting: Waiting<Item, Done>, reason: unknown): void {
+    if (!this.#line.has(waiting)) return;
+    this.#line.delete(waiting);
+    this.#weight -= waiting.weight;
+    waiting.reject(reason);
   }
 
   async #writeOnce(batch: Waiting<Item, Done>[]): Promise<void> {

@@ -2,6 +2,7 @@ import path from "node:path";
 import { PLAN_NAMES } from "@tidemill/contract";
 import { readAddressRange } from "./address-range.ts";
 import { readKeyBytes } from "./key-bytes.ts";
+import { MIN_MEMORY_MIB } from "./shares/memory.ts";
 
 /** A setting has an invalid value. The message is one line for the person who set it. */
 export class ConfigError extends Error {
@@ -30,6 +31,7 @@ const integer =
     if (!/^\d+$/.test(text) || value < min || value > max) throw new Error(`must be a whole number from ${min} to ${max}`);
     return value;
   };
+const memory: Read<number | null> = integer({ min: MIN_MEMORY_MIB });
 const port = integer({ min: 0, max: 65_535 });
 const string: Read<string> = (text) => text;
 const oneOf =
@@ -145,6 +147,12 @@ export const SETTINGS = {
     15,
     "A node that does not renew its lease for this long counts as dead, and other nodes take back its jobs. Seconds.",
   ),
+  memoryMib: setting(
+    "TIDEMILL_MEMORY_MB",
+    memory,
+    null,
+    "How much memory the node may use, in MiB, without the embedded PostgreSQL. If empty: half of the container's or the machine's, at most 2048.",
+  ),
   callbacksInFlight: setting(
     "TIDEMILL_CALLBACKS_IN_FLIGHT",
     integer({ min: 2 }),
@@ -159,7 +167,7 @@ export const SETTINGS = {
   ),
 } as const satisfies Record<
   string,
-  Setting<never> | Setting<number> | Setting<string> | Setting<string | null> | Setting<readonly string[]>
+  Setting<never> | Setting<number> | Setting<number | null> | Setting<string> | Setting<string | null> | Setting<readonly string[]>
 >;
 
 export type Config = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]["read"]> };

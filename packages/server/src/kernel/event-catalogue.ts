@@ -104,6 +104,19 @@ export const EVENTS = {
     { requestId: "string", workspaceId: "string", limit: "number" },
     [{ type: "counter", name: "tidemill_requests_rate_limited_total", help: "Requests refused with 429." }],
   ),
+  share_refused: event(
+    "debug",
+    "A workspace was refused more of a resource that workspaces share (503).",
+    { resource: "string", workspaceId: "string" },
+    [
+      {
+        type: "counter",
+        name: "tidemill_share_refusals_total",
+        help: "Requests that were refused more of a shared resource.",
+        labels: ["resource"],
+      },
+    ],
+  ),
   rate_limit_store_lost: event("warn", "Requests cannot be counted in the database. The node counts alone.", { error: "error" }),
   rate_limit_store_recovered: event("info", "Requests are counted in the database again."),
   key_uses_lost: event("warn", "A stopping node could not write when API keys were last used.", { error: "error" }),

@@ -45,7 +45,12 @@ export class RequestRate implements RateLimiter {
     this.#db = options.db;
     this.#clock = options.clock;
     this.#emit = options.emit;
-    this.#batcher = new Batcher({ maxWeight: MAX_BATCH, writers: 1, write: (requests) => this.#takeTogether(requests) });
+    this.#batcher = new Batcher({
+      maxWeight: MAX_BATCH,
+      writers: 1,
+      workspaceOf: ({ workspaceId }) => workspaceId,
+      write: (requests) => this.#takeTogether(requests),
+    });
   }
 
   async take(workspaceId: WorkspaceId, limit: number): Promise<RateLimitDecision> {

@@ -35,6 +35,7 @@ export class SecretAccess {
       maxWeight: MAX_SECRETS,
       writers: WRITERS,
       weigh: ({ names }) => names.length,
+      workspaceOf: ({ workspaceId }) => workspaceId,
       write: (uses) => this.#resolveOrSplit(uses),
     });
   }

@@ -1,12 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { WorkspaceId } from "#kernel";
+import { FairShare, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { LaneShares, MAX_PAYLOAD_UNDER_WAY } from "../../src/engine/lane-shares.ts";
+import { LaneShares } from "../../src/engine/lane-shares.ts";
 
 const workspace = (id: number) => `00000000-0000-0000-0000-${String(id).padStart(12, "0")}` as WorkspaceId;
 /** A lane, mostly of a workspace of its own. Those from 10,000 on are all of one workspace. */
 const lane = (id: number): LaneKey => ({ workspaceId: workspace(Math.min(id, 10_000)), laneId: id as LaneId });
+const MAX_PAYLOAD = 256 * 1024 * 1024;
+const lanesOf = (capacity: number) => new LaneShares({ deliverySlots: new FairShare(capacity), payloadMemory: new FairShare(MAX_PAYLOAD) });
 const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
 
 /** LaneShares as a dispatcher uses them, with the jobs that wait in each. Attempts end when a test ends them. */
@@ -17,7 +19,7 @@ class Shop {
   nowMs = 0;
 
   constructor(capacity: number) {
-    this.lanes = new LaneShares(capacity);
+    this.lanes = lanesOf(capacity);
   }
 
   add(id: number, jobs: number): void {
@@ -77,7 +79,7 @@ test("a lane that is woken while its last attempt is settled comes before lanes 
 });
 
 test("a lane with limits is remembered as one until a claim finds it empty", () => {
-  const lanes = new LaneShares(64);
+  const lanes = lanesOf(64);
   const share = () => {
     const [first] = lanes.shares(0);
     if (!first) throw new Error("There is nothing to claim from.");
@@ -329,8 +331,8 @@ test("lanes of one workspace that hang one after the other leave room for the ne
 
 describe("payloads that fill the memory", () => {
   test("a workspace whose many lanes have large payloads leaves memory to others, though none of the lanes was known", () => {
-    const lanes = new LaneShares(4_096);
-    const large = MAX_PAYLOAD_UNDER_WAY / 256;
+    const lanes = lanesOf(4_096);
+    const large = MAX_PAYLOAD / 256;
     for (let id = 10_000; id < 10_400; id += 1) lanes.wake(lane(id));
     let started = 0;
     for (let nowMs = 1_000, open = lanes.shares(nowMs); open.length > 0; nowMs += 1_000, open = lanes.shares(nowMs)) {
@@ -346,8 +348,8 @@ describe("payloads that fill the memory", () => {
   });
 
   test("a workspace whose payloads fill three quarters of it gets no more, and others do", () => {
-    const lanes = new LaneShares(4_096);
-    const large = MAX_PAYLOAD_UNDER_WAY / 256;
+    const lanes = lanesOf(4_096);
+    const large = MAX_PAYLOAD / 256;
     for (let job = 0; job < 192; job += 1) lanes.started(lane(10_000), 0, large);
     lanes.wake(lane(10_001));
     expect(lanes.shares(1_000)).toEqual([]);
@@ -359,11 +361,11 @@ describe("payloads that fill the memory", () => {
   });
 
   test("keep further jobs from being claimed until some have landed", () => {
-    const lanes = new LaneShares(1_000);
-    lanes.started(lane(1), 0, MAX_PAYLOAD_UNDER_WAY);
+    const lanes = lanesOf(1_000);
+    lanes.started(lane(1), 0, MAX_PAYLOAD);
     lanes.wake(lane(2));
     expect(lanes.shares(1_000)).toEqual([]);
-    lanes.ended(lane(1), 1_000, MAX_PAYLOAD_UNDER_WAY);
+    lanes.ended(lane(1), 1_000, MAX_PAYLOAD);
     expect(lanes.shares(1_000).map(({ lane: { laneId } }) => laneId)).toEqual([2]);
   });
 });

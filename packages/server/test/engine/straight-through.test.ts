@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { Enqueuer, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert, type Outlet } from "#jobs";
-import { type Database, DatabaseClock, type JobId, systemRandom, UuidSource } from "#kernel";
+import { type Database, DatabaseClock, type JobId, SharedResource, systemRandom, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { PLAIN_JOB, putJobs } from "../harness/jobs.ts";
@@ -119,7 +119,13 @@ test("an enqueue wakes queues that nodes serve now, and no paused one and none w
     wakeAt: () => {},
   };
   const ids = new UuidSource(new DatabaseClock(), systemRandom);
-  const enqueuer = new Enqueuer({ db: engine, ids, outlet, emit: () => {}, maxWaiting: 10 });
+  const enqueuer = new Enqueuer({
+    db: engine,
+    ids,
+    outlet,
+    emit: () => {},
+    backlog: new SharedResource({ name: "enqueue_backlog", capacity: 10 }),
+  });
   for (const { workspaceId } of [open, paused, silent]) {
     await enqueuer.enqueue({ workspaceId, executionsPerMonth: null }, "emails", [PLAIN_JOB]);
   }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type Attempt, Dispatcher, JobKinds, type Settler } from "#engine";
 import type { Claim } from "#jobs";
-import type { JobId, Statement, WorkspaceId } from "#kernel";
+import { FairShare, type JobId, type Statement, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { AttemptResult, Verdict } from "../../src/engine/judge.ts";
 
@@ -64,7 +64,7 @@ export class DispatcherFixture {
           this.settled.push({ id, verdict: kind });
         },
       } as unknown as Settler,
-      capacity: 1_000,
+      shares: { deliverySlots: new FairShare(1_000), payloadMemory: new FairShare(2 ** 28) },
       lease: {
         get heldBy() {
           return stage.heldBy;

@@ -1,7 +1,7 @@
 import { readConfig } from "@tidemill/server";
 import { type AttemptResult, createEngine, type Engine, type JobKind, type Outcome } from "#engine";
 import { insertOfKind } from "#jobs";
-import { Database, type Db, type JobId, Services, sql, systemRandom, UuidSource } from "#kernel";
+import { Database, type Db, type JobId, Services, Shares, sql, systemRandom, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
@@ -70,8 +70,10 @@ export async function startEngine(
   const pool = (size: number) => new Database({ connection, size, statementTimeoutMs: 10_000 });
   const enginePool = pool(4);
   const databases = { engine: enginePool, housekeeping: enginePool, lease: pool(1), connection };
+  const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" });
   const engine = createEngine({
-    config: readConfig({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" }),
+    config,
+    shares: new Shares({ ...config, tenantConnections: 1, emit: quiet }),
     clock,
     random: systemRandom,
     emit: quiet,

@@ -1,7 +1,7 @@
 import { changeKeyLimit, reassignKeySlotsAcrossWorkspaces, rescueAcrossWorkspaces, Settler } from "#engine";
 import { explainJob } from "#explain";
 import { type Claim, claimAcrossWorkspaces, Enqueuer, type Outlet, retryJob } from "#jobs";
-import { type Database, type JobId, rows, sql, systemRandom, type Transactional } from "#kernel";
+import { type Database, type JobId, rows, SharedResource, sql, systemRandom, type Transactional } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
 import { findQueueOfLane } from "#queues";
 import { createAdminContext } from "#workspaces";
@@ -48,7 +48,13 @@ export class FlowFixture {
   }
 
   async enqueue(jobs: readonly NewJob[], db: Transactional = this.#engine): Promise<JobId[]> {
-    const enqueuer = new Enqueuer({ db, ids: this.#adminContext.ids, outlet: NO_NODE, emit: quiet, maxWaiting: 10_000 });
+    const enqueuer = new Enqueuer({
+      db,
+      ids: this.#adminContext.ids,
+      outlet: NO_NODE,
+      emit: quiet,
+      backlog: new SharedResource({ name: "enqueue_backlog", capacity: 10_000 }),
+    });
     const stored = await enqueuer.enqueue({ workspaceId: this.lane.workspaceId, executionsPerMonth: null }, "emails", jobs);
     if (!stored) throw new Error("The queue is gone.");
     return stored.map(({ id }) => id);

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Batcher } from "#kernel";
+import { Batcher, type WorkspaceId } from "#kernel";
+
+const workspaceOf = () => "one" as WorkspaceId;
 
 /** A writer that writes when a test lets it. */
 function heldWriter() {
@@ -27,7 +29,7 @@ const turn = async () => {
 describe("a batcher", () => {
   test("a batcher writes a lone item at once", async () => {
     const { write, writes } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 10, writers: 1, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 10, writers: 1, write });
     void batcher.add(1);
     await turn();
     expect(writes.map(({ items }) => items)).toEqual([[1]]);
@@ -35,7 +37,7 @@ describe("a batcher", () => {
 
   test("a batcher writes together what arrives while a write is under way, and answers each its own", async () => {
     const { write, ended } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 10, writers: 1, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 10, writers: 1, write });
     const first = batcher.add(1);
     await turn();
     const others = Promise.all([2, 3, 4].map((item) => batcher.add(item)));
@@ -47,7 +49,7 @@ describe("a batcher", () => {
 
   test("a batcher puts no more than the most into one write, in the order in which they came", async () => {
     const { write, ended } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 3, writers: 1, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 3, writers: 1, write });
     const all = Promise.all([1, 2, 3, 4, 5, 6, 7].map((item) => batcher.add(item)));
     await turn();
     expect([await ended(), await ended(), await ended()]).toEqual([[1, 2, 3], [4, 5, 6], [7]]);
@@ -56,7 +58,7 @@ describe("a batcher", () => {
 
   test("a batcher writes an item that is heavier than the most by itself", async () => {
     const { write, ended } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 3, writers: 1, weigh: (item: number) => item, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 3, writers: 1, weigh: (item: number) => item, write });
     void Promise.all([1, 9, 2].map((item) => batcher.add(item)));
     await turn();
     expect([await ended(), await ended(), await ended()]).toEqual([[1], [9], [2]]);
@@ -64,7 +66,7 @@ describe("a batcher", () => {
 
   test("a batcher has no more writes under way than it has writers", async () => {
     const { write, writes } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 1, writers: 2, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 1, writers: 2, write });
     for (const item of [1, 2, 3, 4]) void batcher.add(item);
     await turn();
     expect(writes.map(({ items }) => items)).toEqual([[1], [2]]);
@@ -72,7 +74,7 @@ describe("a batcher", () => {
 
   test("a batcher tells those of a write that failed, and no others", async () => {
     const { write, ended } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 2, writers: 1, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 2, writers: 1, write });
     const outcomes = Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)));
     await turn();
     await ended(new Error("refused"));
@@ -82,7 +84,7 @@ describe("a batcher", () => {
 
   test("a batcher knows the weight of what waits, without what is being written", async () => {
     const { write, ended } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 5, writers: 1, weigh: (item: number) => item, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 5, writers: 1, weigh: (item: number) => item, write });
     void batcher.add(2);
     expect(batcher.waiting).toBe(2);
     await turn();
@@ -96,7 +98,7 @@ describe("a batcher", () => {
 
   test("a batcher is settled once all that was added is written", async () => {
     const { write, ended } = heldWriter();
-    const batcher = new Batcher({ maxWeight: 1, writers: 2, write });
+    const batcher = new Batcher({ workspaceOf, maxWeight: 1, writers: 2, write });
     await batcher.settled();
     let settled = false;
     for (const item of [1, 2, 3]) void batcher.add(item);
@@ -126,7 +128,7 @@ describe("a batcher", () => {
             await setImmediate();
             return batch.map((item) => item * 10);
           };
-          const batcher = new Batcher({ maxWeight: most, writers, weigh: (item: number) => item, write });
+          const batcher = new Batcher({ workspaceOf, maxWeight: most, writers, weigh: (item: number) => item, write });
           const answers = await Promise.all(items.map((item) => batcher.add(item)));
           expect(answers).toEqual(items.map((item) => item * 10));
           expect(written.sort()).toEqual([...items].sort());

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { WorkspaceId } from "../ids.ts";
+import { SharedResource } from "../shares/shared-resource.ts";
 import { createPool, inTransaction, onConnection, type PoolOptions, rethrow, type Transactional } from "./pool.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
@@ -10,10 +11,13 @@ import { type Db, type Statement, sql } from "./sql.ts";
  */
 export class Tenants {
   readonly #pool: pg.Pool;
+  readonly #connections: SharedResource;
   /** The workspace that each connection is set to. It is set again only when it changes. */
   readonly #workspaces = new WeakMap<pg.PoolClient, WorkspaceId>();
 
-  constructor(options: PoolOptions) {
+  /** @param connections what workspaces share: the connections of this pool */
+  constructor(options: PoolOptions, connections = new SharedResource({ name: "connections", capacity: options.size })) {
+    this.#connections = connections;
     this.#pool = createPool(options, ["tidemill_tenant", "tidemill"]);
   }
 
@@ -27,10 +31,12 @@ export class Tenants {
       }
       return { query: (statement) => client.query(statement).catch(rethrow) };
     };
+    const inTurn = <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
+      this.#connections.use(workspaceId, () => onConnection(this.#pool, work));
     return {
-      query: (statement: Statement) => onConnection(this.#pool, async (client) => (await enter(client)).query(statement)),
+      query: (statement: Statement) => inTurn(async (client) => (await enter(client)).query(statement)),
       transaction: (work) =>
-        onConnection(this.#pool, async (client) => {
+        inTurn(async (client) => {
           await enter(client);
           return inTransaction(client, work);
         }),

@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "./ids.ts";
+import type { WorkspaceId } from "../ids.ts";
 
 /** A workspace may hold at most this many times what is free. */
 const TIMES_FREE = 3;
@@ -12,12 +12,12 @@ const TIMES_FREE = 3;
  * for that, which callbacks that hang would not do. Of fewer than four units one workspace may hold all.
  */
 export class FairShare {
-  readonly #capacity: number;
+  readonly capacity: number;
   readonly #held = new Map<WorkspaceId, number>();
   #total = 0;
 
   constructor(capacity: number) {
-    this.#capacity = capacity;
+    this.capacity = capacity;
   }
 
   /** Units that all workspaces hold. */
@@ -27,7 +27,7 @@ export class FairShare {
 
   /** Units that nobody holds. 0 when more are held than there are. */
   get free(): number {
-    return Math.max(0, this.#capacity - this.#total);
+    return Math.max(0, this.capacity - this.#total);
   }
 
   /** How many more units the workspace may take. One that holds nothing may take one as long as any is free. */

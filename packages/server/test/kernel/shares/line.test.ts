@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { WorkspaceId } from "#kernel";
-import { Line } from "../../src/engine/line.ts";
+import { Line, type WorkspaceId } from "#kernel";
 
 const member = (workspace: string, name: string) => ({ workspaceId: workspace as WorkspaceId, name });
 const [a1, a2, a3, b1, c1, c2] = [

@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "#kernel";
+import type { WorkspaceId } from "../ids.ts";
 
 interface OfWorkspace {
   readonly workspaceId: WorkspaceId;
@@ -15,6 +15,10 @@ export class Line<Member extends OfWorkspace> {
 
   has(member: Member): boolean {
     return this.#members.get(member.workspaceId)?.has(member) ?? false;
+  }
+
+  hasWorkspace(workspaceId: WorkspaceId): boolean {
+    return this.#members.has(workspaceId);
   }
 
   /** Adds a member to the end of its workspace's line, unless it is in line. */
@@ -40,6 +44,22 @@ export class Line<Member extends OfWorkspace> {
     members.add(member);
     this.#members.delete(member.workspaceId);
     this.#members.set(member.workspaceId, members);
+  }
+
+  /** The member had its turn and leaves: its workspace goes behind the others. */
+  finish(member: Member): void {
+    this.moveBack(member);
+    this.delete(member);
+  }
+
+  /** The first member of each workspace, in the order of their turns. */
+  *firstOfEach(): Generator<Member> {
+    for (const members of this.#members.values()) {
+      for (const first of members) {
+        yield first;
+        break;
+      }
+    }
   }
 
   /**

@@ -1,0 +1,83 @@
+import type { WorkspaceId } from "../ids.ts";
+import { Line } from "./line.ts";
+
+/** Work that takes long: it yields at least every millisecond or so, and returns its result. */
+export type SlicedWork<Result> = Generator<void, Result, void>;
+
+interface Task {
+  readonly workspaceId: WorkspaceId;
+  /** Goes on for one slice. Returns whether the work is done. */
+  readonly advance: () => boolean;
+}
+
+/** How long the event loop is held at a time. Milliseconds. */
+const SLICE_MS = 4;
+
+/**
+ * Shares the event loop's time among works that take long: large bodies, responses with many secrets. A work runs in slices, and
+ * workspaces take turns. Between two slices the event loop does everything else.
+ */
+export class LoopTime {
+  readonly #line = new Line<Task>();
+  /** Spent in this turn of the event loop by works that ended in their first slice. */
+  #spentMs = 0;
+
+  /** How many works are unfinished. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Runs `work` to its end. What takes less than a slice is done at once, unless other works wait. */
+  run<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const advance = () => {
+        try {
+          const result = advanceFor(work, SLICE_MS);
+          if (result?.done) resolve(result.value);
+          return result?.done === true;
+        } catch (error) {
+          reject(error);
+          return true;
+        }
+      };
+      if (this.#line.size === 0 && this.#spentMs < SLICE_MS && this.#atOnce(advance)) return;
+      this.#line.add({ workspaceId, advance });
+      if (this.#line.size === 1) setImmediate(this.#turn);
+    });
+  }
+
+  #atOnce(advance: () => boolean): boolean {
+    const startedMs = performance.now();
+    const done = advance();
+    if (this.#spentMs === 0) {
+      setImmediate(() => {
+        this.#spentMs = 0;
+      });
+    }
+    this.#spentMs += performance.now() - startedMs;
+    return done;
+  }
+
+  readonly #turn = (): void => {
+    const [task] = this.#line.firstOfEach();
+    if (!task) return;
+    if (task.advance()) this.#line.finish(task);
+    else this.#line.moveBack(task);
+    if (this.#line.size > 0) setImmediate(this.#turn);
+  };
+}
+
+/** Runs work to its end at once, where it is known to be small. */
+export function runAtOnce<Result>(work: SlicedWork<Result>): Result {
+  return advanceFor(work, Number.POSITIVE_INFINITY)?.value as Result;
+}
+
+/** Goes on with the work for about this long. Returns null if it is not done. */
+function advanceFor<Result>(work: SlicedWork<Result>, ms: number): IteratorReturnResult<Result> | null {
+  const untilMs = performance.now() + ms;
+  do {
+    const step = work.next();
+    if (step.done) return step;
+  } while (performance.now() < untilMs);
+  return null;
+}

@@ -1,0 +1,122 @@
+import type { WorkspaceId } from "../ids.ts";
+import { type ProblemError, unavailable } from "../problem.ts";
+import { FairShare } from "./fair-share.ts";
+import { Line } from "./line.ts";
+import { RESOURCES, type ResourceName } from "./resources.ts";
+
+/** Someone who waits for a turn. */
+interface Waiting {
+  readonly workspaceId: WorkspaceId;
+  readonly units: number;
+  readonly resolve: () => void;
+}
+
+/** How long to wait for a turn before the resource is refused. Milliseconds. */
+const MAX_WAIT_MS = 5_000;
+
+export interface SharedResourceOptions {
+  readonly name: ResourceName;
+  /** In units of the resource, such as connections or bytes. */
+  readonly capacity: number;
+  readonly maxWaitMs?: number;
+  /** Called for each refusal. */
+  readonly onRefused?: (name: ResourceName, workspaceId: WorkspaceId) => void;
+}
+
+/**
+ * A resource of a node that workspaces share. Whoever needs units takes them at once or waits for a turn, and gives them back.
+ * Workspaces take turns, so that a workspace with many that wait costs another one turn.
+ */
+export class SharedResource extends FairShare {
+  readonly name: ResourceName;
+  readonly #maxWaitMs: number;
+  readonly #onRefused: SharedResourceOptions["onRefused"];
+  readonly #line = new Line<Waiting>();
+
+  constructor({ name, capacity, maxWaitMs = MAX_WAIT_MS, onRefused }: SharedResourceOptions) {
+    super(capacity);
+    this.name = name;
+    this.#maxWaitMs = maxWaitMs;
+    this.#onRefused = onRefused;
+  }
+
+  /** How many wait for a turn. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Takes units if the workspace has room for them. When nobody holds any, also more than it may usually have. */
+  tryTake(workspaceId: WorkspaceId, units = 1): boolean {
+    if (units > this.roomFor(workspaceId) && this.total > 0) return false;
+    this.take(workspaceId, units);
+    return true;
+  }
+
+  /**
+   * Takes units if the workspace has room for them.
+   *
+   * @throws UNAVAILABLE
+   */
+  takeOrRefuse(workspaceId: WorkspaceId, units = 1): void {
+    if (!this.tryTake(workspaceId, units)) throw this.refusal(workspaceId);
+  }
+
+  /**
+   * Takes units at once, or when it is the workspace's turn.
+   *
+   * @throws UNAVAILABLE when that takes too long
+   */
+  takeInTurn(workspaceId: WorkspaceId, units = 1): Promise<void> | undefined {
+    if (!this.#line.hasWorkspace(workspaceId) && this.tryTake(workspaceId, units)) return undefined;
+    return new Promise((resolve, reject) => {
+      const waiting = {
+        workspaceId,
+        units,
+        resolve: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#line.delete(waiting);
+        reject(this.refusal(workspaceId));
+      }, this.#maxWaitMs);
+      this.#line.add(waiting);
+    });
+  }
+
+  /** Runs `work` with units that it takes in turn. */
+  async use<Result>(workspaceId: WorkspaceId, work: () => Promise<Result>, units = 1): Promise<Result> {
+    await this.takeInTurn(workspaceId, units);
+    try {
+      return await work();
+    } finally {
+      this.giveBack(workspaceId, units);
+    }
+  }
+
+  override giveBack(workspaceId: WorkspaceId, units = 1): void {
+    super.giveBack(workspaceId, units);
+    this.#serve();
+  }
+
+  /** The error for a request that the resource is refused to. It says whether the workspace or all of them use it up. */
+  refusal(workspaceId: WorkspaceId): ProblemError {
+    this.#onRefused?.(this.name, workspaceId);
+    const whose = this.free > 0 ? "Your workspace's share of this node's" : "All of this node's";
+    return unavailable(`${whose} ${RESOURCES[this.name]} is in use. Try again later.`);
+  }
+
+  #serve(): void {
+    for (let served = true; served && this.#line.size > 0 && this.free > 0; ) {
+      served = false;
+      for (const waiting of this.#line.firstOfEach()) {
+        if (!this.tryTake(waiting.workspaceId, waiting.units)) continue;
+        this.#line.finish(waiting);
+        waiting.resolve();
+        served = true;
+        break;
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { EmitEvent } from "../events.ts";
+import type { WorkspaceId } from "../ids.ts";
+import { LoopTime } from "./loop-time.ts";
+import { defaultMemoryMib, divideMemory } from "./memory.ts";
+import type { ResourceName } from "./resources.ts";
+import { SharedResource } from "./shared-resource.ts";
+
+/** Look-ups of host names that a node has under way. */
+const MAX_LOOKUPS = 256;
+
+export interface SharesOptions {
+  readonly callbacksInFlight: number;
+  readonly enqueueBacklog: number;
+  /** Null: half of the machine's. */
+  readonly memoryMib: number | null;
+  /** Database connections for requests of workspaces. */
+  readonly tenantConnections: number;
+  readonly emit: EmitEvent;
+}
+
+/** Everything that workspaces share on a node. Whoever needs some of it asks here. */
+export class Shares {
+  readonly deliverySlots: SharedResource;
+  readonly payloadMemory: SharedResource;
+  readonly lookups: SharedResource;
+  readonly connections: SharedResource;
+  readonly requestMemory: SharedResource;
+  readonly enqueueBacklog: SharedResource;
+  readonly loopTime = new LoopTime();
+  readonly memoryMib: number;
+  readonly all: readonly SharedResource[];
+
+  constructor({ callbacksInFlight, enqueueBacklog, memoryMib, tenantConnections, emit }: SharesOptions) {
+    this.memoryMib = memoryMib ?? defaultMemoryMib();
+    const { requestBytes, payloadCharacters } = divideMemory(this.memoryMib);
+    const all: SharedResource[] = [];
+    const onRefused = (resource: ResourceName, workspaceId: WorkspaceId) => emit("share_refused", { resource, workspaceId });
+    const share = (name: ResourceName, capacity: number): SharedResource => {
+      const resource = new SharedResource({ name, capacity, onRefused });
+      all.push(resource);
+      return resource;
+    };
+    this.deliverySlots = share("delivery_slots", callbacksInFlight);
+    this.payloadMemory = share("payload_memory", payloadCharacters);
+    this.lookups = share("lookups", MAX_LOOKUPS);
+    this.connections = share("connections", tenantConnections);
+    this.requestMemory = share("request_memory", requestBytes);
+    this.enqueueBacklog = share("enqueue_backlog", enqueueBacklog);
+    this.all = all;
+  }
+
+  /** The resources of which the workspace may take no more for now. */
+  usedUpBy(workspaceId: WorkspaceId): ResourceName[] {
+    return this.all.filter((resource) => resource.roomFor(workspaceId) < 1).map(({ name }) => name);
+  }
+}

@@ -1,0 +1,78 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { LoopTime, runAtOnce, type SlicedWork, type WorkspaceId } from "#kernel";
+
+const [a, b] = ["a", "b"] as WorkspaceId[] as [WorkspaceId, WorkspaceId];
+
+/** Holds the event loop for longer than a slice. */
+function holdLoop(): void {
+  const untilMs = performance.now() + 5;
+  while (performance.now() < untilMs);
+}
+
+/** Work of as many slices. Each notes its name. */
+function* slices(name: string, count: number, notes: string[]): SlicedWork<string> {
+  for (let slice = 1; slice <= count; slice += 1) {
+    notes.push(name);
+    holdLoop();
+    yield;
+  }
+  return name;
+}
+
+describe("the event loop's time", () => {
+  test("short work is done at once", async () => {
+    const notes: string[] = [];
+    const done = new LoopTime().run(a, slices("short", 0, notes));
+    notes.push("after");
+    expect(await done).toBe("short");
+  });
+
+  test("long work runs in slices, between which the event loop does other things", async () => {
+    const notes: string[] = [];
+    const loopTime = new LoopTime();
+    const done = loopTime.run(a, slices("long", 3, notes));
+    for (let turn = 0; turn < 2; turn += 1) {
+      notes.push("other");
+      await setImmediate();
+    }
+    await done;
+    expect(notes).toEqual(["long", "other", "long", "other", "long"]);
+    expect(loopTime.waiting).toBe(0);
+  });
+
+  test("workspaces take turns, however many works one has", async () => {
+    const notes: string[] = [];
+    const loopTime = new LoopTime();
+    const works = ["a1", "a2", "a3", "a4"].map((name) => loopTime.run(a, slices(name, 2, notes)));
+    works.push(loopTime.run(b, slices("b1", 2, notes)));
+    await Promise.all(works);
+    expect(notes.filter((name) => name === "b1")).toHaveLength(2);
+    expect(notes.lastIndexOf("b1")).toBeLessThan(6);
+  });
+
+  test("many works that come at once do not hold the event loop together", async () => {
+    const notes: string[] = [];
+    const loopTime = new LoopTime();
+    const works = Array.from({ length: 20 }, (_, index) => loopTime.run(a, slices(`${index}`, 1, notes)));
+    expect(notes).toHaveLength(1);
+    await Promise.all(works);
+    expect(notes).toHaveLength(20);
+  });
+
+  test("work that fails rejects, and the next goes on", async () => {
+    const loopTime = new LoopTime();
+    const failing = function* (): SlicedWork<never> {
+      holdLoop();
+      yield;
+      throw new Error("broken");
+    };
+    const [failed, next] = await Promise.allSettled([loopTime.run(a, failing()), loopTime.run(a, slices("next", 1, []))]);
+    expect(failed).toMatchObject({ status: "rejected" });
+    expect(next).toMatchObject({ value: "next" });
+  });
+
+  test("work that is known to be small runs to its end", () => {
+    expect(runAtOnce(slices("small", 2, []))).toBe("small");
+  });
+});
