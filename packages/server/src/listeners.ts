@@ -1,10 +1,11 @@
 import type { Registry } from "prom-client";
 import { type Authenticator, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
-import { after, type Config, type Database, type EmitEvent, type Random, type Service } from "#kernel";
+import { after, type Config, type Database, type EmitEvent, type Random, type Service, type Shares } from "#kernel";
 import { mountInternal, mountPublic } from "./app.ts";
 
 export interface ListenersOptions {
   readonly config: Config;
+  readonly shares: Shares;
   readonly api: Database;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -27,10 +28,10 @@ export interface Listeners {
 
 /** Creates the public and the internal listener. */
 export async function createListeners(options: ListenersOptions): Promise<Listeners> {
-  const { config, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
+  const { config, shares, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
   let serving = false;
   const isReady = () => serving;
-  const api = createApi({ authenticator, rateLimiter, emit, random, isServing: isReady });
+  const api = createApi({ authenticator, rateLimiter, emit, random, shares, isServing: isReady });
   await mountPublic(api, modules, { database, isReady });
   const internal = createApi({ authenticator, emit, random });
   mountInternal(internal, modules, metrics);

@@ -1,6 +1,6 @@
 import type { JobKind } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent } from "#kernel";
+import type { Clock, Database, EmitEvent, Shares } from "#kernel";
 import { type AddressGuard, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { CallbackDeliverer } from "./deliverer.ts";
@@ -10,15 +10,24 @@ export interface CallbacksOptions {
   readonly engine: Database;
   readonly guard: AddressGuard;
   readonly secrets: SecretAccess;
+  readonly shares: Shares;
   readonly clock: Clock;
   readonly version: string;
   readonly emit: EmitEvent;
 }
 
 /** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. */
-export function createCallbacks({ engine, guard, secrets, clock, version, emit }: CallbacksOptions): Module & { readonly kind: JobKind } {
+export function createCallbacks({
+  engine,
+  guard,
+  secrets,
+  shares,
+  clock,
+  version,
+  emit,
+}: CallbacksOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard);
-  const deliverer = new CallbackDeliverer({ sender, endpoints: new Endpoints(engine, guard), secrets, clock, version, emit });
+  const deliverer = new CallbackDeliverer({ sender, endpoints: new Endpoints(engine, guard), secrets, shares, clock, version, emit });
   return {
     kind: { name: "queue", deliverer, recorded: true },
     services: [{ start: () => {}, stop: () => sender.close() }],

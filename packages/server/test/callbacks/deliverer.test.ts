@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Claim } from "#jobs";
-import { type JobId, unavailable, type WorkspaceId } from "#kernel";
+import { type JobId, LoopTime, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
 import { Redactor } from "#redaction";
@@ -64,6 +64,7 @@ function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse
     sender: { send },
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
+    shares: { loopTime: new LoopTime() },
     version: "1.2.3",
     emit: (event) => void told.push(event),
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
