@@ -4,17 +4,31 @@ import type { Api } from "./api.ts";
 
 /** Smaller bodies are not counted: the number of connections limits them. */
 const MIN_COUNTED_BYTES = 16 * 1024;
-/** A client that takes nothing of a response for this long is disconnected. */
-const STALLED_RESPONSE_MS = 30_000;
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the request holds of its workspace's memory. Bytes. */
+    heldBytes: number;
+  }
+  interface FastifyContextConfig {
+    /** How large the route's response may be, if it is large. Bytes. */
+    responseBytes?: number;
+  }
+}
 
 /**
- * Counts the bytes of large bodies and responses by workspace. A large body is read when there is room for it, and counts until its
- * request is answered. A large response counts until the client has taken it; a client that stops taking it is disconnected.
+ * Counts the bytes of large bodies and responses by workspace, until the client has taken the response. A request waits for its turn
+ * before its body is read and its handler runs. A client that takes nothing of a response for `stalledMs` is disconnected.
  */
-export function shareRequestMemory(api: Api, memory: SharedResource): void {
-  /** Takes bytes that are given back when the exchange is over, however it ends. */
-  const hold = (reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): void => {
-    reply.raw.once("close", () => memory.giveBack(workspaceId, bytes));
+export function shareRequestMemory(api: Api, memory: SharedResource, stalledMs: number): void {
+  api.decorateRequest("heldBytes", 0);
+
+  /** The request has taken these bytes. They are given back when its exchange is over, however it ends. */
+  const hold = (request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): void => {
+    request.heldBytes += bytes;
+    const giveBack = () => memory.giveBack(workspaceId, bytes);
+    if (reply.raw.destroyed) giveBack();
+    else reply.raw.once("close", giveBack);
   };
 
   api.addHook("onRequest", (request, _reply, done) => {
@@ -25,13 +39,12 @@ export function shareRequestMemory(api: Api, memory: SharedResource): void {
 
   api.addHook("preParsing", (request, reply, payload, done) => {
     const workspaceId = request.principal?.workspaceId;
-    const bytes = expectedBytes(request);
+    const bytes = Math.max(bodyBytes(request), request.routeOptions.config.responseBytes ?? 0);
     if (workspaceId === undefined || bytes < MIN_COUNTED_BYTES) return done(null, payload);
     const take = async () => {
       // As long as nobody reads the body, the client has to wait.
       await memory.takeInTurn(workspaceId, bytes);
-      if (reply.raw.destroyed) memory.giveBack(workspaceId, bytes);
-      else hold(reply, workspaceId, bytes);
+      hold(request, reply, workspaceId, bytes);
     };
     take().then(() => done(null, payload), done);
   });
@@ -39,11 +52,12 @@ export function shareRequestMemory(api: Api, memory: SharedResource): void {
   api.addHook("onSend", (request, reply, payload, done) => {
     const workspaceId = request.principal?.workspaceId;
     const bytes = typeof payload === "string" ? payload.length : 0;
-    if (bytes >= MIN_COUNTED_BYTES && !reply.raw.destroyed) {
-      reply.raw.setTimeout(STALLED_RESPONSE_MS, () => reply.raw.destroy());
-      if (workspaceId !== undefined) {
-        memory.take(workspaceId, bytes);
-        hold(reply, workspaceId, bytes);
+    if (bytes >= MIN_COUNTED_BYTES) {
+      reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
+      const more = bytes - request.heldBytes;
+      if (workspaceId !== undefined && more > 0) {
+        memory.take(workspaceId, more);
+        hold(request, reply, workspaceId, more);
       }
     }
     done(null, payload);
@@ -51,7 +65,7 @@ export function shareRequestMemory(api: Api, memory: SharedResource): void {
 }
 
 /** How long the body will be: as announced, or as long as the route allows. 0 without a body. */
-function expectedBytes({ headers, routeOptions }: FastifyRequest): number {
+function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
   const limit = routeOptions.bodyLimit ?? 0;
   const announced = headers["content-length"];
   if (announced !== undefined) return Math.min(Number(announced) || 0, limit);

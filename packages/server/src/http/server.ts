@@ -26,6 +26,7 @@ import { compileSchema, MAX_ISSUES } from "./validate.ts";
 
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
+const STALLED_RESPONSE_MS = 30_000;
 
 export interface ApiOptions {
   readonly authenticator: Authenticator;
@@ -35,11 +36,14 @@ export interface ApiOptions {
   readonly random: Random;
   /** Without it, nothing is shared among workspaces. */
   readonly shares?: Pick<Shares, "requestMemory" | "loopTime">;
+  /** How long a client may take nothing of a response. Milliseconds. */
+  readonly stalledResponseMs?: number;
   readonly isServing?: () => boolean;
 }
 
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
-export function createApi({ authenticator, rateLimiter, emit, random, shares, isServing = () => true }: ApiOptions): Api {
+export function createApi(options: ApiOptions): Api {
+  const { authenticator, rateLimiter, emit, random, shares, stalledResponseMs = STALLED_RESPONSE_MS, isServing = () => true } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -97,7 +101,7 @@ export function createApi({ authenticator, rateLimiter, emit, random, shares, is
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
-  if (shares) shareRequestMemory(api as unknown as Api, shares.requestMemory);
+  if (shares) shareRequestMemory(api as unknown as Api, shares.requestMemory, stalledResponseMs);
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;

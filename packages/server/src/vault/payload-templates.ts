@@ -12,7 +12,7 @@ const SLICE = 4_096;
 export const mayHoldTemplates = (json: string): boolean => hasTemplate(json) || ESCAPED_OPENING.test(json);
 
 /** A template of a payload is invalid. */
-export class PayloadTemplateError extends TemplateError {
+class PayloadTemplateError extends TemplateError {
   /** Of the value that holds it, like "payload.items[3]". */
   readonly path: string;
 
