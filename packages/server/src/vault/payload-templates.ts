@@ -6,7 +6,7 @@ import { type Encode, secretNamesIn, type TemplateFiller } from "./template-fill
 /** The first characters of a template, escaped in JSON. */
 const ESCAPED_OPENING = /\\u00(24|7b)/i;
 /** Tokens or strings that are worked on before a pause. They take about a millisecond. */
-const SLICE = 4_096;
+const SLICE = 512;
 
 /** Whether JSON text may hold a template. True for few texts that hold none. */
 export const mayHoldTemplates = (json: string): boolean => hasTemplate(json) || ESCAPED_OPENING.test(json);

@@ -39,6 +39,8 @@ export class TemplateFiller {
 export const unencoded: Encode = (text) => text;
 
 /** The names of the secrets in texts, each once. */
-export const secretNamesIn = (texts: readonly (readonly TemplatePart[])[]): string[] => [
-  ...new Set(texts.flatMap((parts) => parts.flatMap((part) => (typeof part === "string" ? [] : [part.secret])))),
-];
+export function secretNamesIn(texts: readonly (readonly TemplatePart[])[]): string[] {
+  const names = new Set<string>();
+  for (const parts of texts) for (const part of parts) if (typeof part !== "string") names.add(part.secret);
+  return [...names];
+}

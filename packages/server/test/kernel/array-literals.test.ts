@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { type Database, plainArray, rows, sql, textArray } from "#kernel";
+import { type Database, largeTextArray, plainArray, rows, sql, textArray } from "#kernel";
 import { test } from "../harness/engine.ts";
 
 const RUNS = { numRuns: 150 };
@@ -47,6 +47,18 @@ describe("an array reaches PostgreSQL and comes back as it was", () => {
         expect(await echoed(engine, sql`select ${textArray(values)}::text[] as echo`)).toEqual(values);
       }),
       RUNS,
+    );
+  });
+
+  test("an array of large texts and nulls reaches PostgreSQL and comes back as it was", async ({ engine }) => {
+    const long = '"\\é🌊'.repeat(20_000);
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { maxLength: 20 }), fc.nat(20), async (some, at) => {
+        const values = some.toSpliced(at, 0, long);
+        expect(await echoed(engine, sql`select ${largeTextArray(values)}::text[] as echo`)).toEqual(values);
+        expect(await echoed(engine, sql`select ${largeTextArray(some)}::text[] as echo`)).toEqual(some);
+      }),
+      { numRuns: 30 },
     );
   });
 

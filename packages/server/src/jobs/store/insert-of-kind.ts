@@ -1,4 +1,4 @@
-import { type Db, plainArray, row, sql, textArray, toMoment } from "#kernel";
+import { type Db, largeTextArray, plainArray, row, sql, textArray, toMoment } from "#kernel";
 import type { JobKey } from "../job.ts";
 import { ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
@@ -28,7 +28,7 @@ export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<
             ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${textArray(jobs.map(({ kind }) => kind))}::job_kind[],
             ${plainArray(jobs.map(({ attempts }) => attempts))}::int[], ${plainArray(jobs.map(({ backoffDelayMs }) => backoffDelayMs))}::int[],
             ${textArray(jobs.map(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))))}::timestamptz[],
-            ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${textArray(jobs.map(({ payload }) => payload))}::text[])
+            ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[])
             as j (workspace_id, lane_id, id, kind, attempts, backoff_delay_ms, run_at, concurrency_key, payload)
           returning workspace_id, lane_id, state, concurrency_key
         )

@@ -1,5 +1,5 @@
 import type { JobState } from "@tidemill/contract";
-import { type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
+import { type Db, type JobId, largeTextArray, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
 import { DELIVERING_PLANS, type LaneId, type LaneService } from "#lanes";
 import { RECORD_EXECUTIONS } from "#usage";
 import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
@@ -120,7 +120,7 @@ export async function insertJobsAcrossWorkspaces(
             n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for
           from named cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
-            ${plainArray(column(({ id }) => id))}::uuid[], ${textArray(column(({ payload }) => payload))}::text[],
+            ${plainArray(column(({ id }) => id))}::uuid[], ${largeTextArray(column(({ payload }) => payload))}::text[],
             ${unlessAll(
               null,
               column(({ delaySeconds }) => delaySeconds || null),

@@ -1,6 +1,6 @@
 import type { AttemptError, JobState } from "@tidemill/contract";
 import { OPEN_CIRCUITS, type Opening, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
-import { type Db, type JobId, plainArray, row, rows, sql, textArray } from "#kernel";
+import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
@@ -47,7 +47,7 @@ export const completeAcrossWorkspaces = async (
         using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
           ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
           ${plainArray(settled.map((one) => one.attempt))}::int[],
-          ${textArray(settled.map((one) => one.result))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
+          ${largeTextArray(settled.map((one) => one.result))}::text[], ${textArray(settled.map((one) => one.logEntry))}::text[])
           as s (workspace_id, lane_id, id, lease_id, attempt, result, log_entry)
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt

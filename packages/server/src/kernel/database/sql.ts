@@ -76,28 +76,3 @@ export async function rows<Row>(db: Db, statement: Statement): Promise<Row[]> {
 export async function row<Row>(db: Db, statement: Statement): Promise<Row | null> {
   return ((await db.query(statement)).rows[0] as Row | undefined) ?? null;
 }
-
-/** A search for text takes half the time of one for a pattern: 0.6 µs for a payload of 110 characters, not 1.2. */
-function escaped(value: string): string {
-  const slashed = value.includes("\\") ? value.replaceAll("\\", "\\\\") : value;
-  return slashed.includes('"') ? slashed.replaceAll('"', '\\"') : slashed;
-}
-
-/** PostgreSQL's literal for a text array. Several times as fast as pg's own conversion of an array of strings. */
-export function textArray(values: readonly (string | null)[]): string {
-  let literal = "{";
-  for (let index = 0; index < values.length; index += 1) {
-    if (index > 0) literal += ",";
-    const value = values[index];
-    if (value == null) literal += "NULL";
-    else literal += `"${escaped(value)}"`;
-  }
-  return `${literal}}`;
-}
-
-/** PostgreSQL's literal for an array of numbers, booleans or UUIDs, which need no quotes. */
-export function plainArray(values: readonly (number | boolean | string | null)[]): string {
-  let literal = "{";
-  for (let index = 0; index < values.length; index += 1) literal += index > 0 ? `,${values[index]}` : `${values[index]}`;
-  return `${literal}}`;
-}
