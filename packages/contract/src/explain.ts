@@ -16,8 +16,12 @@ export const GATES = [
   "key_concurrency",
   "queue_concurrency",
   "rate_limit",
+  "workspace_share",
   "quota",
 ] as const;
+/** What workspaces share of a node, and a job needs to start. */
+const JOB_SHARES = ["delivery_slots", "payload_memory"] as const;
+export type JobShare = (typeof JOB_SHARES)[number];
 export type GateName = (typeof GATES)[number];
 const GateName = Type.Enum([...GATES], { title: "GateName", description: "What a job has to pass before it starts." });
 
@@ -97,6 +101,11 @@ export const ExplainedGate = Type.Union(
         description: "When the oldest counted attempt leaves the window; null when none is counted.",
       }),
     }),
+    Gate("WorkspaceShareGate", "workspace_share", "Whether the workspace's share of the node that answers is in use.", {
+      used_up: Type.Array(Type.Enum([...JOB_SHARES]), {
+        description: "Of what the workspace has its whole share of that node in use. Another node may have room.",
+      }),
+    }),
     Gate("QuotaGate", "quota", "How many executions of the month are used. The quota never holds a job that was accepted.", {
       used: Count("Executions used in the month."),
       limit: Nullable(Count("Executions."), { description: "Executions that the workspace may use in the month; null: any number." }),
@@ -150,6 +159,12 @@ const exampleGates: ExplainedGate[] = [
     holds: true,
     message: `T${held.slice(1)}. 4 jobs go before it.`,
     figures: { max: 100, per_seconds: 60, started: 100, free: 0, opens_at: "2026-11-21T09:30:07.000Z" },
+  },
+  {
+    gate: "workspace_share",
+    holds: false,
+    message: "The workspace's share of this node has room.",
+    figures: { used_up: [] },
   },
   {
     gate: "quota",

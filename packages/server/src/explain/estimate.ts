@@ -1,7 +1,7 @@
 import type { GateName } from "@tidemill/contract";
 import { momentMs } from "#kernel";
 import { waits } from "./holds.ts";
-import type { JobSnapshot } from "./store.ts";
+import type { ExplainedJob } from "./store.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -19,9 +19,9 @@ const MINUTE_MS = 60_000;
  * - No gate holds it: now if it is first in line, else when the jobs before it have finished at the pace of the last minute.
  *
  * @returns milliseconds since 1970, never before now. Null when it cannot be known: when a pause, a plan, a missing handler or a pending
- *   approval holds the job; when it is due and no job finished in the last minute; or when the job has already started or finished
+ *   approval holds the job, or the workspace's share is in use; when it is due and no job finished in the last minute; or when the job has already started or finished
  */
-export function estimateStart(job: JobSnapshot, heldBy: readonly GateName[]): number | null {
+export function estimateStart(job: ExplainedJob, heldBy: readonly GateName[]): number | null {
   if (!waits(job)) return null;
   const nowMs = momentMs(job.now);
   const estimates = heldBy.length > 0 ? heldBy.map((gate) => ESTIMATES[gate](job, nowMs)) : [whenFirstInLine(job, nowMs)];
@@ -35,7 +35,7 @@ const isForNow = (gate: GateName | undefined): boolean => gate === "key_concurre
 
 const unknown = () => null;
 
-const ESTIMATES: Record<GateName, (job: JobSnapshot, nowMs: number) => number | null> = {
+const ESTIMATES: Record<GateName, (job: ExplainedJob, nowMs: number) => number | null> = {
   state: unknown,
   due: ({ run_at }) => momentMs(run_at),
   approval: ({ decide_at, approval_timeout, on_timeout }) =>
@@ -52,10 +52,11 @@ const ESTIMATES: Record<GateName, (job: JobSnapshot, nowMs: number) => number | 
   queue_concurrency: ({ ahead, concurrency, in_flight, finished_last_minute }, nowMs) =>
     afterFinished(ahead + 1 + (in_flight ?? 0) - (concurrency ?? 0), finished_last_minute, nowMs),
   rate_limit: whenStartIsFree,
+  workspace_share: unknown,
   quota: unknown,
 };
 
-const whenFirstInLine = ({ ahead, finished_last_minute }: JobSnapshot, nowMs: number): number | null =>
+const whenFirstInLine = ({ ahead, finished_last_minute }: ExplainedJob, nowMs: number): number | null =>
   afterFinished(ahead, finished_last_minute, nowMs);
 
 /** When `jobs` more jobs will have finished. */
@@ -68,7 +69,7 @@ function afterFinished(jobs: number, perMinute: number, nowMs: number): number |
  * When a start is free for the job. The jobs before it take the starts that are free now. So starts become free in the same order, in the
  * same number and with the same gaps, in each later span. If the limit was lowered, the starts above it do not become free for any job.
  */
-function whenStartIsFree({ expiries, started, starts_free, rate_max, rate_seconds, ahead }: JobSnapshot, nowMs: number): number | null {
+function whenStartIsFree({ expiries, started, starts_free, rate_max, rate_seconds, ahead }: ExplainedJob, nowMs: number): number | null {
   if (started === null || starts_free === null || rate_max === null || rate_seconds === null) return null;
   const spanMs = rate_seconds * 1000;
   const turn = ahead - starts_free;

@@ -1,11 +1,11 @@
-import type { Explanation } from "@tidemill/contract";
+import type { Explanation, JobShare } from "@tidemill/contract";
 import { type JobKey, jobNotFound, showJobId } from "#jobs";
 import { type Db, toMoment } from "#kernel";
 import { readQuota } from "#usage";
 import { estimateStart } from "./estimate.ts";
 import { gatesOf, type Quota } from "./gates.ts";
 import { waits } from "./holds.ts";
-import { findExplained, type JobSnapshot } from "./store.ts";
+import { type ExplainedJob, findExplained } from "./store.ts";
 import { summarize } from "./summary.ts";
 
 /**
@@ -13,16 +13,17 @@ import { summarize } from "./summary.ts";
  * is read in one snapshot, as a claim would read it. Source: contract §4, explain.
  *
  * @param queue name of the job's queue
+ * @param sharesUsedUp of what the workspace has its whole share of this node in use; a job needs some of it to start
  * @throws NOT_FOUND
  */
-export async function explainJob(db: Db, key: JobKey, queue: string): Promise<Explanation> {
+export async function explainJob(db: Db, key: JobKey, queue: string, sharesUsedUp: readonly JobShare[] = []): Promise<Explanation> {
   const job = await findExplained(db, key);
   if (!job) throw jobNotFound(key.id, queue);
-  return { id: showJobId(key.id), queue, ...explain(job, await readQuota(db, key.workspaceId)) };
+  return { id: showJobId(key.id), queue, ...explain({ ...job, shares_used_up: sharesUsedUp }, await readQuota(db, key.workspaceId)) };
 }
 
 /** Explains a snapshot of a job. */
-export function explain(job: JobSnapshot, quota: Quota): Omit<Explanation, "id" | "queue"> {
+export function explain(job: ExplainedJob, quota: Quota): Omit<Explanation, "id" | "queue"> {
   const gates = gatesOf(job, quota);
   const heldBy = gates.flatMap(({ gate, holds }) => (holds ? [gate] : []));
   const startMs = estimateStart(job, heldBy);

@@ -2,24 +2,24 @@ import { type Decision, type ExplainedGate, GATES, type GateName, type LastError
 import type { readQuota } from "#usage";
 import { holds, mayProbe, waits } from "./holds.ts";
 import { capitalize, dependsOnLine, describeLineAhead, openCircuit, reasonOf } from "./reasons.ts";
-import type { JobSnapshot } from "./store.ts";
+import type { ExplainedJob } from "./store.ts";
 import { describeState } from "./summary.ts";
 
 export type Quota = Awaited<ReturnType<typeof readQuota>>;
 
 type Description<Name extends GateName> = Omit<Extract<ExplainedGate, { gate: Name }>, "gate" | "holds">;
 /** The message and figures of a gate. The message applies while the gate does not hold the job; else the reason replaces it. */
-type Descriptions = { [Name in GateName]: (job: JobSnapshot, quota: Quota) => Description<Name> };
+type Descriptions = { [Name in GateName]: (job: ExplainedJob, quota: Quota) => Description<Name> };
 
 /** All gates in their order: whether each holds the job, and the figures that decide it. */
-export const gatesOf = (job: JobSnapshot, quota: Quota): ExplainedGate[] =>
+export const gatesOf = (job: ExplainedJob, quota: Quota): ExplainedGate[] =>
   GATES.map((gate) => {
     const held = holds(gate, job);
     const { message, figures } = DESCRIPTIONS[gate](job, quota);
     return { gate, holds: held, message: held ? heldMessage(gate, job) : message, figures } as ExplainedGate;
   });
 
-function heldMessage(gate: GateName, job: JobSnapshot): string {
+function heldMessage(gate: GateName, job: ExplainedJob): string {
   if (gate === "state" || gate === "quota") return describeState(job);
   const reason = `${capitalize(reasonOf(gate, job))}.`;
   return job.ahead > 0 && dependsOnLine(gate, job) ? `${reason} ${capitalize(describeLineAhead(job))}.` : reason;
@@ -101,6 +101,11 @@ const DESCRIPTIONS: Descriptions = {
         ? "The queue has no rate limit."
         : `The queue has started ${started} of ${max} allowed attempts in the last ${per_seconds} s.`,
     figures: { max, per_seconds, started, free, opens_at },
+  }),
+
+  workspace_share: ({ shares_used_up: used_up }) => ({
+    message: "The workspace's share of this node has room.",
+    figures: { used_up: [...used_up] },
   }),
 
   quota: (_found, { used, limit, resets_at }) => ({

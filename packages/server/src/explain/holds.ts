@@ -1,16 +1,16 @@
 import { type GateName, type JobState, planHas } from "@tidemill/contract";
-import type { JobSnapshot } from "./store.ts";
+import type { ExplainedJob } from "./store.ts";
 
 /** States in which a job has not started yet. */
 const WAITS: readonly JobState[] = ["waiting", "delayed", "pending_approval"];
 
-export const waits = ({ state }: JobSnapshot): boolean => WAITS.includes(state);
+export const waits = ({ state }: ExplainedJob): boolean => WAITS.includes(state);
 
 /** Whether the job is the next probe: when a probe is due, an open circuit lets the first job in line through. */
-export const mayProbe = (job: JobSnapshot): boolean => waits(job) && job.probe_is_due && job.ahead === 0;
+export const mayProbe = (job: ExplainedJob): boolean => waits(job) && job.probe_is_due && job.ahead === 0;
 
 /** The conditions of a claim, gate by gate. A job that no gate holds is taken by the next claim that has room. */
-const HOLDS: Record<Exclude<GateName, "state" | "quota">, (job: JobSnapshot) => boolean> = {
+const HOLDS: Record<Exclude<GateName, "state" | "quota">, (job: ExplainedJob) => boolean> = {
   due: ({ state, run_at_is_ahead }) => state === "delayed" || (state === "pending_approval" && run_at_is_ahead),
   approval: ({ state }) => state === "pending_approval",
   queue_paused: ({ paused }) => paused,
@@ -21,13 +21,14 @@ const HOLDS: Record<Exclude<GateName, "state" | "quota">, (job: JobSnapshot) => 
     concurrency_key !== null && (state === "waiting" ? key_slot === null : key_ahead >= concurrency_per_key - key_active),
   queue_concurrency: ({ slots_free, ahead }) => slots_free !== null && ahead >= slots_free,
   rate_limit: ({ starts_free, ahead }) => starts_free !== null && ahead >= starts_free,
+  workspace_share: ({ has_handler, shares_used_up }) => has_handler && shares_used_up.length > 0,
 };
 
 /**
  * Whether a gate keeps the job from starting now. For a delayed or pending job, the later gates are evaluated as if it reached them now.
  * An active job has passed all gates. A finished job is held by its state alone. The quota holds no job: it only refuses new ones.
  */
-export function holds(gate: GateName, job: JobSnapshot): boolean {
+export function holds(gate: GateName, job: ExplainedJob): boolean {
   if (gate === "state") return !waits(job) && job.state !== "active";
   return gate !== "quota" && waits(job) && HOLDS[gate](job);
 }

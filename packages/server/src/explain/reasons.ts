@@ -1,7 +1,7 @@
 import type { GateName, LastError } from "@tidemill/contract";
-import type { Timestamp } from "#kernel";
+import { RESOURCES, type Timestamp } from "#kernel";
 import { mayProbe } from "./holds.ts";
-import type { JobSnapshot } from "./store.ts";
+import type { ExplainedJob } from "./store.ts";
 import { fromNow } from "./times.ts";
 
 type HoldingGate = Exclude<GateName, "state" | "quota">;
@@ -10,9 +10,9 @@ type HoldingGate = Exclude<GateName, "state" | "quota">;
  * Why a gate holds a job, as part of a sentence. It contains no comma, so that several can be joined by commas.
  * Source: contract §4, explain.
  */
-export const reasonOf = (gate: HoldingGate, job: JobSnapshot): string => REASONS[gate](job);
+export const reasonOf = (gate: HoldingGate, job: ExplainedJob): string => REASONS[gate](job);
 
-const REASONS: Record<HoldingGate, (job: JobSnapshot) => string> = {
+const REASONS: Record<HoldingGate, (job: ExplainedJob) => string> = {
   due: ({ run_at, run_at_is_ahead, attempt, attempts, now }) => {
     const subject = attempt === 0 ? "it" : `attempt ${attempt + 1} of ${attempts}`;
     return run_at_is_ahead ? `${subject} is due ${fromNow(run_at, now)}` : `${subject} is due now and about to become waiting`;
@@ -52,15 +52,18 @@ const REASONS: Record<HoldingGate, (job: JobSnapshot) => string> = {
     const used = `the queue has started ${started} of ${rate_max} allowed attempts in the last ${rate_seconds} s`;
     return starts_free === 0 && starts_at !== null ? `${used} and may start the next ${fromNow(starts_at, now)}` : used;
   },
+
+  workspace_share: ({ shares_used_up }) =>
+    `your workspace's share of this node's ${shares_used_up.map((share) => RESOURCES[share]).join(" and ")} is in use`,
 };
 
-export const openCircuit = ({ last_error }: JobSnapshot): string => {
+export const openCircuit = ({ last_error }: ExplainedJob): string => {
   const code = last_error === null ? null : (JSON.parse(last_error) as LastError).code;
   return `the circuit is open${code === null ? "" : ` (${code})`}`;
 };
 
 /** The time that the reason of a gate names, if it names one. */
-export function momentOfReason(gate: GateName, { run_at, decide_at, probe_at, starts_free, starts_at }: JobSnapshot): Timestamp | null {
+export function momentOfReason(gate: GateName, { run_at, decide_at, probe_at, starts_free, starts_at }: ExplainedJob): Timestamp | null {
   if (gate === "due") return run_at;
   if (gate === "approval") return decide_at;
   if (gate === "circuit") return probe_at;
@@ -68,7 +71,7 @@ export function momentOfReason(gate: GateName, { run_at, decide_at, probe_at, st
 }
 
 /** Whether the gate holds the job because of its place in line. */
-export const dependsOnLine = (gate: GateName, job: JobSnapshot): boolean =>
+export const dependsOnLine = (gate: GateName, job: ExplainedJob): boolean =>
   gate === "queue_concurrency" || gate === "rate_limit" || (gate === "circuit" && !mayProbe(job));
 
 /** "1 job", "4 jobs", "more than 10000 jobs". */
@@ -76,7 +79,7 @@ export const countJobs = (jobs: number, isMore: boolean): string =>
   `${isMore ? "more than " : ""}${jobs} ${jobs === 1 && !isMore ? "job" : "jobs"}`;
 
 /** "4 jobs go before it". */
-export const describeLineAhead = ({ ahead, ahead_is_more }: JobSnapshot): string =>
+export const describeLineAhead = ({ ahead, ahead_is_more }: ExplainedJob): string =>
   `${countJobs(ahead, ahead_is_more)} ${ahead === 1 && !ahead_is_more ? "goes" : "go"} before it`;
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

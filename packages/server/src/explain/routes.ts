@@ -1,11 +1,16 @@
-import { Explanation, JobPath } from "@tidemill/contract";
+import { Explanation, JobPath, type JobShare } from "@tidemill/contract";
 import { type Api, replies, workspaceOf } from "#http";
 import { jobKey } from "#jobs";
-import type { Tenants } from "#kernel";
+import type { Shares, Tenants, WorkspaceId } from "#kernel";
 import { explainJob } from "./explain.ts";
 
+export interface ExplainOptions {
+  readonly tenants: Tenants;
+  readonly shares: Pick<Shares, "deliverySlots" | "payloadMemory">;
+}
+
 /** Mounts the route that explains why a job is not running. Source: contract §4, explain. */
-export function mountExplain(api: Api, tenants: Tenants): void {
+export function mountExplain(api: Api, { tenants, shares }: ExplainOptions): void {
   api.get(
     "/v1/queues/:name/jobs/:id/explain",
     {
@@ -23,9 +28,17 @@ export function mountExplain(api: Api, tenants: Tenants): void {
       },
     },
     async (request) => {
-      const db = tenants.of(workspaceOf(request));
-      const key = await jobKey(db, workspaceOf(request), request.params);
-      return explainJob(db, key, request.params.name);
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const key = await jobKey(db, workspaceId, request.params);
+      return explainJob(db, key, request.params.name, sharesUsedUp(shares, workspaceId));
     },
   );
+}
+
+function sharesUsedUp({ deliverySlots, payloadMemory }: ExplainOptions["shares"], workspaceId: WorkspaceId): JobShare[] {
+  const used: JobShare[] = [];
+  if (deliverySlots.roomFor(workspaceId) < 1) used.push("delivery_slots");
+  if (payloadMemory.roomFor(workspaceId) < 1) used.push("payload_memory");
+  return used;
 }

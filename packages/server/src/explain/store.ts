@@ -1,4 +1,4 @@
-import type { JobState, Plan } from "@tidemill/contract";
+import type { JobShare, JobState, Plan } from "@tidemill/contract";
 import type { JobKey } from "#jobs";
 import { type Db, row, sql, type Timestamp } from "#kernel";
 import type { Queue } from "#queues";
@@ -54,6 +54,12 @@ export interface JobSnapshot {
   /** Jobs of the lane that finished in the last minute, and those that are active now. */
   readonly finished_last_minute: number;
   readonly lane_active: number;
+}
+
+/** A job with everything that may hold it, on the node that explains it. */
+export interface ExplainedJob extends JobSnapshot {
+  /** Of what the workspace has its whole share of this node in use. */
+  readonly shares_used_up: readonly JobShare[];
 }
 
 /**

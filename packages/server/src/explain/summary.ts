@@ -2,7 +2,7 @@ import type { Decision, GateName } from "@tidemill/contract";
 import { momentMs, toMoment } from "#kernel";
 import { mayProbe, waits } from "./holds.ts";
 import { capitalize, countJobs, dependsOnLine, describeLineAhead, momentOfReason, reasonOf } from "./reasons.ts";
-import type { JobSnapshot } from "./store.ts";
+import type { ExplainedJob } from "./store.ts";
 import { ago, fromNow } from "./times.ts";
 
 /**
@@ -11,7 +11,7 @@ import { ago, fromNow } from "./times.ts";
  * @param heldBy the gates that hold it
  * @param startMs when it is estimated to start, in milliseconds since 1970; null when that cannot be known
  */
-export function summarize(job: JobSnapshot, heldBy: readonly GateName[], startMs: number | null): string {
+export function summarize(job: ExplainedJob, heldBy: readonly GateName[], startMs: number | null): string {
   if (!waits(job)) return describeState(job);
   const reasons = heldBy.flatMap((gate) => (gate === "state" || gate === "quota" ? [] : [reasonOf(gate, job)]));
   const why = reasons.length > 0 ? `Not running: ${joinList(reasons)}.` : describePlace(job);
@@ -25,7 +25,7 @@ export function summarize(job: JobSnapshot, heldBy: readonly GateName[], startMs
 }
 
 /** Describes a job that has started or finished. */
-export function describeState({ state, attempt, attempts, started_at, finished_at, approval, now }: JobSnapshot): string {
+export function describeState({ state, attempt, attempts, started_at, finished_at, approval, now }: ExplainedJob): string {
   const at = finished_at === null ? "" : ` ${ago(finished_at, now)}`;
   switch (state) {
     case "active":
@@ -45,7 +45,7 @@ export function describeState({ state, attempt, attempts, started_at, finished_a
   }
 }
 
-function describePlace(job: JobSnapshot): string {
+function describePlace(job: ExplainedJob): string {
   if (mayProbe(job)) return "Next in line: it goes out as the probe of an open circuit.";
   if (job.ahead === 0) return "Next in line: it starts as soon as a node has room.";
   return `Waiting in line behind ${countJobs(job.ahead, job.ahead_is_more)}.`;

@@ -83,3 +83,26 @@ describe("on a small node, a queue with 500 jobs whose handler hangs", () => {
     await until(() => handler.received.length === batch.length, "the whole batch");
   });
 });
+
+test("a job that waits for its workspace's share says so, and one of another workspace does not", async ({
+  service,
+  node,
+  database,
+  clock,
+  onTestFinished,
+}) => {
+  const other = new Service(node, database, clock, await newWorkspace(database));
+  onTestFinished(() => other.close());
+  const { underWay } = await hangingQueues(service);
+  await until(() => underWay() === (3 * ROOM) / 4, "three quarters of the node");
+  const explained = async (one: Service) => {
+    const { queue } = await one.handler({ paused: true });
+    const { id } = await one.enqueue({ queue });
+    return one.ok("GET", `/v1/queues/${queue}/jobs/${id}/explain`);
+  };
+  const mine = await explained(service);
+  expect(mine.held_by).toEqual(["queue_paused", "workspace_share"]);
+  expect(mine.summary).toContain("your workspace's share of this node's delivery slots is in use");
+  expect(mine.gates.find(({ gate }: { gate: string }) => gate === "workspace_share").figures).toEqual({ used_up: ["delivery_slots"] });
+  expect((await explained(other)).held_by).toEqual(["queue_paused"]);
+});

@@ -80,6 +80,12 @@ describe("an explanation", () => {
           figures: { max: null, per_seconds: null, started: null, free: null, opens_at: null },
         },
         {
+          gate: "workspace_share",
+          holds: false,
+          message: "The workspace's share of this node has room.",
+          figures: { used_up: [] },
+        },
+        {
           gate: "quota",
           holds: false,
           message: "The workspace has no quota.",

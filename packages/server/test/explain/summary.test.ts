@@ -2,14 +2,15 @@ import { GATES, type GateName } from "@tidemill/contract";
 import { describe, expect, test } from "vitest";
 import { toMoment } from "#kernel";
 import { explain } from "../../src/explain/explain.ts";
-import type { JobSnapshot } from "../../src/explain/store.ts";
+import type { ExplainedJob } from "../../src/explain/store.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const after = (seconds: number): string => toMoment(NOW_MS + seconds * 1000);
 const QUOTA = { used: 1, limit: null, remaining: null, resets_at: after(1_000_000) };
 
 /** A job that nothing holds, the first in line. */
-const FREE: JobSnapshot = {
+const FREE: ExplainedJob = {
+  shares_used_up: [],
   now: after(0),
   state: "waiting",
   attempt: 0,
@@ -51,18 +52,18 @@ const FREE: JobSnapshot = {
   lane_active: 0,
 };
 
-const dueIn = (seconds: number): Partial<JobSnapshot> => ({ state: "delayed", run_at: after(seconds), run_at_is_ahead: seconds > 0 });
-const NO_HANDLER: Partial<JobSnapshot> = { has_handler: false };
+const dueIn = (seconds: number): Partial<ExplainedJob> => ({ state: "delayed", run_at: after(seconds), run_at_is_ahead: seconds > 0 });
+const NO_HANDLER: Partial<ExplainedJob> = { has_handler: false };
 const TIMEOUT = JSON.stringify({ code: "TIMEOUT", message: "Too slow.", status: null });
-const openUntil = (seconds: number): Partial<JobSnapshot> => ({
+const openUntil = (seconds: number): Partial<ExplainedJob> => ({
   opened_at: after(-60),
   probe_at: after(seconds),
   probe_is_due: seconds <= 0,
   last_error: TIMEOUT,
 });
-const KEY: Partial<JobSnapshot> = { concurrency_key: "customer-7", key_active: 1 };
-const FULL: Partial<JobSnapshot> = { concurrency: 2, in_flight: 2, slots_free: 0 };
-const SPENT: Partial<JobSnapshot> = {
+const KEY: Partial<ExplainedJob> = { concurrency_key: "customer-7", key_active: 1 };
+const FULL: Partial<ExplainedJob> = { concurrency: 2, in_flight: 2, slots_free: 0 };
+const SPENT: Partial<ExplainedJob> = {
   rate_max: 100,
   rate_seconds: 60,
   started: 100,
@@ -70,12 +71,12 @@ const SPENT: Partial<JobSnapshot> = {
   starts_at: after(7),
   expiries: [[NOW_MS + 7_000, 100]],
 };
-const PENDING: Partial<JobSnapshot> = { state: "pending_approval", type: "approval" };
+const PENDING: Partial<ExplainedJob> = { state: "pending_approval", type: "approval" };
 
-const summaryOf = (...parts: Partial<JobSnapshot>[]): string => explain(Object.assign({}, FREE, ...parts), QUOTA).summary;
+const summaryOf = (...parts: Partial<ExplainedJob>[]): string => explain(Object.assign({}, FREE, ...parts), QUOTA).summary;
 
 describe("the summary of a job that is held says why, and for how long", () => {
-  test.each<[string, ...Partial<JobSnapshot>[]]>([
+  test.each<[string, ...Partial<ExplainedJob>[]]>([
     ["Not running: it is due in 29 s.", dueIn(29)],
     ["Not running: it is due in 1 s.", dueIn(0.001)],
     ["Not running: it is due in 1 min (2026-11-21T12:01:00.000Z).", dueIn(60)],
@@ -146,7 +147,7 @@ describe("the summary of a job that is held says why, and for how long", () => {
 });
 
 describe("the summary of a job that nothing holds says its place in the line", () => {
-  test.each<[string, ...Partial<JobSnapshot>[]]>([
+  test.each<[string, ...Partial<ExplainedJob>[]]>([
     ["Next in line: it starts as soon as a node has room."],
     ["Next in line: it goes out as the probe of an open circuit.", openUntil(0)],
     ["Waiting in line behind 1 job.", { ahead: 1 }],
@@ -158,7 +159,7 @@ describe("the summary of a job that nothing holds says its place in the line", (
 });
 
 describe("the summary of a job that has started or finished says how it stands", () => {
-  const finished = (state: JobSnapshot["state"], secondsAgo: number, attempt = 1): Partial<JobSnapshot> => ({
+  const finished = (state: ExplainedJob["state"], secondsAgo: number, attempt = 1): Partial<ExplainedJob> => ({
     state,
     attempt,
     finished_at: after(-secondsAgo),
@@ -167,7 +168,7 @@ describe("the summary of a job that has started or finished says how it stands",
     approval: JSON.stringify({ decision: "rejected", by: who, comment: null, decided_at: after(-5) }),
   });
 
-  test.each<[string, ...Partial<JobSnapshot>[]]>([
+  test.each<[string, ...Partial<ExplainedJob>[]]>([
     ["Running: attempt 1 of 3 started just now.", { state: "active", attempt: 1, started_at: after(0) }],
     ["Running: attempt 2 of 3 started 59 s ago.", { state: "active", attempt: 2, started_at: after(-59.9) }],
     ["Running: attempt 1 of 3 started 10 min ago (2026-11-21T11:50:00.000Z).", { state: "active", attempt: 1, started_at: after(-600) }],
@@ -188,7 +189,7 @@ describe("the summary of a job that has started or finished says how it stands",
 });
 
 /** What closes each gate, and the beginning of what is said of it. */
-const CLOSED: Partial<Record<GateName, [Partial<JobSnapshot>, string]>> = {
+const CLOSED: Partial<Record<GateName, [Partial<ExplainedJob>, string]>> = {
   due: [{ state: "delayed", run_at: after(29), run_at_is_ahead: true }, "it is due in 29 s"],
   approval: [PENDING, "it waits for approval"],
   queue_paused: [{ paused: true }, "the queue is paused"],
@@ -198,6 +199,7 @@ const CLOSED: Partial<Record<GateName, [Partial<JobSnapshot>, string]>> = {
   key_concurrency: [KEY, "its concurrencyKey has 1 of 1 allowed jobs active"],
   queue_concurrency: [FULL, "the queue has 2 of 2 allowed jobs in flight"],
   rate_limit: [SPENT, "the queue has started 100 of 100 allowed attempts in the last 60 s and may start the next in 7 s"],
+  workspace_share: [{ shares_used_up: ["delivery_slots"] }, "your workspace's share of this node's delivery slots is in use"],
 };
 
 test("any gates that hold together are named in one sentence, in their order, and each says the same of itself", () => {
@@ -205,8 +207,8 @@ test("any gates that hold together are named in one sentence, in their order, an
   let combinations = 0;
   for (let chosen = 1; chosen < 2 ** gates.length; chosen += 1) {
     const held = gates.filter((_, at) => chosen & (1 << at));
-    // Without a handler there are no callbacks for a plan to stop.
-    if (held.includes("plan") && held.includes("handler")) continue;
+    // Without a handler there are no callbacks for a plan to stop, nor any that need a share of the node.
+    if (held.includes("handler") && (held.includes("plan") || held.includes("workspace_share"))) continue;
     const explained = explain(Object.assign({}, FREE, ...held.map((gate) => CLOSED[gate]?.[0])), QUOTA);
     const reasons = held.map((gate) => CLOSED[gate]?.[1] ?? "");
     const last = reasons.length > 1 ? `and ${reasons.at(-1)}` : (reasons.at(-1) ?? "");
@@ -220,5 +222,5 @@ test("any gates that hold together are named in one sentence, in their order, an
     }
     combinations += 1;
   }
-  expect(combinations).toBe(2 ** 9 - 1 - 2 ** 7);
+  expect(combinations).toBe(2 ** 10 - 1 - (2 ** 9 - 2 ** 7));
 });

@@ -1,7 +1,7 @@
 /** What workspaces share on a node. Each has a singular noun phrase, for the sentence "Your workspace's share of this node's … is in use." */
 export const RESOURCES = {
-  delivery_slots: "capacity for callbacks in flight",
-  payload_memory: "memory for the payloads of callbacks in flight",
+  delivery_slots: "delivery slots",
+  payload_memory: "memory for payloads of callbacks in flight",
   lookups: "capacity for looking up host names",
   connections: "capacity for database requests",
   request_memory: "memory for requests and responses",
