@@ -75,7 +75,7 @@ const wholesale = (plan: PlanNode): string[] =>
     .filter(
       (node) =>
         !node["Index Cond"]?.includes("id") &&
-        !/^job_(due|failed|active|undecided|undecided_share)$|^idempotency_key_check$/.test(node["Index Name"] ?? ""),
+        !/^job_(due|due_share|failed|active|undecided|undecided_share)$|^idempotency_key_check$/.test(node["Index Name"] ?? ""),
     )
     .map((node) => `${node["Node Type"]} of ${node["Relation Name"]} by ${node["Index Name"]}`);
 
