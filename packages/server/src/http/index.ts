@@ -1,4 +1,5 @@
 export * from "./authenticate.ts";
+export * from "./cursors.ts";
 export { isHeaderValue, isReservedHeader } from "./formats.ts";
 export * from "./host.ts";
 export * from "./json-body.ts";

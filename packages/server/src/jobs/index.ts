@@ -3,6 +3,7 @@ export * from "./claim.ts";
 export * from "./enqueue.ts";
 export * from "./job.ts";
 export * from "./jobs.ts";
+export { LISTED_COLUMNS, type ListedJob, NEWEST } from "./list.ts";
 export * from "./metrics.ts";
 export * from "./record.ts";
 export * from "./retry.ts";
