@@ -11,7 +11,7 @@ export * from "./routes.ts";
 export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slots.ts";
 export * from "./store/claim.ts";
 export { moveDueAcrossWorkspaces } from "./store/come-due.ts";
-export { type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
+export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";
 export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, WORK_MAY_WAIT } from "./store/find-work.ts";

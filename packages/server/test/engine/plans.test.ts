@@ -29,7 +29,7 @@ import { putLane, test } from "../harness/engine.ts";
 const LANE = { workspaceId: "00000000-0000-7000-8000-000000000001" as never, laneId: 1 as never };
 const SETTLED = { ...LANE, id: "00000000-0000-7000-8000-000000000002" as JobId, leaseId: 1, attempt: 1, logEntry: "{}" };
 const DEAD = { ...LANE, filter: { tag: undefined, error: undefined, failed_before: undefined, failed_after: undefined } } as never;
-const UNTIL = toMoment(0);
+const CHUNK = { until: toMoment(0), before: SETTLED.id, limit: 1 };
 const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint: "00" };
 
 /** Statements that change or read many jobs at once. */
@@ -45,8 +45,8 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "look for what times out next": (db) => findNextDecisionAcrossWorkspaces(db),
   "look for work": (db) => findLanesWithWorkAcrossWorkspaces(db),
   "come due": (db) => moveDueAcrossWorkspaces(db, 1),
-  "retry dead letters": (db) => retryFailed(db, DEAD, UNTIL, 1),
-  "purge dead letters": (db) => purgeFailed(db, DEAD, UNTIL, 1),
+  "retry dead letters": (db) => retryFailed(db, DEAD, CHUNK),
+  "purge dead letters": (db) => purgeFailed(db, DEAD, CHUNK),
   "claim keys": (db) => claimKeysAcrossWorkspaces(db, [KEY], [KEY]),
   "find the jobs of keys": (db) => findExistingAcrossWorkspaces(db, [KEY]),
   "release keys": (db) => releaseKeysAcrossWorkspaces(db, [KEY]),
