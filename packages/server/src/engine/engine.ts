@@ -216,7 +216,7 @@ export function createEngine(options: EngineOptions): Engine {
       { loop: comeDue, nextDue: fragment`select run_at from job where state = 'delayed' order by run_at limit 1` },
       {
         loop: reassign,
-        nextDue: fragment`select moment() from lane where reassign_after_key is not null and deleted_at is null order by id limit 1`,
+        nextDue: fragment`select moment() from lane where reassign_after_key is not null and deleted_at is null order by workspace_id, id limit 1`,
       },
     ],
   };
