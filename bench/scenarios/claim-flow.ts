@@ -1,4 +1,4 @@
-import { findLanesWithWorkAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
+import { FROM_THE_START, findLanesWithWorkAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
 import { rows, sql } from "../../packages/server/src/kernel/index.ts";
 import type { LaneKey } from "../../packages/server/src/lanes/index.ts";
 import type { Environment } from "../environment.ts";
@@ -62,7 +62,7 @@ async function alternate(one: Turn, other: Turn): Promise<[FlowTimes, FlowTimes]
 
 /** With 10,000 queues that have work, a node claims from many lanes in one statement, and finds all of them when it polls. */
 async function overAllQueues(fixture: FlowFixture, plain: FlowFixture, plainLane: LaneKey): Promise<Figure[]> {
-  const found = await findLanesWithWorkAcrossWorkspaces(fixture.database);
+  const found = await findAll(fixture);
   let first = 0;
   const [measured, yardstick] = await alternate(
     async (times) => {
@@ -94,10 +94,22 @@ async function overAllQueues(fixture: FlowFixture, plain: FlowFixture, plainLane
   ];
 }
 
-async function timeLook({ database }: FlowFixture): Promise<number> {
+async function timeLook(fixture: FlowFixture): Promise<number> {
   const startedMs = performance.now();
-  await findLanesWithWorkAcrossWorkspaces(database);
+  await findAll(fixture);
   return performance.now() - startedMs;
+}
+
+/** All lanes with work. One look finds a limited number of them. */
+async function findAll({ database }: FlowFixture): Promise<LaneKey[]> {
+  const found: LaneKey[] = [];
+  let position = FROM_THE_START;
+  do {
+    const { lanes, next } = await findLanesWithWorkAcrossWorkspaces(database, position);
+    found.push(...lanes);
+    position = next;
+  } while (position.afterWorkspace !== null || position.afterLanes.size > 0);
+  return found;
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -15,7 +15,7 @@ import {
 import { Value } from "typebox/value";
 import { findLane } from "./find-lane.ts";
 import { notifyNodes } from "./notify-nodes.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { readAllScans } from "./read-all-pages.ts";
 import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
@@ -38,7 +38,7 @@ export async function listApprovalsCommand(workspace: string, { queue, json }: L
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const filters = { queues: queue === undefined ? null : [queue], tags: null };
-    const jobs = await readAllPages((before: JobId | null, limit) => listPending(api, { workspaceId, ...filters, before, limit }));
+    const jobs = await readAllScans((before: JobId | null, limit) => listPending(api, { workspaceId, ...filters, before, limit }));
     if (json) printJson(jobs.map((job) => recordOf(job, job.queue)));
     else
       printTable(

@@ -8,7 +8,7 @@ import {
   toMoment,
   workspaceNotFound,
 } from "@tidemill/server";
-import { readAllPages } from "./read-all-pages.ts";
+import { readAllScans } from "./read-all-pages.ts";
 import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
@@ -29,7 +29,7 @@ export async function listSchedulesCommand(workspace: string, { next, queue, pau
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const filters = { queues: queue === undefined ? null : [queue], states: paused ? (["paused"] as const) : null };
-    const schedules = await readAllPages((before: ScheduleId | null, limit) =>
+    const schedules = await readAllScans((before: ScheduleId | null, limit) =>
       listSchedules(api, { workspaceId, ...filters, before, limit }),
     );
     const calendars = new Calendars();

@@ -4,7 +4,7 @@ import { type Static, type TProperties, type TSchema, Type } from "typebox";
  * The `cursor` of a list.
  *
  * @param name of its schema in the OpenAPI document
- * @param example a cursor that the list accepts
+ * @param example looks like a cursor of the list
  */
 export const Cursor = (name: string, example: string) =>
   Type.Optional(Type.String({ title: name, maxLength: 256, description: "`next_cursor` of the page before.", examples: [example] }));
@@ -31,7 +31,8 @@ export const Page = <T extends TSchema>(record: T) => {
     {
       data: Type.Array(record, { description: "The records of the page, newest first." }),
       next_cursor: Type.Union([Type.String(), Type.Null()], {
-        description: "The `cursor` of the next page; null on the last page.",
+        description:
+          "The `cursor` of the next page; null at the end of the list, and only there: a page may be shorter than `limit`, or empty, before.",
       }),
     },
     {

@@ -315,7 +315,10 @@ export const QueueWithMetrics = Type.Object(
   },
 );
 
-export const ListQueues = Type.Object({ ...PageQuery, cursor: Cursor("QueueCursor", "2s") }, { additionalProperties: false });
+export const ListQueues = Type.Object(
+  { ...PageQuery, cursor: Cursor("QueueCursor", "Vt3oKq0cR1mX7yBz4nE2Sw") },
+  { additionalProperties: false },
+);
 export const QueuePath = Type.Object({ name: QueueName });
 export const RetryAll = Type.Object(
   {

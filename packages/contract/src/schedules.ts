@@ -166,7 +166,7 @@ export const SchedulePath = Type.Object({ name: ScheduleName });
 export const ListSchedules = Type.Object(
   {
     ...PageQuery,
-    cursor: Cursor("ScheduleCursor", "2s"),
+    cursor: Cursor("ScheduleCursor", "h1xUo2mGz8kT0rQmY5c9Wg"),
     queue: Type.Optional(QueueFilter),
     state: Type.Optional(
       Type.String({

@@ -8,6 +8,8 @@ create table workspace (
   executions_per_month bigint,
   requests_per_minute  integer,
   retention_days       integer,
+  -- Hides the numbers of rows, which count those of all workspaces, in the cursors of its lists.
+  cursor_key           bytea not null default uuid_send(gen_random_uuid()) check (length(cursor_key) = 16),
   -- When its limits last changed. Jobs accepted under the old limits may not be counted yet.
   limits_changed_at    timestamptz not null default moment(),
   created_at           timestamptz not null default moment(),

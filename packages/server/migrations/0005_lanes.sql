@@ -32,8 +32,11 @@ create table lane (
   check ((rate_max is null) = (rate_seconds is null))
 );
 create unique index lane_name on lane (workspace_id, kind, name) where deleted_at is null;
+-- The lanes that may be claimed from, by who serves them. With `served` in front, no plan uses it, or the primary key in its place, for
+-- the lanes of one workspace.
+create index lane_served on lane (served, workspace_id, id) where not paused and deleted_at is null;
 create index lane_deleted on lane (id) where deleted_at is not null;
-create index lane_to_reassign on lane (id) where reassign_after_key is not null;
+create index lane_to_reassign on lane (workspace_id, id) where reassign_after_key is not null;
 
 -- The latest starts of each lane with a rate limit, grouped by fiftieths of its span: how many jobs started, and when the last one did.
 create table lane_starts (

@@ -71,6 +71,8 @@ create unique index job_key_slot on job ((lane_key(lane_id, concurrency_key) col
 create index job_key on job ((lane_key(lane_id, concurrency_key) collate "C"), priority desc, run_at, id)
   where state = 'waiting' and concurrency_key is not null;
 create index job_due on job (run_at) where state = 'delayed';
+-- The same by workspace: workspaces take turns when many jobs are due.
+create index job_due_share on job (workspace_id, run_at) where state = 'delayed';
 -- The jobs of a lease, also by lane. A separate index by lane cost 6 µs per claimed job.
 create index job_active on job (lease_id, lane_id) where state = 'active';
 create index job_failed on job (workspace_id, id desc) where state = 'failed';

@@ -8,6 +8,7 @@ export { type JobRow, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 export {
   type Config,
   ConfigError,
+  cutPage,
   type Database,
   DatabaseClock,
   describeConfig,
@@ -16,6 +17,7 @@ export {
   logEvents,
   migrate,
   momentMs,
+  type PageRow,
   readConfig,
   SETTINGS,
   systemRandom,

@@ -1,5 +1,5 @@
-import type { JobRow } from "#jobs";
-import { type Db, type JobId, rows, sql, type WorkspaceId } from "#kernel";
+import { LISTED_COLUMNS, type ListedJob, NEWEST } from "#jobs";
+import { CUT_PAGE, type Db, type JobId, MAX_SCANNED_ROWS, rows, sql, type WorkspaceId } from "#kernel";
 
 /** A page of the jobs that are pending approval: newest first, with ids below `before`. A null filter matches all jobs. */
 export interface PendingPage {
@@ -8,10 +8,9 @@ export interface PendingPage {
   readonly tags: readonly string[] | null;
   readonly before: JobId | null;
   readonly limit: number;
+  /** Rows to read at most. */
+  readonly maxScanned?: number;
 }
-
-/** Greater than every id. */
-const NEWEST = "ffffffff-ffff-ffff-ffff-ffffffffffff" as JobId;
 
 /**
  * Lists jobs of all queues that are pending approval, with the name of their queue. Uses index job_pending. The lane is read by a
@@ -19,23 +18,28 @@ const NEWEST = "ffffffff-ffff-ffff-ffff-ffffffffffff" as JobId;
  */
 export const listPending = (
   db: Db,
-  { workspaceId, queues, tags, before, limit }: PendingPage,
-): Promise<(JobRow & { readonly queue: string })[]> =>
+  { workspaceId, queues, tags, before, limit, maxScanned = MAX_SCANNED_ROWS }: PendingPage,
+): Promise<(ListedJob & { readonly queue: string })[]> =>
   rows(
     db,
     sql`
-      select j.*, null as result, l.name as queue
-      from (
-        select * from job
-        where workspace_id = ${workspaceId} and state = 'pending_approval' and id < ${before ?? NEWEST}
-          and (${tags}::text[] is null or tag = any(${tags}))
-        order by id desc offset 0
-      ) j
-      cross join lateral (
-        select name from lane
-        where lane.workspace_id = j.workspace_id and lane.id = j.lane_id and coalesce(deleted_at, 'infinity') = 'infinity'
-          and (${queues}::text[] is null or name = any(${queues}))
-        offset 0
-      ) l
-      order by j.id desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), matched as (
+        select ${LISTED_COLUMNS}, null::text as result, l.queue
+        from (select * from job where workspace_id = ${workspaceId} and state = 'pending_approval' and id < ${before ?? NEWEST}
+          order by id desc limit ${maxScanned}) j
+        cross join lateral (
+          select name as queue from lane
+          where lane.workspace_id = j.workspace_id and lane.id = j.lane_id and coalesce(deleted_at, 'infinity') = 'infinity'
+            and (${queues}::text[] is null or name = any(${queues}))
+          offset 0) l
+        where ${tags}::text[] is null or tag = any(${tags})
+        order by id desc limit ${limit}
+      ), reached as (
+        select case when (select count(*) from matched) < ${limit}::int then (
+          select id from job where workspace_id = ${workspaceId} and state = 'pending_approval' and id < ${before ?? NEWEST}
+          order by id desc offset ${maxScanned}::int - 1 limit 1) end as end_id
+      )
+      ${CUT_PAGE}`,
   );

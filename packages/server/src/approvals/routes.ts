@@ -1,9 +1,9 @@
 import { ApproveJob, Job, JobPath, ListApprovals, Page, RejectJob } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, actorOf, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { jobKey, type Ruling, readJobId, showJob, showJobId } from "#jobs";
-import { type EmitEvent, momentMs, type Tenants } from "#kernel";
+import { cutPage, type EmitEvent, momentMs, type Tenants } from "#kernel";
 import type { Waker } from "#lanes";
 import { decideJob } from "./decide.ts";
 import { listPending } from "./list.ts";
@@ -28,7 +28,7 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
         tags,
         security,
         summary: "List jobs that wait for a decision",
-        description: "Returns the jobs in state `pending_approval`, of all queues, newest first.",
+        description: `Returns the jobs in state \`pending_approval\`, of all queues, newest first. ${PAGE_END}`,
         operationId: "listApprovals",
         querystring: ListApprovals,
         response: replies({ 200: Page(Job) }),
@@ -45,9 +45,13 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
         before: page.after,
         limit: page.limit + 1,
       });
-      const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
-      const records = rows.map((job) => showJob(job, job.queue)).join(",");
-      return reply.type(JSON_TYPE).send(`{"data":[${records}],"next_cursor":${JSON.stringify(nextCursor)}}`);
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return reply.type(JSON_TYPE).send(
+        pageOf(
+          records.map((job) => showJob(job, job.queue)),
+          next && showJobId(next),
+        ),
+      );
     },
   );
 

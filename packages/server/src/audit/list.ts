@@ -1,5 +1,5 @@
 import type { AuditEventType, AuditResourceType } from "@tidemill/contract";
-import { type Db, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, MAX_SCANNED_ROWS, type PageRow, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 
 export interface AuditRow {
   readonly seq: number;
@@ -26,15 +26,36 @@ export interface AuditPage {
   readonly to: string | null;
   readonly before: number | null;
   readonly limit: number;
+  /** Rows to read at most when no index serves the filters. */
+  readonly maxScanned?: number;
 }
 
 /** Above every sequence number. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Lists the audit log. The filters decide which statement, and so which index, reads the fewest rows that do not match. */
-export function listAuditEvents(db: Db, page: AuditPage): Promise<AuditRow[]> {
-  if (page.eventTypes) return listOfTypes(db, page, page.eventTypes);
-  return page.actorIds ? listOfActors(db, page, page.actorIds) : listAny(db, page);
+/** An event of a page, or the end of its scan. */
+type ListedEvent = AuditRow & PageRow<number>;
+
+const COLUMNS = fragment`seq, id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output`;
+
+/** `CUT_PAGE` for events, by their sequence numbers. Their inputs and outputs are the settings of a request, and so are limited. */
+const CUT_EVENTS = fragment`
+  select end_id as reached, e.*
+  from reached left join lateral (
+    select *, count(*) over () as found from (
+      select * from matched where end_id is null or seq >= end_id order by seq desc limit (select records from asked)) newest
+  ) e on true
+  order by e.seq desc`;
+
+/**
+ * Lists the audit log. The filters decide which statement, and so which index, reads the fewest rows that do not match. The scans of a
+ * statement read `maxScanned` rows together.
+ */
+export function listAuditEvents(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...page }: AuditPage): Promise<ListedEvent[]> {
+  const [types, actors] = [page.eventTypes, page.actorIds].map((filter) => filter && [...new Set(filter)]);
+  const scanned = (scans: number) => Math.max(1, Math.floor(maxScanned / scans));
+  if (types) return listOfTypes(db, page, types, scanned(types.length));
+  return actors ? listOfActors(db, page, actors, scanned(actors.length)) : listAny(db, page, maxScanned);
 }
 
 /** Reads the newest events of each type, then takes the newest of those. Uses index audit_event_type. */
@@ -42,19 +63,32 @@ const listOfTypes = (
   db: Db,
   { workspaceId, resourceTypes, actorIds, from, to, before, limit }: AuditPage,
   types: readonly string[],
-): Promise<AuditRow[]> =>
+  scanned: number,
+): Promise<ListedEvent[]> =>
   rows(
     db,
     sql`
-      select found.* from (select distinct unnest(${types}::text[]) as type) wanted cross join lateral (
-        select seq, id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output from audit_event
-        where workspace_id = ${workspaceId} and event_type = wanted.type and expires_at > moment()
-          and seq < ${before ?? NEWEST}
-          and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
-          and (${actorIds}::text[] is null or actor_id = any(${actorIds}))
-          and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
-        order by seq desc limit ${limit}) found
-      order by seq desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), wanted as (
+        select unnest(${types}::text[]) as name
+      ), matched as (
+        select e.* from wanted cross join lateral (
+          select ${COLUMNS}
+          from (select * from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq < ${before ?? NEWEST}
+            order by seq desc limit ${scanned}) scanned
+          where expires_at > moment()
+            and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
+            and (${actorIds}::text[] is null or actor_id = any(${actorIds}))
+            and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
+          order by seq desc limit ${limit}) e
+      ), reached as (
+        select max(last.seq) as end_id from wanted cross join lateral (
+          select seq from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq < ${before ?? NEWEST}
+            and (select count(*) from matched where event_type = wanted.name) < ${limit}::int
+          order by seq desc offset ${scanned}::int - 1 limit 1) last
+      )
+      ${CUT_EVENTS}`,
   );
 
 /** Like `listOfTypes`, by actor. Uses index audit_event_actor. */
@@ -62,28 +96,52 @@ const listOfActors = (
   db: Db,
   { workspaceId, resourceTypes, from, to, before, limit }: AuditPage,
   actors: readonly string[],
-): Promise<AuditRow[]> =>
+  scanned: number,
+): Promise<ListedEvent[]> =>
   rows(
     db,
     sql`
-      select found.* from (select distinct unnest(${actors}::text[]) as id) wanted cross join lateral (
-        select seq, id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output from audit_event
-        where workspace_id = ${workspaceId} and actor_id = wanted.id and expires_at > moment()
-          and seq < ${before ?? NEWEST}
-          and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
-          and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
-        order by seq desc limit ${limit}) found
-      order by seq desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), wanted as (
+        select unnest(${actors}::text[]) as name
+      ), matched as (
+        select e.* from wanted cross join lateral (
+          select ${COLUMNS}
+          from (select * from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq < ${before ?? NEWEST}
+            order by seq desc limit ${scanned}) scanned
+          where expires_at > moment()
+            and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
+            and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
+          order by seq desc limit ${limit}) e
+      ), reached as (
+        select max(last.seq) as end_id from wanted cross join lateral (
+          select seq from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq < ${before ?? NEWEST}
+            and (select count(*) from matched where actor_id = wanted.name) < ${limit}::int
+          order by seq desc offset ${scanned}::int - 1 limit 1) last
+      )
+      ${CUT_EVENTS}`,
   );
 
 /** Uses the primary key. */
-const listAny = (db: Db, { workspaceId, resourceTypes, from, to, before, limit }: AuditPage): Promise<AuditRow[]> =>
+const listAny = (db: Db, { workspaceId, resourceTypes, from, to, before, limit }: AuditPage, scanned: number): Promise<ListedEvent[]> =>
   rows(
     db,
     sql`
-      select seq, id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output from audit_event
-      where workspace_id = ${workspaceId} and expires_at > moment() and seq < ${before ?? NEWEST}
-        and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
-        and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
-      order by seq desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), matched as (
+        select ${COLUMNS}
+        from (select * from audit_event where workspace_id = ${workspaceId} and seq < ${before ?? NEWEST}
+          order by seq desc limit ${scanned}) scanned
+        where expires_at > moment()
+          and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
+          and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
+        order by seq desc limit ${limit}
+      ), reached as (
+        select case when (select count(*) from matched) < ${limit}::int then (
+          select seq from audit_event where workspace_id = ${workspaceId} and seq < ${before ?? NEWEST}
+          order by seq desc offset ${scanned}::int - 1 limit 1) end as end_id
+      )
+      ${CUT_EVENTS}`,
   );

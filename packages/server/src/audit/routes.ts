@@ -1,6 +1,6 @@
 import { AuditEvent, ListAuditEvents, Page } from "@tidemill/contract";
-import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { type Tenants, typeId } from "#kernel";
+import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { cutPage, type Tenants, typeId } from "#kernel";
 import { type AuditRow, listAuditEvents } from "./list.ts";
 
 export interface AuditRoutes {
@@ -16,7 +16,7 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
       schema: {
         ...routeDefaults("Audit"),
         summary: "List audit events",
-        description: "Returns the changes in the workspace and who made them, newest first. An event must match all given filters.",
+        description: `Returns the changes in the workspace and who made them, newest first. An event must match all given filters. ${PAGE_END}`,
         operationId: "listAuditEvents",
         querystring: ListAuditEvents,
         response: replies({ 200: Page(AuditEvent) }),
@@ -36,16 +36,20 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
         before: page.after,
         limit: page.limit + 1,
       });
-      const { rows, nextCursor } = nextPage(found, page.limit, ({ seq }) => `aud_${seq.toString(36)}`);
-      return { data: rows.map(showAuditEvent), next_cursor: nextCursor };
+      const { records, next } = cutPage(found, page.limit, ({ seq }) => seq);
+      return { data: records.map(showAuditEvent), next_cursor: next && `aud_${next.toString(36)}` };
     },
   );
 }
 
 /** The record as the API shows it. */
-const showAuditEvent = ({ seq: _, id, input, output, ...event }: AuditRow): AuditEvent => ({
+const showAuditEvent = ({ id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output }: AuditRow): AuditEvent => ({
   id: typeId("aud", id),
-  ...event,
+  event_type,
+  occurred_at,
+  actor_id,
+  resource_type,
+  resource_id,
   input: input === null ? null : JSON.parse(input),
   output: output === null ? null : JSON.parse(output),
 });

@@ -1,7 +1,7 @@
 import type { AuditEventType } from "@tidemill/contract";
 import type { Actor, AuditLog } from "#audit";
-import { type DeadLetterQuery, purgeFailed, retryFailed } from "#jobs";
-import type { Db, Transactional } from "#kernel";
+import { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, NEWEST, purgeFailed, retryFailed } from "#jobs";
+import type { Db, JobId, Transactional } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { readMoment } from "./store.ts";
 
@@ -13,7 +13,10 @@ export interface AuditedRequest extends Pick<Actor, "actorId"> {
   readonly input: object;
 }
 
-/** Jobs in one transaction and in one audit event: a million jobs must not hold locks, or a connection, for a minute. */
+/**
+ * Rows that one transaction reads, whether they match the filters or not: a million jobs must not hold locks, or a connection, for a
+ * minute.
+ */
 const CHUNK = 5_000;
 
 /**
@@ -27,27 +30,23 @@ export async function retryDeadLetters(
   request: AuditedRequest,
   query: DeadLetterQuery,
 ): Promise<{ retried: number; lanes: LaneKey[] }> {
-  const until = await readMoment(database);
   const lanes = new Map<LaneId, LaneKey>();
-  const retried = await inChunks(database, async (tx) => {
-    const moved = await retryFailed(tx, query, until, CHUNK);
-    for (const { lane_id } of moved) lanes.set(lane_id, { workspaceId: query.workspaceId, laneId: lane_id });
-    const count = moved.reduce((sum, { jobs }) => sum + jobs, 0);
-    if (count > 0) await auditRequest(tx, request, query, "dlq.retried", { retried: count });
-    return count;
+  const retried = await inChunks(database, async (tx, chunk) => {
+    const done = await retryFailed(tx, query, chunk);
+    for (const { lane_id } of done.lanes) lanes.set(lane_id, { workspaceId: query.workspaceId, laneId: lane_id });
+    if (done.lanes.length > 0) await auditRequest(tx, request, query, "dlq.retried", { retried: countOf(done) });
+    return done;
   });
   return { retried, lanes: [...lanes.values()] };
 }
 
 /** Removes failed jobs, audited like a retry. Returns their number. */
-export async function purgeDeadLetters(database: Transactional, request: AuditedRequest, query: DeadLetterQuery): Promise<number> {
-  const until = await readMoment(database);
-  return inChunks(database, async (tx) => {
-    const count = await purgeFailed(tx, query, until, CHUNK);
-    if (count > 0) await auditRequest(tx, request, query, "dlq.purged", { purged: count });
-    return count;
+export const purgeDeadLetters = (database: Transactional, request: AuditedRequest, query: DeadLetterQuery): Promise<number> =>
+  inChunks(database, async (tx, chunk) => {
+    const done = await purgeFailed(tx, query, chunk);
+    if (done.lanes.length > 0) await auditRequest(tx, request, query, "dlq.purged", { purged: countOf(done) });
+    return done;
   });
-}
 
 const auditRequest = (
   tx: Db,
@@ -57,10 +56,17 @@ const auditRequest = (
   output: object,
 ): Promise<void> => audit.record(tx, { ...request, workspaceId, eventType, output });
 
-async function inChunks(database: Transactional, work: (tx: Db) => Promise<number>): Promise<number> {
-  for (let total = 0; ; ) {
-    const count = await database.transaction(work);
-    total += count;
-    if (count < CHUNK) return total;
+const countOf = ({ lanes }: ChunkDone): number => lanes.reduce((sum, { jobs }) => sum + jobs, 0);
+
+/** Works through all dead letters, newest first, with a transaction for each chunk. Returns the number of jobs. */
+async function inChunks(database: Transactional, work: (tx: Db, chunk: DeadLetterChunk) => Promise<ChunkDone>): Promise<number> {
+  const until = await readMoment(database);
+  let total = 0;
+  for (let before: JobId | null = NEWEST; before !== null; ) {
+    const chunk: DeadLetterChunk = { until, before, limit: CHUNK };
+    const done: ChunkDone = await database.transaction((tx) => work(tx, chunk));
+    total += countOf(done);
+    before = done.reached;
   }
+  return total;
 }

@@ -1,9 +1,9 @@
 import { DeadLetterFilter, Job, ListDeadLetters, Page, Purged, QueuePath, Retried, RetryAll } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, actorOf, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
-import type { Tenants, WorkspaceId } from "#kernel";
+import { cutPage, type Tenants, type WorkspaceId } from "#kernel";
 import { findLane, type LaneId, queueNotFound, type Waker } from "#lanes";
 import { showWorkspaceId } from "#workspaces";
 import { type AuditedRequest, purgeDeadLetters, retryDeadLetters } from "./retry.ts";
@@ -56,7 +56,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         summary: "List failed jobs of all queues",
         description:
           "Returns the jobs of the dead-letter queue: those that have failed for good, of all queues, newest first. They stay until they " +
-          "are retried, removed or purged.",
+          `are retried, removed or purged. ${PAGE_END}`,
         operationId: "listDeadLetters",
         querystring: ListDeadLetters,
         response: replies({ 200: Page(Job) }),
@@ -66,16 +66,21 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
       const { queue, tag, error } = request.query;
       const page = readPage(request.query, readJobId);
       const workspaceId = workspaceOf(request);
-      const found = await listFailed(tenants.of(workspaceId), workspaceId, {
+      const found = await listFailed(tenants.of(workspaceId), {
+        workspaceId,
         queues: queue?.split(",") ?? null,
         tags: tag?.split(",") ?? null,
         errors: error?.split(",") ?? null,
         before: page.after,
         limit: page.limit + 1,
       });
-      const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
-      const records = rows.map((job) => showJob(job, job.queue)).join(",");
-      return reply.type(JSON_TYPE).send(`{"data":[${records}],"next_cursor":${JSON.stringify(nextCursor)}}`);
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return reply.type(JSON_TYPE).send(
+        pageOf(
+          records.map((job) => showJob(job, job.queue)),
+          next && showJobId(next),
+        ),
+      );
     },
   );
 

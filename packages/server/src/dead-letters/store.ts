@@ -1,5 +1,5 @@
-import type { JobRow } from "#jobs";
-import { type Db, type JobId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { LISTED_COLUMNS, type ListedJob, NEWEST } from "#jobs";
+import { CUT_PAGE, type Db, type JobId, MAX_SCANNED_ROWS, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
 /** The database's current time. */
 export const readMoment = async (db: Db): Promise<Timestamp> => {
@@ -8,25 +8,43 @@ export const readMoment = async (db: Db): Promise<Timestamp> => {
   return found.at;
 };
 
-/** Failed jobs of the workspace with the name of their queue: newest first, with ids below `before`. Uses index job_failed. */
+/** A page of the workspace's failed jobs: newest first, with ids below `before`. A null filter matches all jobs. */
+export interface FailedPage {
+  readonly workspaceId: WorkspaceId;
+  readonly queues: readonly string[] | null;
+  readonly tags: readonly string[] | null;
+  readonly errors: readonly string[] | null;
+  readonly before: JobId | null;
+  readonly limit: number;
+  /** Rows to read at most. */
+  readonly maxScanned?: number;
+}
+
+/** Failed jobs of the workspace with the name of their queue. Uses index job_failed. */
 export const listFailed = (
   db: Db,
-  workspaceId: WorkspaceId,
-  {
-    queues,
-    tags,
-    errors,
-    before,
-    limit,
-  }: { queues: string[] | null; tags: string[] | null; errors: string[] | null; before: JobId | null; limit: number },
-): Promise<(JobRow & { queue: string })[]> =>
+  { workspaceId, queues, tags, errors, before, limit, maxScanned = MAX_SCANNED_ROWS }: FailedPage,
+): Promise<(ListedJob & { readonly queue: string })[]> =>
   rows(
     db,
     sql`
-      select j.*, null as result, l.name as queue
-      from job j join lane l on l.workspace_id = j.workspace_id and l.id = j.lane_id and l.deleted_at is null
-      where j.workspace_id = ${workspaceId} and j.state = 'failed' and (${before}::uuid is null or j.id < ${before})
-        and (${queues}::text[] is null or l.name = any(${queues})) and (${tags}::text[] is null or j.tag = any(${tags}))
-        and (${errors}::text[] is null or j.error_code = any(${errors}))
-      order by j.id desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), matched as (
+        select ${LISTED_COLUMNS}, null::text as result, l.queue
+        from (select * from job where workspace_id = ${workspaceId} and state = 'failed' and id < ${before ?? NEWEST}
+          order by id desc limit ${maxScanned}) j
+        cross join lateral (
+          select name as queue from lane
+          where lane.workspace_id = j.workspace_id and lane.id = j.lane_id and coalesce(deleted_at, 'infinity') = 'infinity'
+            and (${queues}::text[] is null or name = any(${queues}))
+          offset 0) l
+        where (${tags}::text[] is null or tag = any(${tags})) and (${errors}::text[] is null or error_code = any(${errors}))
+        order by id desc limit ${limit}
+      ), reached as (
+        select case when (select count(*) from matched) < ${limit}::int then (
+          select id from job where workspace_id = ${workspaceId} and state = 'failed' and id < ${before ?? NEWEST}
+          order by id desc offset ${maxScanned}::int - 1 limit 1) end as end_id
+      )
+      ${CUT_PAGE}`,
   );

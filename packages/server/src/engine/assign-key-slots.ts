@@ -1,10 +1,9 @@
 import { lockKeysOf, reassignSomeAcrossWorkspaces } from "#jobs";
-import type { Db } from "#kernel";
+import type { Db, WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey, Waker } from "#lanes";
 
 /** Jobs of one lane that get slots in one transaction. A settle of a job with the same key waits for the transaction. */
 const MAX_JOBS = 1_000;
-const MAX_LANES = 20;
 
 /**
  * Runs `change`, which changes a lane's `concurrency_per_key`, with all keys of the lane locked. So it sees every move made under the old
@@ -19,18 +18,17 @@ export async function changeKeyLimit<Changed>(tx: Db, laneId: LaneId, change: ()
 }
 
 /**
- * Reassigns the slots of keys in lanes whose `concurrency_per_key` changed, some keys of each lane at a time. Returns 0, for another pass
- * at once, while there are more.
+ * Reassigns the slots of keys in lanes whose `concurrency_per_key` changed, some keys of one lane of each workspace at a time. Returns 0,
+ * for another pass at once, while there may be more.
  */
 export async function reassignKeySlotsAcrossWorkspaces(db: Db, waker: Waker): Promise<number | undefined> {
   const lanes: LaneKey[] = [];
-  let more = false;
-  for (let count = 0; count < MAX_LANES; count += 1) {
-    const done = await reassignSomeAcrossWorkspaces(db, MAX_JOBS, { except: lanes });
+  for (let afterWorkspace: WorkspaceId | undefined; ; ) {
+    const done = await reassignSomeAcrossWorkspaces(db, MAX_JOBS, { afterWorkspace });
     if (!done) break;
     lanes.push(done);
-    more ||= done.more;
+    afterWorkspace = done.workspaceId;
   }
   if (lanes.length > 0) waker.wake(lanes);
-  return more || lanes.length === MAX_LANES ? 0 : undefined;
+  return lanes.length > 0 ? 0 : undefined;
 }

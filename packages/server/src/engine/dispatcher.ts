@@ -125,6 +125,11 @@ export class Dispatcher implements Outlet {
     if (within !== "node") this.#options.onWaiting(woken);
   }
 
+  /** Whether the next claims try this lane already. */
+  expects(lane: LaneKey): boolean {
+    return this.#lanes.isReady(lane);
+  }
+
   /** An attempt is settled. Another job of a lane with limits or keys may start: here, or on another node if this one has no room. */
   #settled(claim: Claim): void {
     const frees = this.#lanes.settled(claim) || claim.limited || claim.concurrencyKey !== null;

@@ -1,5 +1,5 @@
 import type { Module } from "#http";
-import { CLAIMABLE, findLanesWithWorkAcrossWorkspaces, type Outlet } from "#jobs";
+import { type Outlet, WORK_MAY_WAIT } from "#jobs";
 import {
   after,
   type Config,
@@ -25,6 +25,7 @@ import { type JobKind, JobKinds } from "./kinds.ts";
 import type { AttemptShares } from "./lane-shares.ts";
 import { NodeLease } from "./leases/node-lease.ts";
 import { removeOldLeases } from "./leases/store.ts";
+import { WorkLook } from "./look-for-work.ts";
 import { giveBackAll, rescueAcrossWorkspaces } from "./rescue.ts";
 import { Settler } from "./settle.ts";
 
@@ -115,7 +116,8 @@ export function createEngine(options: EngineOptions): Engine {
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
   const comeDue = deadlineLoop("come-due", () => comeDueAcrossWorkspaces(db, dispatcher));
-  const lookForWork = deadlineLoop("look-for-work", async () => dispatcher.wake(await findLanesWithWorkAcrossWorkspaces(db), "node"));
+  const workLook = new WorkLook(db, clock, dispatcher);
+  const lookForWork = deadlineLoop("look-for-work", () => workLook.pass());
   const reassign = deadlineLoop("reassign-key-slots", () => reassignKeySlotsAcrossWorkspaces(db, dispatcher));
   const periodic = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
 
@@ -212,11 +214,11 @@ export function createEngine(options: EngineOptions): Engine {
     ],
     attempts,
     due: [
-      { loop: lookForWork, nextDue: fragment`select moment() from job where ${CLAIMABLE} order by workspace_id, lane_id limit 1` },
+      { loop: lookForWork, nextDue: WORK_MAY_WAIT },
       { loop: comeDue, nextDue: fragment`select run_at from job where state = 'delayed' order by run_at limit 1` },
       {
         loop: reassign,
-        nextDue: fragment`select moment() from lane where reassign_after_key is not null and deleted_at is null order by id limit 1`,
+        nextDue: fragment`select moment() from lane where reassign_after_key is not null and deleted_at is null order by workspace_id, id limit 1`,
       },
     ],
   };

@@ -103,6 +103,12 @@ export class LaneShares {
     lane.wakes += 1;
   }
 
+  /** Whether unclaimed jobs may wait in the lane, as far as is known here. */
+  isReady({ laneId }: LaneKey): boolean {
+    const lane = this.#lanes.get(laneId);
+    return lane !== undefined && this.#ready.has(lane);
+  }
+
   started(key: LaneKey, nowMs: number, payloadLength = 0): void {
     const lane = this.get(key);
     if (lane.inFlight === 0) lane.lastAnswerMs = nowMs;

@@ -1,5 +1,6 @@
 export * from "./api.ts";
 export * from "./authenticate.ts";
+export * from "./cursors.ts";
 export { isHeaderValue, isReservedHeader } from "./formats.ts";
 export * from "./host.ts";
 export * from "./json-body.ts";

@@ -3,6 +3,15 @@ import { invalid } from "#kernel";
 
 const DEFAULT_LIMIT = 50;
 
+/** What the description of a list says about pages that end early. */
+export const PAGE_END =
+  "A page ends early, also without records, after 10,000 records that the filters left out, or with 4 MiB of payloads and results: only " +
+  "a `next_cursor` of null means the end.";
+
+/** A page as JSON text, from records that are JSON texts. */
+export const pageOf = (records: readonly string[], nextCursor: string | null): string =>
+  `{"data":[${records.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}}`;
+
 export interface Page<Key> {
   readonly limit: number;
   /** The page starts after this record. Null starts with the newest. */
@@ -20,14 +29,6 @@ export function readPage<Key>(query: PageParameters, readKey: (cursor: string) =
   if (query.cursor !== undefined && after === null) throw invalid("cursor", "must be a next_cursor that this list returned");
   return { limit: query.limit ?? DEFAULT_LIMIT, after };
 }
-
-/** The number that a base 36 cursor stands for, or null. */
-export function readNumber(cursor: string): number | null {
-  const id = /^[0-9a-z]{1,11}$/.test(cursor) ? Number.parseInt(cursor, 36) : Number.NaN;
-  return Number.isSafeInteger(id) ? id : null;
-}
-
-export const showNumber = (id: number): string => id.toString(36);
 
 /** Cuts a page from rows of a store, which selects one more than `limit`. The extra row shows that there is another page. */
 export function nextPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string): { rows: Row[]; nextCursor: string | null } {

@@ -1,7 +1,7 @@
 import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { type Clock, type Db, notFound, type Shares, type Tenants, type WorkspaceId } from "#kernel";
+import { type Api, actorOf, noContent, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Clock, cutPage, type Db, notFound, type Shares, type Tenants, type WorkspaceId } from "#kernel";
 import { type Aborter, findLane, queueNotFound, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer } from "./enqueue.ts";
@@ -36,7 +36,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
         tags,
         security,
         summary: "List the jobs of a queue",
-        description: "Returns the jobs of a queue, newest first. Filters that are given together must all match.",
+        description: `Returns the jobs of a queue, newest first. Filters that are given together must all match. ${PAGE_END}`,
         operationId: "listJobs",
         params: QueuePath,
         querystring: ListJobs,
@@ -58,9 +58,13 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
         before: page.after,
         limit: page.limit + 1,
       });
-      const { rows, nextCursor } = nextPage(found, page.limit, (job) => showJobId(job.id));
-      const records = rows.map((job) => showJob(job, name)).join(",");
-      return reply.type(JSON_TYPE).send(`{"data":[${records}],"next_cursor":${JSON.stringify(nextCursor)}}`);
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return reply.type(JSON_TYPE).send(
+        pageOf(
+          records.map((job) => showJob(job, name)),
+          next && showJobId(next),
+        ),
+      );
     },
   );
 

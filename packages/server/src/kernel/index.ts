@@ -8,6 +8,7 @@ export * from "./database/listen.ts";
 export * from "./database/lock.ts";
 export * from "./database/migrate.ts";
 export * from "./database/one-at-a-time.ts";
+export * from "./database/page.ts";
 export {
   type Connection,
   Database,

@@ -14,19 +14,20 @@ import type { Static } from "typebox";
 import {
   type Api,
   actorOf,
-  nextPage,
   noContent,
+  openNumber,
+  PAGE_END,
   type Principal,
   principalOf,
-  readNumber,
   readPage,
   replies,
   routeDefaults,
-  showNumber,
+  sealNumber,
 } from "#http";
 import { readLaneMetrics } from "#jobs";
-import { SharedReads, type Tenants } from "#kernel";
-import { type Aborter, queueNotFound, type Waker } from "#lanes";
+import { cutPage, SharedReads, type Tenants } from "#kernel";
+import { type Aborter, type LaneId, queueNotFound, type Waker } from "#lanes";
+import { readCursorKey } from "#workspaces";
 import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
 import { patchQueue } from "./patch.ts";
@@ -61,18 +62,20 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         tags,
         security,
         summary: "List queues",
-        description: "Returns the queues of the workspace, newest first. Metrics are only in the response for a single queue.",
+        description: `Returns the queues of the workspace, newest first. Metrics are only in the response for a single queue. ${PAGE_END}`,
         operationId: "listQueues",
         querystring: ListQueues,
         response: replies({ 200: Page(QueueRecord) }),
       },
     },
     async (request) => {
-      const page = readPage(request.query, readNumber);
       const { workspaceId, plan } = principalOf(request);
-      const found = await listQueues(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
-      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showNumber(id));
-      return { data: rows.map((queue) => showQueue(queue, plan)), next_cursor: nextCursor };
+      const db = tenants.of(workspaceId);
+      const cursorKey = await readCursorKey(db, workspaceId);
+      const page = readPage(request.query, (cursor) => openNumber(cursorKey, "queues", cursor));
+      const found = await listQueues(db, { workspaceId, before: page.after as LaneId | null, limit: page.limit + 1 });
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return { data: records.map((queue) => showQueue(queue, plan)), next_cursor: next && sealNumber(cursorKey, "queues", next) };
     },
   );
 

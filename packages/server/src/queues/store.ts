@@ -1,4 +1,4 @@
-import { type Db, row, rows, sql, type WorkspaceId } from "#kernel";
+import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, row, rows, sql, type WorkspaceId } from "#kernel";
 import { insertLane, type LaneId, type LaneSettings, updateLane } from "#lanes";
 import type { Queue } from "./queue.ts";
 
@@ -63,12 +63,32 @@ export const findQueue = (db: Db, workspaceId: WorkspaceId, name: string): Promi
 export const findQueueOfLane = (db: Db, workspaceId: WorkspaceId, id: LaneId): Promise<Queue | null> =>
   row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and id = ${id} and deleted_at is null`);
 
-/** Newest first, those with an id below `before`. Uses the primary keys. */
-export const listQueues = (db: Db, workspaceId: WorkspaceId, before: number | null, limit: number): Promise<Queue[]> =>
+/** A page of the queues: newest first, those with an id below `before`. Uses the primary keys. */
+export const listQueues = (
+  db: Db,
+  {
+    workspaceId,
+    before,
+    limit,
+    maxScanned = MAX_SCANNED_ROWS,
+  }: { workspaceId: WorkspaceId; before: LaneId | null; limit: number; maxScanned?: number },
+): Promise<(Queue & PageRow<LaneId>)[]> =>
   rows(
     db,
     sql`
-      select * from queue_record
-      where workspace_id = ${workspaceId} and deleted_at is null and (${before}::bigint is null or id < ${before})
-      order by id desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), matched as (
+        select q.*, '' as payload, null::text as result
+        from (select workspace_id, id, deleted_at from lane
+          where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before}) order by id desc limit ${maxScanned}) l
+        cross join lateral (select * from queue_record r where r.workspace_id = l.workspace_id and r.id = l.id offset 0) q
+        where l.deleted_at is null
+        order by q.id desc limit ${limit}
+      ), reached as (
+        select case when (select count(*) from matched) < ${limit}::int then (
+          select id from lane where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before})
+          order by id desc offset ${maxScanned}::int - 1 limit 1) end as end_id
+      )
+      ${CUT_PAGE}`,
   );

@@ -1,6 +1,6 @@
 import type { ScheduleState } from "@tidemill/contract";
-import { type Db, rows, sql, type WorkspaceId } from "#kernel";
-import type { Schedule } from "./schedule.ts";
+import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, rows, sql, type WorkspaceId } from "#kernel";
+import type { Schedule, ScheduleId } from "./schedule.ts";
 
 /** A page of schedules, newest first: those with an id below `before`. A filter that is null matches all. */
 export interface SchedulesPage {
@@ -9,31 +9,68 @@ export interface SchedulesPage {
   readonly states: readonly ScheduleState[] | null;
   readonly before: number | null;
   readonly limit: number;
+  /** Rows to read at most when no index serves the filters. */
+  readonly maxScanned?: number;
 }
 
-/** Lists schedules. With a filter by queue it reads only those of these queues. */
-export const listSchedules = (db: Db, page: SchedulesPage): Promise<Schedule[]> =>
-  page.queues === null ? listAny(db, page) : listOfQueues(db, page, page.queues);
+/** A schedule of a page, or the end of its scan. */
+type ListedSchedule = Schedule & PageRow<ScheduleId>;
+
+/** Lists schedules. With a filter by queue it reads only those of these queues. The scans of a statement read `maxScanned` rows together. */
+export function listSchedules(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...page }: SchedulesPage): Promise<ListedSchedule[]> {
+  const queues = page.queues && [...new Set(page.queues)];
+  if (queues === null) return listAny(db, page, maxScanned);
+  return listOfQueues(db, page, queues, Math.max(1, Math.floor(maxScanned / queues.length)));
+}
 
 /** Uses the primary key. */
-const listAny = (db: Db, { workspaceId, states, before, limit }: SchedulesPage): Promise<Schedule[]> =>
+const listAny = (db: Db, { workspaceId, states, before, limit }: SchedulesPage, scanned: number): Promise<ListedSchedule[]> =>
   rows(
     db,
     sql`
-      select s.*, l.name as queue from schedule s join lane l on l.workspace_id = s.workspace_id and l.id = s.lane_id
-      where s.workspace_id = ${workspaceId} and (${before}::bigint is null or s.id < ${before})
-        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
-      order by s.id desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), matched as (
+        select s.*, l.queue, null::text as result
+        from (select * from schedule where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before})
+          order by id desc limit ${scanned}) s
+        cross join lateral (select name as queue from lane where lane.workspace_id = s.workspace_id and lane.id = s.lane_id offset 0) l
+        where ${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states})
+        order by s.id desc limit ${limit}
+      ), reached as (
+        select case when (select count(*) from matched) < ${limit}::int then (
+          select id from schedule where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before})
+          order by id desc offset ${scanned}::int - 1 limit 1) end as end_id
+      )
+      ${CUT_PAGE}`,
   );
 
-/** Uses indexes lane_name and schedule_lane. */
-const listOfQueues = (db: Db, { workspaceId, states, before, limit }: SchedulesPage, queues: readonly string[]): Promise<Schedule[]> =>
+/** Uses indexes lane_name and schedule_lane, once for each queue. */
+const listOfQueues = (
+  db: Db,
+  { workspaceId, states, before, limit }: SchedulesPage,
+  queues: readonly string[],
+  scanned: number,
+): Promise<ListedSchedule[]> =>
   rows(
     db,
     sql`
-      select s.*, l.name as queue from lane l join schedule s on s.workspace_id = l.workspace_id and s.lane_id = l.id
-      where l.workspace_id = ${workspaceId} and l.kind = 'queue' and l.name = any(${queues}) and l.deleted_at is null
-        and (${before}::bigint is null or s.id < ${before})
-        and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
-      order by s.id desc limit ${limit}`,
+      with asked as (
+        select ${limit}::int as records
+      ), wanted as (
+        select id, name from lane where workspace_id = ${workspaceId} and kind = 'queue' and name = any(${queues}) and deleted_at is null
+      ), matched as (
+        select s.*, wanted.name as queue, null::text as result from wanted cross join lateral (
+          select * from (select * from schedule where workspace_id = ${workspaceId} and lane_id = wanted.id
+            and (${before}::bigint is null or id < ${before}) order by id desc limit ${scanned}) scanned
+          where ${states}::text[] is null or case when paused then 'paused' else 'active' end = any(${states})
+          order by id desc limit ${limit}) s
+      ), reached as (
+        select max(last.id) as end_id from wanted cross join lateral (
+          select id from schedule where workspace_id = ${workspaceId} and lane_id = wanted.id
+            and (${before}::bigint is null or id < ${before})
+            and (select count(*) from matched where lane_id = wanted.id) < ${limit}::int
+          order by id desc offset ${scanned}::int - 1 limit 1) last
+      )
+      ${CUT_PAGE}`,
   );

@@ -8,7 +8,9 @@ import {
   type ScheduleState,
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import { type Api, nextPage, noContent, readNumber, readPage, replies, routeDefaults, showNumber, workspaceOf } from "#http";
+import { type Api, noContent, openNumber, PAGE_END, pageOf, readPage, replies, routeDefaults, sealNumber, workspaceOf } from "#http";
+import { cutPage } from "#kernel";
+import { readCursorKey } from "#workspaces";
 import { createSchedule } from "./create.ts";
 import { deleteSchedule } from "./delete.ts";
 import { listSchedules } from "./list.ts";
@@ -34,7 +36,7 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "List schedules",
-        description: "Returns the schedules of the workspace, newest first. Filters that are given together must all match.",
+        description: `Returns the schedules of the workspace, newest first. Filters that are given together must all match. ${PAGE_END}`,
         operationId: "listSchedules",
         querystring: ListSchedules,
         response: replies({ 200: Page(ScheduleRecord) }),
@@ -42,17 +44,19 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
     },
     async (request, reply) => {
       const { queue, state } = request.query;
-      const page = readPage(request.query, readNumber);
       const workspaceId = workspaceOf(request);
-      const found = await listSchedules(tenants.of(workspaceId), {
+      const db = tenants.of(workspaceId);
+      const cursorKey = await readCursorKey(db, workspaceId);
+      const page = readPage(request.query, (cursor) => openNumber(cursorKey, "schedules", cursor));
+      const found = await listSchedules(db, {
         workspaceId,
         queues: queue?.split(",") ?? null,
         states: (state?.split(",") ?? null) as ScheduleState[] | null,
         before: page.after,
         limit: page.limit + 1,
       });
-      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showNumber(id));
-      return reply.type(JSON_TYPE).send(`{"data":[${rows.map(showSchedule).join(",")}],"next_cursor":${JSON.stringify(nextCursor)}}`);
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return reply.type(JSON_TYPE).send(pageOf(records.map(showSchedule), next && sealNumber(cursorKey, "schedules", next)));
     },
   );
 

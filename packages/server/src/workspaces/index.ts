@@ -13,6 +13,7 @@ export {
   findWorkspace,
   hasDeletedAcrossWorkspaces,
   listAcrossWorkspaces,
+  readCursorKey,
   removeEmptyWorkspacesAcrossWorkspaces,
 } from "./workspace-store.ts";
 export * from "./workspaces.ts";

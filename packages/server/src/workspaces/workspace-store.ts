@@ -24,6 +24,13 @@ export const findWorkspace = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | n
       from workspace where id = ${id} and deleted_at is null`,
   );
 
+/** The key that seals row numbers in the workspace's cursors. Uses the primary key. */
+export async function readCursorKey(db: Db, id: WorkspaceId): Promise<Buffer> {
+  const found = await row<{ cursor_key: Buffer }>(db, sql`select cursor_key from workspace where id = ${id}`);
+  if (!found) throw new Error("The workspace of a valid key does not exist.");
+  return found.cursor_key;
+}
+
 /** Locks the workspace against other changes until the transaction ends. Rows that refer to it can still be inserted. */
 export const lockWorkspace = (db: Db, id: WorkspaceId): Promise<WorkspaceRow | null> =>
   row(

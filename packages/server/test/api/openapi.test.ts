@@ -215,7 +215,10 @@ describe("every operation", () => {
   test("every operation takes its own examples", async ({ service }) => {
     for (const operation of await operationsOf(service)) {
       const query = new URLSearchParams(
-        operation.parameters.filter((one) => one.in === "query").map(({ name, example }): [string, string] => [name, String(example)]),
+        operation.parameters
+          // A cursor is good for the workspace that got it.
+          .filter((one) => one.in === "query" && one.name !== "cursor")
+          .map(({ name, example }): [string, string] => [name, String(example)]),
       );
       const { status, text } = await service.api(
         operation.method,

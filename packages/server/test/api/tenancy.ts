@@ -179,9 +179,15 @@ export function describeTenancy(test: typeof Test): void {
       expect(await service.ok("GET", "/v1/secrets")).toEqual({ data: [], next_cursor: null });
       expect((await other.ok("GET", "/v1/schedules")).data).toHaveLength(2);
       const theirPage = (await other.ok("GET", "/v1/schedules?limit=1")).next_cursor;
-      for (const query of ["", "?queue=theirs", `?cursor=${theirPage}`])
+      for (const query of ["", "?queue=theirs"])
         expect(await service.ok("GET", `/v1/schedules${query}`)).toEqual({ data: [], next_cursor: null });
-      expect(await service.ok("GET", `/v1/queues?cursor=${page}`)).toEqual({ data: [], next_cursor: null });
+      for (const path of [`/v1/queues?cursor=${page}`, `/v1/schedules?cursor=${theirPage}`, `/v1/queues?cursor=${theirPage}`])
+        expect((await service.api("GET", path)).body.error).toMatchObject({
+          code: "VALIDATION_ERROR",
+          details: { issues: [{ path: "cursor" }] },
+        });
+      const reused = await other.api("GET", `/v1/queues?cursor=${theirPage}`);
+      expect(reused.body.error).toMatchObject({ code: "VALIDATION_ERROR" });
       await service.ok("POST", "/v1/queues", { name: "mine" });
       expect(await service.ok("GET", "/v1/queues/mine/jobs")).toEqual({ data: [], next_cursor: null });
       expect((await service.ok("GET", "/v1/queues/mine")).metrics).toMatchObject({ delayed: 0, completed: 0, failed: 0, cancelled: 0 });

@@ -73,7 +73,7 @@ describe("a claim from a lane whose circuit is open", () => {
     const lane = await putLane(database);
     await putCircuit(database, lane, { inSeconds: 1 });
     await putJobs(database, lane, { state: "waiting", count: 5 });
-    expect(await findLanesWithWorkAcrossWorkspaces(engine)).not.toContainEqual(lane);
+    expect((await findLanesWithWorkAcrossWorkspaces(engine)).lanes).not.toContainEqual(lane);
     expect(await claimAcrossWorkspaces(engine, { leaseId: await putNode(database), served: "push" }, [{ ...lane, take: 5 }])).toEqual({
       claims: [],
       found: [],

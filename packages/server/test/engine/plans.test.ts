@@ -4,6 +4,7 @@ import {
   claimAcrossWorkspaces,
   completeAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
+  findLanesWithWorkAcrossWorkspaces,
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
   moveDueAcrossWorkspaces,
@@ -14,7 +15,10 @@ import {
 } from "#jobs";
 import { type Db, type JobId, type Statement, toMoment } from "#kernel";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
+import { listPending } from "../../src/approvals/list.ts";
+import { listFailed } from "../../src/dead-letters/store.ts";
 import { findExplained } from "../../src/explain/store.ts";
+import { listJobs } from "../../src/jobs/list.ts";
 import {
   claimKeysAcrossWorkspaces,
   findExistingAcrossWorkspaces,
@@ -28,7 +32,8 @@ import { putLane, test } from "../harness/engine.ts";
 const LANE = { workspaceId: "00000000-0000-7000-8000-000000000001" as never, laneId: 1 as never };
 const SETTLED = { ...LANE, id: "00000000-0000-7000-8000-000000000002" as JobId, leaseId: 1, attempt: 1, logEntry: "{}" };
 const DEAD = { ...LANE, filter: { tag: undefined, error: undefined, failed_before: undefined, failed_after: undefined } } as never;
-const UNTIL = toMoment(0);
+const CHUNK = { until: toMoment(0), before: SETTLED.id, limit: 1 };
+const PAGE = { ...LANE, states: null, tags: null, before: null, limit: 51 };
 const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint: "00" };
 
 /** Statements that change or read many jobs at once. */
@@ -42,9 +47,15 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { maxJobs: 1, maxWeight: 1, bytesPerWeight: 1 }),
   "look for what timed out": (db) => findOverdueAcrossWorkspaces(db),
   "look for what times out next": (db) => findNextDecisionAcrossWorkspaces(db),
+  "look for work": (db) => findLanesWithWorkAcrossWorkspaces(db),
   "come due": (db) => moveDueAcrossWorkspaces(db, 1),
-  "retry dead letters": (db) => retryFailed(db, DEAD, UNTIL, 1),
-  "purge dead letters": (db) => purgeFailed(db, DEAD, UNTIL, 1),
+  "list jobs": (db) => listJobs(db, PAGE),
+  "list jobs by tags": (db) => listJobs(db, { ...PAGE, tags: ["a"] }),
+  "list jobs by state": (db) => listJobs(db, { ...PAGE, states: ["failed"] }),
+  "list dead letters": (db) => listFailed(db, { ...PAGE, queues: null, errors: null }),
+  "list pending approvals": (db) => listPending(db, { ...PAGE, queues: null }),
+  "retry dead letters": (db) => retryFailed(db, DEAD, CHUNK),
+  "purge dead letters": (db) => purgeFailed(db, DEAD, CHUNK),
   "claim keys": (db) => claimKeysAcrossWorkspaces(db, [KEY], [KEY]),
   "find the jobs of keys": (db) => findExistingAcrossWorkspaces(db, [KEY]),
   "release keys": (db) => releaseKeysAcrossWorkspaces(db, [KEY]),
@@ -73,7 +84,7 @@ const wholesale = (plan: PlanNode): string[] =>
     .filter(
       (node) =>
         !node["Index Cond"]?.includes("id") &&
-        !/^job_(due|failed|active|undecided|undecided_share)$|^idempotency_key_check$/.test(node["Index Name"] ?? ""),
+        !/^job_(due|due_share|failed|pending|active|undecided|undecided_share)$|^idempotency_key_check$/.test(node["Index Name"] ?? ""),
     )
     .map((node) => `${node["Node Type"]} of ${node["Relation Name"]} by ${node["Index Name"]}`);
 

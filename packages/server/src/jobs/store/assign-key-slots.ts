@@ -1,18 +1,21 @@
-import { type Db, plainArray, row, sql } from "#kernel";
+import { type Db, row, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+
+/** Before every workspace. */
+const NO_WORKSPACE = "00000000-0000-0000-0000-000000000000" as WorkspaceId;
 
 /** Locks all concurrency keys of a lane until the transaction ends. */
 export const lockKeysOf = (tx: Db, laneId: LaneId): Promise<unknown> => row(tx, sql`select lock_keys_of(${laneId}::bigint)`);
 
 /**
- * Reassigns the slots of some keys of one lane whose limit per key changed: of the lane `only`, or of any lane but those in `except`. It
- * goes on after the last key of the previous call, and takes as many keys as can give slots to at most `limit` jobs. Returns null when no
+ * Reassigns the slots of some keys of one lane whose limit per key changed: of the lane `only`, or of the first lane of the first workspace
+ * behind `afterWorkspace`. It goes on after the last key of the previous call, and takes as many keys as can give slots to at most `limit` jobs. Returns null when no
  * lane is left. In byte order, the character after the slash ends the keys of a lane. Uses indexes lane_to_reassign and job_key.
  */
 export const reassignSomeAcrossWorkspaces = (
   db: Db,
   limit: number,
-  { only = null, except = [] }: { only?: LaneId | null; except?: readonly LaneKey[] },
+  { only = null, afterWorkspace = NO_WORKSPACE }: { only?: LaneId | null; afterWorkspace?: WorkspaceId | undefined },
 ): Promise<(LaneKey & { more: boolean }) | null> =>
   row(
     db,
@@ -20,8 +23,8 @@ export const reassignSomeAcrossWorkspaces = (
       with recursive next_lane as materialized (
         select workspace_id, id, reassign_after_key, greatest(1, ${limit}::int / concurrency_per_key) as keys from lane
         where reassign_after_key is not null and deleted_at is null and (${only}::bigint is null or id = ${only})
-          and not id = any(${plainArray(except.map(({ laneId }) => laneId))}::bigint[])
-        order by id limit 1 for no key update
+          and workspace_id > ${afterWorkspace}
+        order by workspace_id, id limit 1 for no key update
       ), key as (
         select first.key, 1 as n from next_lane l cross join lateral (
           select concurrency_key as key from job

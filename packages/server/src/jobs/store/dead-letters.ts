@@ -1,5 +1,5 @@
 import type { DeadLetterFilter, RetryAll } from "@tidemill/contract";
-import { type Db, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type JobId, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
@@ -10,61 +10,115 @@ export interface DeadLetterQuery {
   readonly filter: Omit<DeadLetterFilter, "queue"> & RetryAll;
 }
 
+/** A part of the work: jobs that failed no later than `until`, among the next `limit` rows with ids below `before`. */
+export interface DeadLetterChunk {
+  readonly until: Timestamp;
+  readonly before: JobId;
+  readonly limit: number;
+}
+
+/** How many jobs of each lane were moved or removed, and the last row that was read. Null: it came to the end. */
+export interface ChunkDone {
+  readonly lanes: readonly { readonly lane_id: LaneId; readonly jobs: number }[];
+  readonly reached: JobId | null;
+}
+
+/** The last row of CTE `scanned`, if it read as many as CTE `asked` allows. */
+const REACHED = fragment`(
+  select id from scanned where (select count(*) from scanned) = (select records from asked) order by id limit 1)`;
+
+type Row = { lane_id: LaneId | null; jobs: number; reached: JobId | null };
+
+const chunkDone = (found: readonly Row[]): ChunkDone => ({
+  lanes: found.flatMap(({ lane_id, jobs }) => (lane_id === null ? [] : [{ lane_id, jobs }])),
+  reached: found.find(({ reached }) => reached !== null)?.reached ?? null,
+});
+
 /**
- * Moves jobs that failed no later than `until` to `waiting`, with fresh attempts. Uses index job_parked to pick them and job_failed to
- * move them, with an array of ids between the two. With a join, a plan made while the table was small would read every job of the
- * workspace for each picked one.
+ * Moves a chunk of failed jobs to `waiting`, with fresh attempts. Uses index job_failed, or job_parked for one queue, to scan; the primary
+ * key to lock; and job_failed to move them, with an array of ids between the two. With a join, a plan made while the table was small would
+ * read every job of the workspace for each picked one.
  */
-export const retryFailed = (
+export const retryFailed = async (
   db: Db,
   { workspaceId, laneId, filter }: DeadLetterQuery,
-  until: Timestamp,
-  limit: number,
-): Promise<{ lane_id: LaneId; jobs: number }[]> =>
-  rows(
-    db,
-    sql`
-      with picked as (
-        select j.id
-        from lane l join job j on j.workspace_id = l.workspace_id and j.lane_id = l.id and j.state = 'failed'
-        where l.workspace_id = ${workspaceId} and l.deleted_at is null and (${laneId}::bigint is null or l.id = ${laneId})
-          and j.finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or j.tag = ${filter.tag})
-          and (${filter.error}::text is null or j.error_code = ${filter.error})
-          and (${filter.failed_before}::timestamptz is null or j.finished_at < ${filter.failed_before})
-          and (${filter.failed_after}::timestamptz is null or j.finished_at >= ${filter.failed_after})
-        limit ${limit} for update of j skip locked
-      ), moved as (
-        update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
-        where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
-        returning workspace_id, lane_id, concurrency_key
-      )
-      select lane_id, count(*) as jobs, ${ASSIGN_SLOTS_OF_MOVED} as assigned
-      from moved group by lane_id`,
+  { until, before, limit }: DeadLetterChunk,
+): Promise<ChunkDone> =>
+  chunkDone(
+    await rows(
+      db,
+      sql`
+        with asked as (
+          select ${limit}::int as records
+        ), scanned as (
+          (select lane_id, id from job
+            where ${laneId}::bigint is null and workspace_id = ${workspaceId} and state = 'failed' and id < ${before}
+            order by id desc limit ${limit})
+          union all
+          (select lane_id, id from job
+            where workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before}
+              and state in ('delayed', 'pending_approval', 'failed')
+            order by id desc limit ${limit})
+        ), picked as (
+          select j.id from scanned s
+          cross join lateral (
+            select id from lane l where l.workspace_id = ${workspaceId} and l.id = s.lane_id
+              and coalesce(l.deleted_at, 'infinity') = 'infinity' offset 0) l
+          cross join lateral (
+            select id from job where workspace_id = ${workspaceId} and lane_id = s.lane_id and id = s.id and state = 'failed'
+              and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
+              and (${filter.error}::text is null or error_code = ${filter.error})
+              and (${filter.failed_before}::timestamptz is null or finished_at < ${filter.failed_before})
+              and (${filter.failed_after}::timestamptz is null or finished_at >= ${filter.failed_after})
+            for update skip locked) j
+        ), moved as (
+          update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
+          where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
+          returning workspace_id, lane_id, concurrency_key
+        )
+        select lane_id, count(*) as jobs, null::uuid as reached, ${ASSIGN_SLOTS_OF_MOVED} as assigned from moved group by lane_id
+        union all
+        select null, 0, ${REACHED}, null`,
+    ),
   );
 
-/** Removes failed jobs, picked as in `retryFailed`. Returns their number. */
+/** Removes a chunk of failed jobs, picked as in `retryFailed`. */
 export const purgeFailed = async (
   db: Db,
   { workspaceId, laneId, filter }: DeadLetterQuery,
-  until: Timestamp,
-  limit: number,
-): Promise<number> =>
-  (
-    await row<{ jobs: number }>(
+  { until, before, limit }: DeadLetterChunk,
+): Promise<ChunkDone> =>
+  chunkDone(
+    await rows(
       db,
       sql`
-        with picked as (
-          select j.id
-          from lane l join job j on j.workspace_id = l.workspace_id and j.lane_id = l.id and j.state = 'failed'
-          where l.workspace_id = ${workspaceId} and l.deleted_at is null and (${laneId}::bigint is null or l.id = ${laneId})
-            and j.finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or j.tag = ${filter.tag})
-            and (${filter.error}::text is null or j.error_code = ${filter.error})
-          limit ${limit} for update of j skip locked
+        with asked as (
+          select ${limit}::int as records
+        ), scanned as (
+          (select lane_id, id from job
+            where ${laneId}::bigint is null and workspace_id = ${workspaceId} and state = 'failed' and id < ${before}
+            order by id desc limit ${limit})
+          union all
+          (select lane_id, id from job
+            where workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before}
+              and state in ('delayed', 'pending_approval', 'failed')
+            order by id desc limit ${limit})
+        ), picked as (
+          select j.id from scanned s
+          cross join lateral (
+            select id from lane l where l.workspace_id = ${workspaceId} and l.id = s.lane_id
+              and coalesce(l.deleted_at, 'infinity') = 'infinity' offset 0) l
+          cross join lateral (
+            select id from job where workspace_id = ${workspaceId} and lane_id = s.lane_id and id = s.id and state = 'failed'
+              and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
+              and (${filter.error}::text is null or error_code = ${filter.error})
+            for update skip locked) j
         ), gone as (
-          delete from job
-          where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
-          returning id
+          delete from job where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
+          returning lane_id
         )
-        select count(*) as jobs from gone`,
-    )
-  )?.jobs ?? 0;
+        select lane_id, count(*) as jobs, null::uuid as reached from gone group by lane_id
+        union all
+        select null, 0, ${REACHED}`,
+    ),
+  );

@@ -1,29 +1,132 @@
-import { type Db, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, Fragment, fragment, plainArray, rows, sql, type WorkspaceId } from "#kernel";
 import { DELIVERING_PLANS, type LaneId, type LaneKey } from "#lanes";
 import { CLAIMABLE } from "./fragments.ts";
 
+/** Workspaces that one look visits, those without work among them. */
+const MAX_WORKSPACE_STEPS = 200;
+/** Lanes that one look visits. Each workspace gets an equal share. */
+export const MAX_LANE_STEPS = 1_000;
+
+/** How far earlier looks came. The next one goes on from there. */
+export interface LookPosition {
+  /** The last workspace of the previous look. Null: it came to the end. */
+  readonly afterWorkspace: WorkspaceId | null;
+  /** The last lane that was visited in each workspace with more lanes than its share. */
+  readonly afterLanes: ReadonlyMap<WorkspaceId, LaneId>;
+}
+
+export const FROM_THE_START: LookPosition = { afterWorkspace: null, afterLanes: new Map() };
+
+const NO_LANE = fragment`0`;
+const LAST_LANE = fragment`9223372036854775807`;
+const DELIVERS = new Fragment(`w.plan = any('${DELIVERING_PLANS}'::text[])`);
+
+/** The first lane behind the row `walk` that nodes serve and that is not paused, as far as there is one. Uses index lane_served. */
+const NEXT_SERVED = fragment`
+  select served, workspace_id, id from lane
+  where not paused and deleted_at is null and (served, workspace_id, id) > ('push', walk.workspace_id, walk.lane_id)
+  order by served, workspace_id, id limit 1`;
+
 /**
- * Finds the lanes served by nodes that have claimable jobs, free slots and free starts. It reads one index entry per lane, however many
- * jobs wait. A lane whose circuit is open is included when its next probe is due. Uses index job_claimable.
+ * Walks over the workspaces that have both lanes that nodes serve and claimable jobs, behind the row of CTE `origin` and in at most its
+ * `steps`. It alternates between the two indexes: each step goes to the next workspace with served lanes, and from there to the next one
+ * with claimable jobs. So neither jobs that nobody serves nor lanes without jobs are read one by one. `found` is a workspace that has
+ * both. Uses indexes lane_served and job_claimable.
  */
-export const findLanesWithWorkAcrossWorkspaces = async (db: Db): Promise<LaneKey[]> =>
-  (
-    await rows<{ workspace_id: WorkspaceId; lane_id: LaneId }>(
-      db,
-      sql`
-        with recursive lane as (
-          (select workspace_id, lane_id from job where ${CLAIMABLE} order by workspace_id, lane_id limit 1)
-          union all
-          select next.workspace_id, next.lane_id from lane cross join lateral (
-            select workspace_id, lane_id from job
-            where ${CLAIMABLE} and (workspace_id, lane_id) > (lane.workspace_id, lane.lane_id)
-            order by workspace_id, lane_id limit 1) next
-        )
-        select lane.workspace_id, lane.lane_id from lane
-        join lane_gate g on g.workspace_id = lane.workspace_id and g.lane_id = lane.lane_id
-          and not g.paused and g.served = 'push' and g.plan = any(${DELIVERING_PLANS})
-          and g.slots_free is distinct from 0 and g.starts_free is distinct from 0
-        where not exists (
-          select from circuit c where c.workspace_id = lane.workspace_id and c.lane_id = lane.lane_id and c.probe_at > moment())`,
-    )
-  ).map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id }));
+const WALK_WORKSPACES = fragment`
+  walk as (
+    select 0 as step, workspace_id, ${LAST_LANE}::bigint as lane_id, null::uuid as found from origin
+    union all
+    select walk.step + 1, case when next.is_behind then next.job_workspace_id else next.workspace_id end,
+      case when next.is_behind then ${NO_LANE} else ${LAST_LANE} end, next.found
+    from walk cross join lateral (
+      select l.workspace_id, j.workspace_id as job_workspace_id, w.delivers and j.workspace_id <> l.workspace_id as is_behind,
+        case when w.delivers and j.workspace_id = l.workspace_id then l.workspace_id end as found
+      from (${NEXT_SERVED}) l
+      cross join lateral (select ${DELIVERS} as delivers from workspace w where w.id = l.workspace_id offset 0) w
+      cross join lateral (
+        select workspace_id from job where ${CLAIMABLE} and (workspace_id, lane_id) > (l.workspace_id, ${NO_LANE})
+        order by workspace_id, lane_id limit 1) j
+      where l.served = 'push'
+    ) next
+    where walk.step < (select steps from origin)
+  )`;
+
+/** Look-ups before it is left to the look itself to find out whether there is work. */
+const POLL_STEPS = fragment`20`;
+
+/**
+ * Selects the present time if a workspace has claimable jobs and lanes that nodes serve. It reads a few index entries, however many jobs
+ * wait in lanes that nodes do not serve.
+ */
+export const WORK_MAY_WAIT = fragment`
+  with recursive origin as (select '00000000-0000-0000-0000-000000000000'::uuid as workspace_id, ${POLL_STEPS} as steps), ${WALK_WORKSPACES}
+  select moment() from walk where found is not null or step = ${POLL_STEPS} limit 1`;
+
+type Found = { workspace_id: WorkspaceId; lane_id: LaneId | null; after_lane: LaneId | null };
+
+/**
+ * Finds lanes served by nodes that have claimable jobs, free slots and free starts. A lane whose circuit is open is included when its
+ * next probe is due. A look visits a limited number of workspaces and, in each, a limited number of lanes; `next` is where to go on, and
+ * `FROM_THE_START` if it visited all. In a workspace it alternates between indexes lane_served and job_claimable (`WALK_WORKSPACES`), and
+ * reads one entry of each per step, however many jobs wait.
+ */
+export async function findLanesWithWorkAcrossWorkspaces(
+  db: Db,
+  { afterWorkspace, afterLanes }: LookPosition = FROM_THE_START,
+): Promise<{ lanes: LaneKey[]; next: LookPosition }> {
+  const found = await rows<Found>(
+    db,
+    sql`
+      with recursive origin as (
+        select coalesce(${afterWorkspace}, '00000000-0000-0000-0000-000000000000'::uuid) as workspace_id, ${MAX_WORKSPACE_STEPS}::int as steps
+      ), ${WALK_WORKSPACES}, tenant as (
+        select found as id, greatest(1, ${MAX_LANE_STEPS}::int / count(*) over ()) as steps from walk where found is not null
+      ), visited as (
+        select tenant.id as workspace_id, v.lane_id, v.found, v.step = tenant.steps as is_last
+        from tenant cross join lateral (
+          with recursive walk as (
+            select 0 as step, tenant.id as workspace_id, null::bigint as found, coalesce((
+              select p.lane_id from unnest(${plainArray([...afterLanes.keys()])}::uuid[], ${plainArray([...afterLanes.values()])}::bigint[])
+                p (workspace_id, lane_id) where p.workspace_id = tenant.id), ${NO_LANE}) as lane_id
+            union all
+            select walk.step + 1, walk.workspace_id, next.found, next.lane_id
+            from walk cross join lateral (
+              select case when j.lane_id = l.id then l.id end as found, case when j.lane_id = l.id then l.id else j.lane_id - 1 end as lane_id
+              from (${NEXT_SERVED}) l
+              cross join lateral (
+                select workspace_id, lane_id from job where ${CLAIMABLE} and (workspace_id, lane_id) >= (l.workspace_id, l.id)
+                order by workspace_id, lane_id limit 1) j
+              where l.served = 'push' and l.workspace_id = tenant.id and j.workspace_id = tenant.id
+            ) next
+            where walk.step < tenant.steps
+          )
+          select step, found, lane_id from walk
+        ) v
+      )
+      select v.workspace_id, v.found as lane_id, null::bigint as after_lane from visited v
+      cross join lateral (
+        select * from lane_gate g where g.workspace_id = v.workspace_id and g.lane_id = v.found offset 0
+      ) g
+      where v.found is not null and not g.paused and g.served = 'push'
+        and g.slots_free is distinct from 0 and g.starts_free is distinct from 0
+        and not exists (select from circuit c where c.workspace_id = v.workspace_id and c.lane_id = v.found and c.probe_at > moment())
+      union all
+      select workspace_id, null, lane_id from visited where is_last
+      union all
+      select workspace_id, null, null from walk where step = ${MAX_WORKSPACE_STEPS}::int`,
+  );
+  return {
+    lanes: found.flatMap(({ workspace_id, lane_id }) => (lane_id === null ? [] : [{ workspaceId: workspace_id, laneId: lane_id }])),
+    next: positionAfter(found, { afterWorkspace, afterLanes }),
+  };
+}
+
+/** Workspaces that this look did not visit keep their position. */
+function positionAfter(found: readonly Found[], before: LookPosition): LookPosition {
+  const end = found.find(({ lane_id, after_lane }) => lane_id === null && after_lane === null)?.workspace_id ?? null;
+  const wasVisited = (id: WorkspaceId) => id > (before.afterWorkspace ?? "") && (end === null || id <= end);
+  const kept = [...before.afterLanes].filter(([id]) => !wasVisited(id));
+  const cut = found.flatMap(({ workspace_id, after_lane }) => (after_lane === null ? [] : [[workspace_id, after_lane] as const]));
+  return { afterWorkspace: end, afterLanes: new Map([...kept, ...cut]) };
+}

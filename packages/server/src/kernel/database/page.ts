@@ -1,0 +1,50 @@
+import { Fragment, fragment } from "./sql.ts";
+
+/**
+ * Rows that a list reads for one page when no index serves its filters. The page ends there, with what was found, and the next one goes on
+ * behind the last row that was read.
+ */
+export const MAX_SCANNED_ROWS = 10_000;
+/** Bytes of payloads and results on a page. A page has at least one record. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+/** What a statement that ends with `CUT_PAGE` returns besides the record. A page without records is one row without a record. */
+export interface PageRow<Key> {
+  /** The last row that the scan read. Null: it came to the end of the list. */
+  readonly reached: Key | null;
+  /** How many records were found, also those that do not fit. Null: none. */
+  readonly found: number | null;
+}
+
+const MAX_BYTES = new Fragment(String(MAX_PAGE_BYTES));
+
+/**
+ * Ends a statement that lists records, newest first: takes from CTE `matched`, which has `id`, `payload` and `result`, the records that
+ * were scanned completely, down to `end_id` of CTE `reached`; the first `records` of CTE `asked`; and of those as many as fit on a page.
+ * Lengths are known without reading the texts.
+ */
+export const CUT_PAGE = fragment`
+  select end_id as reached, p.*
+  from reached left join lateral (
+    select * from (
+      select *, count(*) over () as found, row_number() over (order by id desc) as place,
+        sum(octet_length(payload) + coalesce(octet_length(result), 0)) over (order by id desc rows unbounded preceding) as bytes
+      from (
+        select * from matched where end_id is null or id >= end_id order by id desc limit (select records from asked)
+      ) newest
+    ) measured
+    where place = 1 or bytes <= ${MAX_BYTES}
+  ) p on true
+  order by p.id desc`;
+
+/** Cuts a page from the rows of a list. Its statement asks for one record more than `limit`, which shows that there is another page. */
+export function cutPage<Key, Row extends PageRow<Key>>(
+  rows: readonly Row[],
+  limit: number,
+  keyOf: (row: Row) => Key,
+): { records: Row[]; next: Key | null } {
+  const records = rows.filter(({ found }) => found !== null).slice(0, limit);
+  const last = records.at(-1);
+  const isCut = last !== undefined && (last.found ?? 0) > records.length;
+  return { records, next: isCut ? keyOf(last) : (rows[0]?.reached ?? null) };
+}
