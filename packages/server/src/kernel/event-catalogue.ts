@@ -162,7 +162,7 @@ export const EVENTS = {
   ),
   callbacks_postponed: event(
     "warn",
-    "Callbacks could not be sent, because the node lacks file descriptors or memory. Their jobs are tried again and use no attempt. Reported at most every 10 seconds.",
+    "Callbacks could not be sent, because the node lacks file descriptors or memory, or cannot reach its name server. Their jobs are tried again and use no attempt. Reported at most every 10 seconds.",
     { error: "error" },
   ),
   delivery_crashed: event("error", "An attempt could not be made, because of a fault in the node. It counts as failed.", {
