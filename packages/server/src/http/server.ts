@@ -5,6 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequ
 import { type EmitEvent, invalid, malformed, notFound, problem, type Random, unavailable } from "#kernel";
 import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
+import { type ConnectionsOptions, limitConnections } from "./connections.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
@@ -32,6 +33,8 @@ declare module "fastify" {
 
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
+/** A connection that has not sent a complete head by then is closed, also one that sends nothing. */
+const HEAD_TIMEOUT_MS = 10_000;
 
 export interface ApiOptions {
   readonly authenticator: Authenticator;
@@ -40,10 +43,21 @@ export interface ApiOptions {
   readonly emit: EmitEvent;
   readonly random: Random;
   readonly isServing?: () => boolean;
+  /** Without it, connections are not limited. */
+  readonly connections?: Omit<ConnectionsOptions, "emit">;
+  readonly headTimeoutMs?: number;
 }
 
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
-export function createApi({ authenticator, rateLimiter, emit, random, isServing = () => true }: ApiOptions): Api {
+export function createApi({
+  authenticator,
+  rateLimiter,
+  emit,
+  random,
+  isServing = () => true,
+  connections,
+  headTimeoutMs = HEAD_TIMEOUT_MS,
+}: ApiOptions): Api {
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -60,7 +74,7 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
     frameworkErrors: onError,
     clientErrorHandler: refuseBadHttp(emit, nextRequestId),
     // Node would refuse requests without Host itself, with a response that has no body.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, headersTimeout: headTimeoutMs, connectionsCheckingInterval: headTimeoutMs / 5 },
     routerOptions: { maxParamLength: 512 },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -96,6 +110,7 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
+  if (connections) limitConnections(api as unknown as FastifyInstance, { ...connections, emit });
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;

@@ -81,6 +81,8 @@ const dnsServers: Read<readonly string[]> = (text) => {
   return given;
 };
 
+const maxConnections: Read<number | null> = integer({ min: 16, max: 1_000_000 });
+
 /** Whether a text is an IP address, or one with a port: `10.0.0.2:53`, `[fd00::2]:53`. */
 function isDnsServer(text: string): boolean {
   const [, v6, v4, portText] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
@@ -177,6 +179,12 @@ export const SETTINGS = {
     memory,
     null,
     "How much memory the node may use, in MiB, without the embedded PostgreSQL. If empty: half of the container's or the machine's, at most 2048.",
+  ),
+  maxConnections: setting(
+    "TIDEMILL_MAX_CONNECTIONS",
+    maxConnections,
+    null,
+    "The most open connections of clients. If empty: what callbacks leave of the process's limit of open files, at most 10000.",
   ),
   callbacksInFlight: setting(
     "TIDEMILL_CALLBACKS_IN_FLIGHT",

@@ -117,6 +117,20 @@ export const EVENTS = {
       },
     ],
   ),
+  connections_refused: event(
+    "warn",
+    "New connections were closed: as many were open as `TIDEMILL_MAX_CONNECTIONS` allows, all with a request in progress. Reported at most every 10 seconds.",
+    { listener: ["public", "internal"], max: "number", count: "number" },
+    [
+      {
+        type: "counter",
+        name: "tidemill_connections_refused_total",
+        help: "Connections closed because too many were open.",
+        increment: "count",
+        labels: ["listener"],
+      },
+    ],
+  ),
   rate_limit_store_lost: event("warn", "Requests cannot be counted in the database. The node counts alone.", { error: "error" }),
   rate_limit_store_recovered: event("info", "Requests are counted in the database again."),
   key_uses_lost: event("warn", "A stopping node could not write when API keys were last used.", { error: "error" }),
