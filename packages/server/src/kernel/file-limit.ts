@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /** Where the limit is not known. It is the lowest among the usual ones. */
 const DEFAULT_FILES = 1_024;
-/** An idle connection takes memory too, some 20 kB. */
+/** An idle connection takes memory too, some 10 kB. */
 const MAX_CONNECTIONS = 10_000;
 /** Connections of the internal listener, the listeners themselves, the log, name servers, files that are being read. */
 const OWN_FILES = 192;

@@ -10,8 +10,8 @@ const MAX_NAMES = 5_000;
 /** Bounds of how long addresses are used, whatever their time to live. Seconds. */
 const MIN_TTL_SECONDS = 1;
 const MAX_TTL_SECONDS = 300;
-/** A failure is used for less than the usual backoff, so that each attempt of a job has a look-up of its own. Milliseconds. */
-const FAILURE_MS = 900;
+/** A failure is used for less than most backoffs, so that each attempt of a job has a look-up of its own. Milliseconds. */
+const FAILURE_MS = 100;
 /** While a name cannot be looked up again, its last addresses are used, for so long at most. Source: RFC 8767. Milliseconds. */
 const STALE_MS = 60_000;
 const STALE_RETRY_MS = 5_000;
