@@ -1,7 +1,7 @@
 import { AuditLog } from "../../packages/server/src/audit/index.ts";
 import { createApi } from "../../packages/server/src/http/index.ts";
 import { mountJobs } from "../../packages/server/src/jobs/index.ts";
-import { Database, DatabaseClock, systemRandom, Tenants, toMoment, UuidSource } from "../../packages/server/src/kernel/index.ts";
+import { Database, DatabaseClock, LoopTime, systemRandom, Tenants, toMoment, UuidSource } from "../../packages/server/src/kernel/index.ts";
 import { PrincipalFinder } from "../../packages/server/src/workspaces/find-principal.ts";
 
 /** The same server, routes, authentication and validation included, that answers an enqueue without storing the job. */
@@ -17,6 +17,7 @@ mountJobs(api, {
   tenants: new Tenants({ connection, size: 1, statementTimeoutMs: 10_000 }),
   audit: new AuditLog(ids),
   clock,
+  shares: { loopTime: new LoopTime() },
   waker: { wake: () => {}, wakeAt: () => {} },
   aborter: { abortJob: () => {}, abortLane: () => {}, abortWorkspace: () => {} },
   enqueuer: {

@@ -18,6 +18,8 @@ export const LIMITS = {
   secretNameLength: 128,
   /** How many different secrets one callback may contain. */
   callbackSecrets: 100,
+  /** How many templates one text may contain. */
+  textTemplates: 1_000,
   /** How much secrets may add to one callback: its address, headers and body together. */
   templateGrowthBytes: 128 * 1024,
 } as const;

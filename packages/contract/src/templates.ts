@@ -31,6 +31,7 @@ export function parseTemplates(text: string): TemplatePart[] {
     const closing = text.indexOf(CLOSING, opening);
     if (closing < 0) throw new TemplateError(`has a ${OPENING} without ${CLOSING}`);
     if (opening > from) parts.push(text.slice(from, opening));
+    if (parts.length >= 2 * LIMITS.textTemplates) throw new TemplateError(`has more than ${LIMITS.textTemplates} templates in one text`);
     parts.push({ secret: secretIn(text.slice(opening + OPENING.length, closing)) });
     from = closing + CLOSING.length;
   }

@@ -10,6 +10,7 @@ import {
   type Random,
   readFileLimit,
   type Service,
+  type Shares,
 } from "#kernel";
 import { mountInternal, mountPublic } from "./app.ts";
 
@@ -19,6 +20,7 @@ const INTERNAL_CONNECTIONS = 64;
 export interface ListenersOptions {
   readonly config: Config;
   readonly clock: Clock;
+  readonly shares: Shares;
   readonly api: Database;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -41,7 +43,7 @@ export interface Listeners {
 
 /** Creates the public and the internal listener. */
 export async function createListeners(options: ListenersOptions): Promise<Listeners> {
-  const { config, clock, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
+  const { config, clock, shares, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
   let serving = false;
   const isReady = () => serving;
   const max = config.maxConnections ?? defaultMaxConnections(readFileLimit(), config);
@@ -50,6 +52,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     rateLimiter,
     emit,
     random,
+    shares,
     isServing: isReady,
     connections: { listener: "public", max, clock },
   });

@@ -1,6 +1,6 @@
 import type { JobKind } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent } from "#kernel";
+import type { Clock, Database, EmitEvent, Shares } from "#kernel";
 import { type AddressGuard, type Names, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { CallbackDeliverer } from "./deliverer.ts";
@@ -11,6 +11,7 @@ export interface CallbacksOptions {
   readonly guard: AddressGuard;
   readonly names: Names;
   readonly secrets: SecretAccess;
+  readonly shares: Shares;
   readonly clock: Clock;
   readonly version: string;
   readonly emit: EmitEvent;
@@ -22,12 +23,22 @@ export function createCallbacks({
   guard,
   names,
   secrets,
+  shares,
   clock,
   version,
   emit,
 }: CallbacksOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard);
-  const deliverer = new CallbackDeliverer({ sender, names, endpoints: new Endpoints(engine, guard), secrets, clock, version, emit });
+  const deliverer = new CallbackDeliverer({
+    sender,
+    names,
+    endpoints: new Endpoints(engine, guard),
+    secrets,
+    shares,
+    clock,
+    version,
+    emit,
+  });
   return {
     kind: { name: "queue", deliverer, recorded: true },
     services: [{ start: () => {}, stop: () => sender.close() }],

@@ -1,7 +1,7 @@
 import { CALLBACK_HEADERS, LIMITS, WEBHOOK_HEADERS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
-import { type Clock, type EmitEvent, ProblemError } from "#kernel";
+import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import { type Abort, BlockedAddressError, type Names, type Resolution, type Response, type Sender, sign } from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
@@ -15,6 +15,7 @@ export interface DelivererOptions {
   readonly names: Pick<Names, "resolve">;
   readonly endpoints: Endpoints;
   readonly secrets: Pick<SecretAccess, "resolve">;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly clock: Clock;
   readonly version: string;
   readonly emit: EmitEvent;
@@ -146,12 +147,13 @@ class Callback implements Attempt {
   async #content(endpoint: Endpoint): Promise<RequestContent> {
     const { payload, workspaceId, attempt } = this.#claim;
     const { queue, host } = endpoint;
-    const templates = readTemplates(endpoint, payload);
-    if (templates.secrets.length === 0) return templates.fill(NO_SECRETS);
+    const slowly = <Result>(work: SlicedWork<Result>) => this.#options.shares.loopTime.run(workspaceId, payload.length, work);
+    const templates = await slowly(readTemplates(endpoint, payload));
+    if (templates.secrets.length === 0) return slowly(templates.fill(NO_SECRETS));
     const use = { workspaceId, queue, host, jobId: this.#jobId, attempt, names: templates.secrets };
     const { values, redactor } = await this.#options.secrets.resolve(use);
     this.#redactor = redactor;
-    return templates.fill(values);
+    return slowly(templates.fill(values));
   }
 
   #send(endpoint: Endpoint, { path, headers, payload }: RequestContent): void {

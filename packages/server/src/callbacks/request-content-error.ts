@@ -10,6 +10,10 @@ export function withPlace<Result>(place: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw error instanceof TemplateError ? new RequestContentError(`The ${place} ${error.message}.`) : error;
+    throw placed(place, error);
   }
 }
+
+/** The error of a template that stands in this place. Other errors stay as they are. */
+export const placed = (place: string, error: unknown): unknown =>
+  error instanceof TemplateError ? new RequestContentError(`The ${place} ${error.message}.`) : error;

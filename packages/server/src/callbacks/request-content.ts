@@ -1,8 +1,9 @@
 import { LIMITS, TemplateError } from "@tidemill/contract";
 import { isHeaderValue } from "#http";
+import type { SlicedWork } from "#kernel";
 import { type Encode, fillPayload, type PayloadTemplate, parsePayload, secretNamesIn, TemplateFiller, unencoded } from "#vault";
 import { type Endpoint, mapValues } from "./endpoint.ts";
-import { RequestContentError, withPlace } from "./request-content-error.ts";
+import { placed, RequestContentError, withPlace } from "./request-content-error.ts";
 
 /** The parts of a callback's request that may contain secrets. */
 export interface RequestContent {
@@ -18,7 +19,7 @@ export interface ContentTemplates {
   /** Names of the secrets. */
   readonly secrets: readonly string[];
   /** @param values the values of these secrets, by name */
-  fill(values: ReadonlyMap<string, string>): RequestContent;
+  fill(values: ReadonlyMap<string, string>): SlicedWork<RequestContent>;
 }
 
 /**
@@ -26,8 +27,8 @@ export interface ContentTemplates {
  *
  * @throws {RequestContentError} when a payload from before templates were checked has an invalid one, or they name too many secrets
  */
-export function readTemplates(endpoint: Endpoint, payload: string): ContentTemplates {
-  const template = withPlace("payload", () => parsePayload(payload));
+export function* readTemplates(endpoint: Endpoint, payload: string): SlicedWork<ContentTemplates> {
+  const template = yield* payloadTemplateOf(payload);
   const secrets = [...new Set([...endpoint.secrets, ...secretNamesIn(template.strings)])];
   if (secrets.length > LIMITS.callbackSecrets)
     throw new RequestContentError(`The callback names more than ${LIMITS.callbackSecrets} secrets.`);
@@ -37,14 +38,26 @@ export function readTemplates(endpoint: Endpoint, payload: string): ContentTempl
   };
 }
 
+function* payloadTemplateOf(payload: string): SlicedWork<PayloadTemplate> {
+  try {
+    return yield* parsePayload(payload);
+  } catch (error) {
+    throw placed("payload", error);
+  }
+}
+
 /** @throws {RequestContentError} when a value does not fit into a path or header, or the values together are too large */
-const fillContent = (endpoint: Endpoint, template: PayloadTemplate, filler: TemplateFiller): RequestContent => ({
-  ...(endpoint.plain ?? {
+function* fillContent(endpoint: Endpoint, template: PayloadTemplate, filler: TemplateFiller): SlicedWork<RequestContent> {
+  const { path, headers } = endpoint.plain ?? {
     path: withPlace("callback_url", () => pathOf(endpoint, filler)),
     headers: mapValues(endpoint.headers, (parts, name) => withPlace(`header ${name}`, () => headerOf(filler.fill(parts, unencoded)))),
-  }),
-  payload: withPlace("payload", () => fillPayload(template, filler)),
-});
+  };
+  try {
+    return { path, headers, payload: yield* fillPayload(template, filler) };
+  } catch (error) {
+    throw placed("payload", error);
+  }
+}
 
 function pathOf({ origin, path }: Endpoint, filler: TemplateFiller): string {
   const filled = filler.fill(path, asComponent);

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import type { FastifyInstance } from "fastify";
 import type { Clock, EmitEvent } from "#kernel";
+import type { Api } from "./api.ts";
 
 export interface ConnectionsOptions {
   readonly listener: "public" | "internal";
@@ -123,7 +123,7 @@ class Connections {
 }
 
 /** Limits the connections of a listener. To be called when its hooks for authentication are there. */
-export function limitConnections(api: FastifyInstance, options: ConnectionsOptions): void {
+export function limitConnections(api: Api, options: ConnectionsOptions): void {
   const connections = new Connections(options);
   api.server.on("connection", (socket: Socket) => connections.add(socket));
   api.server.on("request", ({ socket }, response) => {

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { positionAfter, syntaxErrorAt } from "#kernel";
+import { JsonDepthError, JsonSyntaxError, positionAfter, type SlicedWork, syntaxErrorAt } from "#kernel";
+import { TooManyValuesError, takeOutRawMembers } from "./raw-members.ts";
 
 /** The exact source text of one JSON value, without surrounding white space. */
 export class RawJson {
@@ -11,11 +12,17 @@ export class RawJson {
 
 export class JsonBodyError extends Error {
   override readonly name = "JsonBodyError";
-  readonly reason: "empty" | "not_utf8" | "syntax" | "too_deep";
+  readonly reason: "empty" | "not_utf8" | "syntax" | "too_deep" | "too_many_values";
   constructor(reason: JsonBodyError["reason"], message: string) {
     super(message);
     this.reason = reason;
   }
+}
+
+export interface JsonBodyOptions {
+  readonly maxDepth: number;
+  /** The member whose values stay text. Null when the body has none. */
+  readonly rawMember: string | null;
 }
 
 /**
@@ -28,35 +35,33 @@ export class JsonBodyError extends Error {
  *
  * @throws {JsonBodyError}
  */
-export function parseJsonBody(bytes: Buffer, options: { maxDepth: number; rawMember: string | null }): unknown {
+export function* parseJsonBody(bytes: Buffer, { maxDepth, rawMember }: JsonBodyOptions): SlicedWork<unknown> {
   if (bytes.length === 0) throw new JsonBodyError("empty", "The body is empty; it must be JSON.");
-  const text = bytes.toString();
-  // Bytes that are not UTF-8 decode to U+FFFD, so most bodies need no second check.
-  if (text.includes("\uFFFD") && !isUtf8(bytes)) throw new JsonBodyError("not_utf8", "The body is not valid UTF-8.");
-  // Before JSON.parse, which would build any depth. Both see the same tokens, up to the first that JSON.parse refuses.
-  const raw = readRawMembers(bytes, options.maxDepth, options.rawMember);
-  const value = parse(text);
-  if (options.rawMember !== null) setRawMembers(value, options.rawMember, raw);
-  if (hasPrototypeMember(value)) throw new JsonBodyError("syntax", 'The body contains "__proto__" or "constructor.prototype".');
-  return value;
-}
-
-/** The error of a longer body has no position, because finding it takes far longer than parsing. */
-const MAX_LOCATED_CHARACTERS = 262_144;
-
-function parse(text: string): unknown {
+  if (!isUtf8(bytes)) throw new JsonBodyError("not_utf8", "The body is not valid UTF-8.");
   try {
-    return JSON.parse(text);
-  } catch {
-    if (text.length > MAX_LOCATED_CHARACTERS) throw new JsonBodyError("syntax", "The body is not valid JSON.");
-    const at = syntaxErrorAt(text);
-    const found = at === text.length ? "it ends too early" : `unexpected ${named(text.codePointAt(at) ?? 0)}`;
-    throw new JsonBodyError("syntax", `The body is not valid JSON: ${found} at ${positionAfter(text.slice(0, at))}.`);
+    const { rest, raw } = yield* takeOutRawMembers(bytes, maxDepth, rawMember);
+    const value: unknown = JSON.parse(rest);
+    if (rawMember !== null && raw.length > 0) putBack(value, rawMember, raw);
+    if (hasPrototypeMember(value)) throw new JsonBodyError("syntax", 'The body contains "__proto__" or "constructor.prototype".');
+    return value;
+  } catch (error) {
+    throw explained(error, bytes, maxDepth);
   }
 }
 
-const named = (code: number): string =>
-  code > 0x20 && code < 0x7f ? String.fromCharCode(code) : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+type Members = Record<string, unknown>;
+
+/** Puts the raw members in the places of their numbers. */
+function putBack(value: unknown, name: string, raw: readonly string[]): void {
+  const putInto = (container: unknown): void => {
+    if (typeof container !== "object" || container === null || Array.isArray(container) || !Object.hasOwn(container, name)) return;
+    const members = container as Members;
+    members[name] = new RawJson(raw[members[name] as number] as string);
+  };
+  putInto(value);
+  const list = Array.isArray(value) ? value : (value as Partial<Members> | null)?.jobs;
+  if (Array.isArray(list)) for (const one of list) putInto(one);
+}
 
 function hasPrototypeMember(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
@@ -70,107 +75,22 @@ function hasPrototypeMember(value: unknown): boolean {
   return false;
 }
 
-type Members = Record<string, unknown>;
-/** The raw member of the top-level object, and those of the objects in a list. */
-type RawMembers = { own: RawJson | null; items: { index: number; raw: RawJson }[] };
+/** The error of a longer body has no position, because finding it takes far longer than parsing. */
+const MAX_LOCATED_BYTES = 262_144;
 
-function setRawMembers(value: unknown, name: string, { own, items }: RawMembers): void {
-  if (own !== null) (value as Members)[name] = own;
-  if (items.length === 0) return;
-  const list = (Array.isArray(value) ? value : (value as Members).jobs) as Members[];
-  for (const { index, raw } of items) (list[index] as Members)[name] = raw;
-}
-
-// Not imported from the kernel, because an imported constant is loaded again at each comparison.
-const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
-const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-
-/**
- * Checks the depth and copies the raw members in one pass. It does not check the syntax: JSON.parse does. Every body passes through
- * here, so it scans bytes: walking a string with `nextToken` took up to a fifth more processor time for the whole parse.
- */
-function readRawMembers(bytes: Buffer, maxDepth: number, rawMember: string | null): RawMembers {
-  const found: RawMembers = { own: null, items: [] };
-  let depth = 0;
-  let rawStart = 0;
-  let rawDepth = -1; // the depth of the object whose raw member is being read
-  let index = 0;
-  let at = afterSpace(bytes, 0);
-  let listDepth = bytes[at] === OPEN_ARRAY ? 1 : -1; // the depth of the list whose objects have raw members
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      const key = at;
-      at = closingQuote(bytes, at);
-      if (rawMember === null || rawDepth >= 0 || (depth !== 1 && depth !== listDepth + 1)) continue;
-      const colon = afterSpace(bytes, at + 1);
-      if (bytes[colon] !== COLON) continue;
-      const start = afterSpace(bytes, colon + 1);
-      if (spells(bytes, key, at, rawMember)) {
-        rawStart = start;
-        rawDepth = depth;
-      } else if (depth === 1 && spells(bytes, key, at, "jobs")) {
-        found.items = [];
-        index = 0;
-        listDepth = bytes[start] === OPEN_ARRAY ? 2 : -1;
-      }
-      at = start - 1;
-    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      depth++;
-      if (depth - Math.max(rawDepth, 0) > maxDepth) throw tooDeep(bytes, at, maxDepth);
-    } else if (byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      if (depth === rawDepth) {
-        // A copy, not a slice of the body's text: a small payload must not hold a batch of 16 MiB in memory.
-        const raw = new RawJson(bytes.toString("utf8", rawStart, beforeSpace(bytes, at)));
-        if (depth === 1) found.own = raw;
-        else found.items.push({ index, raw });
-        rawDepth = -1;
-      }
-      if (byte === COMMA) index += depth === listDepth ? 1 : 0;
-      else if (--depth === 1 && listDepth === 2) listDepth = -1;
-    }
+function explained(error: unknown, bytes: Buffer, maxDepth: number): unknown {
+  if (error instanceof TooManyValuesError) return new JsonBodyError("too_many_values", error.message);
+  if (error instanceof JsonDepthError) {
+    const where = positionAfter(bytes.toString("utf8", 0, error.at));
+    return new JsonBodyError("too_deep", `The body nests arrays and objects more than ${maxDepth} deep at ${where}.`);
   }
-  return found;
+  if (!(error instanceof SyntaxError || error instanceof JsonSyntaxError)) return error;
+  if (bytes.length > MAX_LOCATED_BYTES) return new JsonBodyError("syntax", "The body is not valid JSON.");
+  const text = bytes.toString();
+  const at = syntaxErrorAt(text);
+  const found = at === text.length ? "it ends too early" : `unexpected ${named(text.codePointAt(at) ?? 0)}`;
+  return new JsonBodyError("syntax", `The body is not valid JSON: ${found} at ${positionAfter(text.slice(0, at))}.`);
 }
 
-function closingQuote(bytes: Buffer, opening: number): number {
-  let at = opening + 1;
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) break;
-    if (byte === BACKSLASH) at++;
-  }
-  return at;
-}
-
-const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-
-function afterSpace(bytes: Buffer, start: number): number {
-  let at = start;
-  while (at < bytes.length && isSpace(bytes[at])) at++;
-  return at;
-}
-
-function beforeSpace(bytes: Buffer, end: number): number {
-  let at = end;
-  while (at > 0 && isSpace(bytes[at - 1])) at--;
-  return at;
-}
-
-/** Whether the string between two quotes spells `name`, perhaps with escapes. */
-function spells(bytes: Buffer, opening: number, closing: number, name: string): boolean {
-  const length = closing - opening - 1;
-  for (let i = 0; i < name.length; i++) {
-    const byte = bytes[opening + 1 + i];
-    if (byte === name.charCodeAt(i)) continue;
-    if (byte !== BACKSLASH || length > 6 * name.length) return false;
-    const source = bytes.toString("utf8", opening + 1, closing);
-    return source.replace(/\\u([\da-fA-F]{4})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))) === name;
-  }
-  return length === name.length;
-}
-
-function tooDeep(bytes: Buffer, at: number, maxDepth: number): JsonBodyError {
-  const where = positionAfter(bytes.toString("utf8", 0, at));
-  return new JsonBodyError("too_deep", `The body nests arrays and objects more than ${maxDepth} deep at ${where}.`);
-}
+const named = (code: number): string =>
+  code > 0x20 && code < 0x7f ? String.fromCharCode(code) : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;

@@ -1,4 +1,4 @@
-import type { Api } from "./server.ts";
+import type { Api } from "./api.ts";
 
 const IDLE_LOOK_MS = 50;
 const UNFINISHED_MS = 1_000;

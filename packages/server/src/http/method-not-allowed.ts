@@ -1,7 +1,7 @@
 import { METHODS as KNOWN } from "node:http";
 import type { HTTPMethods, RouteOptions } from "fastify";
+import type { Api } from "./api.ts";
 import type { Access } from "./authenticate.ts";
-import type { Api } from "./server.ts";
 
 /** All methods that Node parses. CONNECT never reaches a route. */
 const METHODS = KNOWN.filter((method) => method !== "CONNECT") as HTTPMethods[];

@@ -1,5 +1,5 @@
 import type { DueSource, Service } from "#kernel";
-import type { Api } from "./server.ts";
+import type { Api } from "./api.ts";
 
 /** What a folder adds to a node. A folder's `create…` function makes its module. `main.ts` lists all modules. */
 export interface Module {

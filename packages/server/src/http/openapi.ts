@@ -1,8 +1,8 @@
 import swagger from "@fastify/swagger";
 import { ERRORS, type ErrorCode, Problem } from "@tidemill/contract";
 import type { FastifyContextConfig, FastifySchema } from "fastify";
+import type { Api } from "./api.ts";
 import { Components, type Schema } from "./openapi-components.ts";
-import type { Api } from "./server.ts";
 
 /** The version of the API, as in its paths. Releases of the service are numbered separately. */
 const API_VERSION = "v1";

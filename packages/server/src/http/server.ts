@@ -1,8 +1,19 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
-import { type EmitEvent, invalid, malformed, notFound, problem, type Random, unavailable } from "#kernel";
+import Fastify, { type FastifyRequest } from "fastify";
+import {
+  type EmitEvent,
+  invalid,
+  malformed,
+  notFound,
+  problem,
+  type Random,
+  runAtOnce,
+  type Shares,
+  type SlicedWork,
+  unavailable,
+} from "#kernel";
+import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { type ConnectionsOptions, limitConnections } from "./connections.ts";
@@ -11,30 +22,14 @@ import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
+import { shareRequestMemory } from "./request-memory.ts";
 import { compileSchema, MAX_ISSUES } from "./validate.ts";
-
-/** A listener on which modules mount their routes. */
-export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
-
-declare module "fastify" {
-  interface FastifyInstance {
-    /** Requests that have arrived completely and are not answered yet. */
-    inFlight: Set<FastifyRequest>;
-  }
-  interface FastifyContextConfig {
-    /** The member of the body whose values stay raw text (`RawJson`). */
-    rawMember?: string;
-    /** No body counts as an empty object. */
-    emptyBody?: boolean;
-    /** The methods that the path has, on a route that refuses all others. */
-    allow?: string;
-  }
-}
 
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
 /** A connection that has not sent a complete head by then is closed, also one that sends nothing. */
 const HEAD_TIMEOUT_MS = 10_000;
+const STALLED_RESPONSE_MS = 30_000;
 
 export interface ApiOptions {
   readonly authenticator: Authenticator;
@@ -42,6 +37,10 @@ export interface ApiOptions {
   readonly rateLimiter?: RateLimiter;
   readonly emit: EmitEvent;
   readonly random: Random;
+  /** Without it, nothing is shared among workspaces. */
+  readonly shares?: Pick<Shares, "requestMemory" | "loopTime">;
+  /** How long a client may take nothing of a response. Milliseconds. */
+  readonly stalledResponseMs?: number;
   readonly isServing?: () => boolean;
   /** Without it, connections are not limited. */
   readonly connections?: Omit<ConnectionsOptions, "emit">;
@@ -49,15 +48,9 @@ export interface ApiOptions {
 }
 
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
-export function createApi({
-  authenticator,
-  rateLimiter,
-  emit,
-  random,
-  isServing = () => true,
-  connections,
-  headTimeoutMs = HEAD_TIMEOUT_MS,
-}: ApiOptions): Api {
+export function createApi(options: ApiOptions): Api {
+  const { authenticator, rateLimiter, emit, random, shares, connections, isServing = () => true } = options;
+  const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -85,11 +78,16 @@ export function createApi({
   refuseUnknownRoutes(api as unknown as Api);
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
+    const work = readBody(body as Buffer, request.routeOptions.config.rawMember ?? null);
     try {
-      done(null, readBody(body as Buffer, request.routeOptions.config.rawMember ?? null));
+      const { principal } = request;
+      const read = shares && principal ? shares.loopTime.run(principal.workspaceId, body.length, work) : runAtOnce(work);
+      if (read instanceof Promise) return read;
+      done(null, read);
     } catch (error) {
       done(error as Error);
     }
+    return undefined;
   });
   api.addHook("preValidation", (request, _reply, done) => {
     readQuery(request);
@@ -110,7 +108,8 @@ export function createApi({
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
-  if (connections) limitConnections(api as unknown as FastifyInstance, { ...connections, emit });
+  if (connections) limitConnections(api as unknown as Api, { ...connections, emit });
+  if (shares) shareRequestMemory(api as unknown as Api, shares.requestMemory, stalledResponseMs);
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;
@@ -139,8 +138,9 @@ function trackInFlight(api: Api): void {
 }
 
 /** An empty body counts as no body. The route's schema decides whether that is allowed. */
-const readBody = (body: Buffer, rawMember: string | null): unknown =>
-  body.length === 0 ? undefined : parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember });
+function* readBody(body: Buffer, rawMember: string | null): SlicedWork<unknown> {
+  return body.length === 0 ? undefined : yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember });
+}
 
 /**
  * Refuses a body that the route would silently ignore. `{}` is accepted, for clients that always send JSON.

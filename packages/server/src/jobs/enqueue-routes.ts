@@ -10,7 +10,7 @@ import {
   QueuePath,
 } from "@tidemill/contract";
 import { type Api, compileArrayOr, principalOf, type RawJson, replies, routeDefaults } from "#http";
-import { type Clock, invalid, parseMoment, problem, type Tenants } from "#kernel";
+import { type Clock, invalid, parseMoment, problem, type Shares, type SlicedWork, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import type { EnqueuedJob, Enqueuer, Tenant } from "./enqueue.ts";
@@ -23,8 +23,15 @@ const JSON_TYPE = "application/json; charset=utf-8";
 /** The header name as Node spells it. */
 const KEY_HEADER = "idempotency-key";
 
+interface EnqueueRoutes {
+  readonly clock: Clock;
+  readonly tenants: Tenants;
+  readonly enqueuer: Pick<Enqueuer, "enqueue">;
+  readonly shares: Pick<Shares, "loopTime">;
+}
+
 /** Mounts the routes that enqueue one job or a batch. */
-export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer: Pick<Enqueuer, "enqueue">): void {
+export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: EnqueueRoutes): void {
   /** Looks the queue up only to report that it does not exist: the insert finds it by name. */
   const enqueue = async (tenant: Tenant, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> => {
     const enqueued = await enqueuer.enqueue(tenant, queue, jobs);
@@ -54,7 +61,9 @@ export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer:
     async (request, reply) => {
       const { name } = request.params;
       const sent = withKey(request.body, keyHeaderOf(request));
-      const [job] = await enqueue(principalOf(request), name, [newJob(sent, "", clock)]);
+      const principal = principalOf(request);
+      const { length } = (sent.payload as RawJson).text;
+      const [job] = await enqueue(principal, name, [await shares.loopTime.run(principal.workspaceId, length, newJob(sent, "", clock))]);
       if (!job) throw new Error("The enqueuer returned no job.");
       return reply
         .code(job.duplicate ? 200 : 201)
@@ -95,11 +104,9 @@ export function mountEnqueue(api: Api, clock: Clock, tenants: Tenants, enqueuer:
         throw invalid(KEY_HEADER, "is for a single job; give each job of the batch its own idempotencyKey");
       const bare = Array.isArray(request.body);
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
-      const jobs = await enqueue(
-        principalOf(request),
-        name,
-        sent.map((job, index) => newJob(job, `${bare ? "" : "jobs"}[${index}].`, clock)),
-      );
+      const principal = principalOf(request);
+      const newJobs = await shares.loopTime.runInSlices(principal.workspaceId, eachNewJob(sent, bare ? "" : "jobs", clock));
+      const jobs = await enqueue(principal, name, newJobs);
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)
         .type(JSON_TYPE)
@@ -120,13 +127,22 @@ function withKey(body: EnqueueJob, header: string | undefined): EnqueueJob {
 
 const showEnqueued = (job: EnqueuedJob, queue: string): string => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");
 
+function* eachNewJob(sent: readonly EnqueueJob[], path: string, clock: Clock): SlicedWork<NewJob[]> {
+  const jobs: NewJob[] = [];
+  for (const [index, job] of sent.entries()) {
+    jobs.push(yield* newJob(job, `${path}[${index}].`, clock));
+    yield;
+  }
+  return jobs;
+}
+
 /** Turns a validated body into a new job. `at` is the path of the job in a batch, for errors. */
-function newJob(body: EnqueueJob, at: string, clock: Clock): NewJob {
+function* newJob(body: EnqueueJob, at: string, clock: Clock): SlicedWork<NewJob> {
   const payload = (body.payload as RawJson).text;
   if (Buffer.byteLength(payload) > LIMITS.payloadBytes) {
     throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: `${at}payload` });
   }
-  checkPayloadTemplates(payload, `${at}payload`);
+  yield* checkPayloadTemplates(payload, `${at}payload`);
   if (body.delay !== undefined && body.run_at !== undefined) throw invalid(`${at}run_at`, "cannot be given together with delay");
   const runAtMs = body.run_at === undefined ? null : parseMoment(body.run_at);
   if (runAtMs !== null && runAtMs > clock.nowMs() + LIMITS.delaySeconds * 1000) {
@@ -143,5 +159,5 @@ function newJob(body: EnqueueJob, at: string, clock: Clock): NewJob {
     backoffDelayMs: body.backoff?.delay ?? null,
   };
   const { idempotencyKey: key } = body;
-  return { ...job, idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(job) } };
+  return { ...job, idempotency: key === undefined ? null : { key, fingerprint: yield* fingerprintOf(job) } };
 }

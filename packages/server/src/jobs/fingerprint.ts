@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
-import { canonicalJson } from "#kernel";
+import { canonicalJson, type SlicedWork } from "#kernel";
 import type { NewJob } from "./new-job.ts";
 
 /**
  * SHA-256 of a job as it was sent, in hexadecimal, without its idempotency key. White space between the payload's tokens and the order
  * of object members make no difference. Everything else does, also how a number is written.
  */
-export function fingerprintOf(job: Omit<NewJob, "idempotency">): string {
+export function* fingerprintOf(job: Omit<NewJob, "idempotency">): SlicedWork<string> {
   const { delaySeconds, runAtMs, tag, priority, concurrencyKey, attempts, backoffDelayMs } = job;
   const options = JSON.stringify([delaySeconds, runAtMs, tag, priority, concurrencyKey, attempts, backoffDelayMs]);
-  return hash("sha256", options + canonicalJson(job.payload));
+  return hash("sha256", options + (yield* canonicalJson(job.payload)));
 }

@@ -22,7 +22,7 @@ export function createJobs({ api, housekeeping, ids, random, emit, outlet, share
   const enqueuer = new Enqueuer({ db: api, ids, outlet, emit, backlog: shares.enqueueBacklog });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
-    routes: (listener) => mountJobs(listener, { ...routes, enqueuer }),
+    routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),
     services: [
       loop("sweep-idempotency-keys", 60_000, () => sweepIdempotencyKeysAcrossWorkspaces(housekeeping)),
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),

@@ -1,7 +1,7 @@
 import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { type Clock, type Db, notFound, type Tenants, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, notFound, type Shares, type Tenants, type WorkspaceId } from "#kernel";
 import { type Aborter, findLane, queueNotFound, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer } from "./enqueue.ts";
@@ -16,6 +16,7 @@ export interface JobRoutes {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly enqueuer: Pick<Enqueuer, "enqueue">;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: Waker;
   readonly aborter: Aborter;
 }
@@ -24,8 +25,8 @@ const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Mounts the job endpoints of the specification. */
-export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, waker, aborter }: JobRoutes): void {
-  mountEnqueue(api, clock, tenants, enqueuer);
+export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, waker, aborter }: JobRoutes): void {
+  mountEnqueue(api, { clock, tenants, enqueuer, shares });
 
   api.get(
     "/v1/queues/:name/jobs",

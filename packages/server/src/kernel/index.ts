@@ -30,6 +30,7 @@ export * from "./json/canonical.ts";
 export * from "./json/depth.ts";
 export * from "./json/syntax-error.ts";
 export * from "./json/tokens.ts";
+export * from "./json/value-end.ts";
 export * from "./key-bytes.ts";
 export * from "./log.ts";
 export * from "./metrics.ts";

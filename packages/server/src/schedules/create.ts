@@ -24,13 +24,13 @@ const MAX_BASE_LENGTH = 119;
  */
 export async function createSchedule(
   database: Transactional,
-  { calendars, ids, audit }: Pick<FireContext, "calendars" | "ids" | "audit">,
+  { calendars, ids, audit, shares }: Pick<FireContext, "calendars" | "ids" | "audit" | "shares">,
   actor: Actor,
   request: CreateSchedule,
 ): Promise<Schedule> {
   if (request.name === "preview")
     throw invalid("name", 'cannot be "preview": GET /v1/schedules/preview is the preview of a cron expression');
-  const settings = settingsOf(request);
+  const settings = await settingsOf(shares.loopTime, actor.workspaceId, request);
   const calendar = checkCalendar(calendars, request);
   return database.transaction(async (tx) => {
     const { workspaceId } = actor;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "#audit";
 import { insertJobsAcrossWorkspaces, MAX_WEIGHT, weightOf } from "#jobs";
-import { type Clock, type Db, type EmitEvent, momentMs, type UuidSource } from "#kernel";
+import { type Clock, type Db, type EmitEvent, momentMs, type Shares, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { takeExecutions } from "#usage";
 import type { Calendars } from "./calendar.ts";
@@ -12,6 +12,7 @@ import type { Schedule, ScheduleId } from "./schedule.ts";
 
 /** What firing schedules needs. */
 export interface FireContext {
+  readonly shares: Pick<Shares, "loopTime">;
   readonly calendars: Calendars;
   readonly ids: UuidSource;
   readonly audit: AuditLog;

@@ -24,7 +24,7 @@ export async function patchSchedule(
   name: string,
   request: PatchSchedule,
 ): Promise<Schedule> {
-  const settings = settingsOf(request);
+  const settings = await settingsOf(context.shares.loopTime, actor.workspaceId, request);
   // Checked before the schedule is read, with a valid stand-in for what the request leaves out: a malformed request fires nothing.
   checkCalendar(context.calendars, { cron: request.cron ?? "@yearly", timezone: request.timezone ?? "UTC" });
   const target = { workspaceId: actor.workspaceId, name, toQueue: request.queue };

@@ -17,8 +17,20 @@ export interface SchedulesOptions extends Omit<FireContext, "calendars" | "clock
 }
 
 /** Schedules: their endpoints, and the loop that creates a job at each tick. */
-export function createSchedules({ config, engine, random, waker, room, tenants, clock, ids, audit, emit }: SchedulesOptions): Module {
-  const context: FireContext = { calendars: new Calendars(), ids, audit, clock, emit };
+export function createSchedules({
+  config,
+  shares,
+  engine,
+  random,
+  waker,
+  room,
+  tenants,
+  clock,
+  ids,
+  audit,
+  emit,
+}: SchedulesOptions): Module {
+  const context: FireContext = { calendars: new Calendars(), ids, audit, clock, emit, shares };
   const onFired = ({ jobs, lanes, nextMs }: FireResult) => {
     emit("jobs_enqueued", { count: jobs });
     emit("schedule_jobs_made", { count: jobs });

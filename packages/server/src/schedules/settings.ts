@@ -1,6 +1,6 @@
 import { type CreateSchedule, LIMITS, type PatchSchedule } from "@tidemill/contract";
 import type { RawJson } from "#http";
-import { problem } from "#kernel";
+import { type LoopTime, problem, type WorkspaceId } from "#kernel";
 import { checkPayloadTemplates } from "#vault";
 import type { ScheduleSettings } from "./store.ts";
 
@@ -9,17 +9,21 @@ import type { ScheduleSettings } from "./store.ts";
  *
  * @throws PAYLOAD_TOO_LARGE; VALIDATION_ERROR for an invalid template
  */
-export function settingsOf(request: CreateSchedule | PatchSchedule): ScheduleSettings {
+export async function settingsOf(
+  loopTime: LoopTime,
+  workspaceId: WorkspaceId,
+  request: CreateSchedule | PatchSchedule,
+): Promise<ScheduleSettings> {
   const { cron, timezone, tag, priority, concurrencyKey, attempts, overlap, catch_up } = request;
-  return { cron, timezone, payload: readPayload(request), tag, priority, concurrencyKey, attempts, overlap, catchUp: catch_up };
+  const raw = request.payload as RawJson | undefined;
+  const payload = raw && (await readPayload(loopTime, workspaceId, raw));
+  return { cron, timezone, payload, tag, priority, concurrencyKey, attempts, overlap, catchUp: catch_up };
 }
 
-function readPayload({ payload }: CreateSchedule | PatchSchedule): string | undefined {
-  if (payload === undefined) return undefined;
-  const { text } = payload as RawJson;
+async function readPayload(loopTime: LoopTime, workspaceId: WorkspaceId, { text }: RawJson): Promise<string> {
   if (Buffer.byteLength(text) > LIMITS.payloadBytes) {
     throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: "payload" });
   }
-  checkPayloadTemplates(text, "payload");
+  await loopTime.run(workspaceId, text.length, checkPayloadTemplates(text, "payload"));
   return text;
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Claim } from "#jobs";
-import { type JobId, unavailable, type WorkspaceId } from "#kernel";
+import { type JobId, LoopTime, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { type Abort, type Request, type Resolution, type Response, sign, signingKey } from "#outbound";
 import { Redactor } from "#redaction";
@@ -72,6 +72,7 @@ function stage(
     names: { resolve: () => resolution },
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
+    shares: { loopTime: new LoopTime() },
     version: "1.2.3",
     emit: (event) => void told.push(event),
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runAtOnce } from "#kernel";
 import { type JsonBodyError, parseJsonBody, RawJson } from "../../src/http/json-body.ts";
 
 const parse = (body: string | Buffer, rawMember: string | null = "payload", maxDepth = 64) =>
-  parseJsonBody(Buffer.from(body), { maxDepth, rawMember });
+  runAtOnce(parseJsonBody(Buffer.from(body), { maxDepth, rawMember }));
 
 const raw = (text: string) => new RawJson(text);
 
@@ -105,7 +106,23 @@ describe("a body is refused", () => {
   );
 
   test("a body is refused without a position when it is long", () => {
-    expect(refusal(`[${"1,".repeat(200_000)}]`)).toMatchObject({ message: "The body is not valid JSON." });
+    expect(refusal(`["${"1,".repeat(200_000)}",]`)).toMatchObject({ message: "The body is not valid JSON." });
+    expect(refusal(`{"payload":[${"1,".repeat(200_000)}]}`)).toMatchObject({ message: "The body is not valid JSON." });
+  });
+
+  test.each(["1,", "[],", '{"a":1},', '"",'])("a body is refused that has far more values than a request needs: %s", (piece) => {
+    const body = `{"jobs":[${piece.repeat(50_001)}1]}`;
+    expect(refusal(body)).toMatchObject({
+      reason: "too_many_values",
+      message: expect.stringContaining('50000 values outside of "payload"'),
+    });
+    expect(parse(`{"payload":${body}}`)).toEqual({ payload: raw(body) });
+  });
+
+  test("a body is refused that has far more text than a request needs", () => {
+    const text = "x".repeat(8 * 1024 * 1024);
+    expect(refusal(`{"tag":"${text}"}`)).toMatchObject({ reason: "too_many_values" });
+    expect(parse(`{"payload":"${text}"}`)).toEqual({ payload: raw(`"${text}"`) });
   });
 
   test("a body whose member constructor stands alone does no harm", () => {
@@ -131,6 +148,31 @@ describe("depth", () => {
     const body = Buffer.from(piece.repeat(Math.ceil(16_777_216 / piece.length)));
     expect(refusal(body)).toMatchObject({ reason: "too_deep", message: expect.stringContaining("64 deep at line 1") });
     expect(refusal(body, null).reason).toBe("too_deep");
+  });
+});
+
+describe("a long body", () => {
+  /** How many slices parsing takes. */
+  const slices = (body: string): number => {
+    const work = parseJsonBody(Buffer.from(body), { maxDepth: 64, rawMember: "payload" });
+    let count = 1;
+    while (!work.next().done) count += 1;
+    return count;
+  };
+  const long = 'x\\u00e9\\"é'.repeat(100_000);
+
+  test.each([
+    ["a raw string", `{"payload":"${long}"}`],
+    ["a raw array", `{"payload":[${"[],".repeat(300_000)}1]}`],
+    ["another string", `{"tag":"${long}"}`],
+    ["many raw values", `{"jobs":[${Array(1_000).fill(`{"payload":{"text":"${"y".repeat(1_000)}"}}`)}]}`],
+    ["white space", `{"payload":1${" ".repeat(1_000_000)}}`],
+  ])("is parsed in slices, and like a short one: %s", (_, body) => {
+    expect(slices(body)).toBeGreaterThan(10);
+    const value = JSON.parse(body);
+    const parsed = parse(body) as { payload?: RawJson; jobs?: { payload: RawJson }[] };
+    const shown = (member: unknown) => (member instanceof RawJson ? JSON.parse(member.text) : member);
+    expect(JSON.parse(JSON.stringify(parsed, (_name, member) => shown(member)))).toEqual(value);
   });
 });
 

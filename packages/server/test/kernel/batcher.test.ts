@@ -96,6 +96,49 @@ describe("a batcher", () => {
     expect(batcher.waiting).toBe(4);
   });
 
+  test("a batcher takes the items of workspaces in turns, however many of one wait", async () => {
+    const { write, ended } = heldWriter();
+    const ofTens = (item: number) => `${Math.floor(item / 10)}` as WorkspaceId;
+    const batcher = new Batcher({ workspaceOf: ofTens, maxWeight: 3, writers: 1, write });
+    void batcher.add(0);
+    await turn();
+    for (const item of [11, 12, 13, 14, 15, 21, 22, 31]) void batcher.add(item);
+    await ended();
+    expect([await ended(), await ended(), await ended()]).toEqual([
+      [11, 21, 31],
+      [12, 22, 13],
+      [14, 15],
+    ]);
+  });
+
+  test("a batcher lets a workspace that had no turn go first in the next write", async () => {
+    const { write, ended } = heldWriter();
+    const ofTens = (item: number) => `${Math.floor(item / 10)}` as WorkspaceId;
+    const batcher = new Batcher({ workspaceOf: ofTens, maxWeight: 2, writers: 1, write });
+    void batcher.add(0);
+    await turn();
+    for (const item of [11, 12, 21, 22, 31]) void batcher.add(item);
+    await ended();
+    expect([await ended(), await ended(), await ended()]).toEqual([[11, 21], [31, 12], [22]]);
+  });
+
+  test("a batcher does not write an item that was withdrawn before its turn", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ workspaceOf, maxWeight: 10, writers: 1, write });
+    const writing = new AbortController();
+    const first = batcher.add(1, writing.signal);
+    await turn();
+    const waiting = new AbortController();
+    const second = batcher.add(2, waiting.signal);
+    const third = batcher.add(3);
+    waiting.abort(new Error("withdrawn"));
+    writing.abort(new Error("too late"));
+    await expect(second).rejects.toThrow("withdrawn");
+    expect(batcher.waiting).toBe(1);
+    expect([await ended(), await ended()]).toEqual([[1], [3]]);
+    expect(await Promise.all([first, third])).toEqual([10, 30]);
+  });
+
   test("a batcher is settled once all that was added is written", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ workspaceOf, maxWeight: 1, writers: 2, write });

@@ -12,6 +12,8 @@ interface Task {
 
 /** How long the event loop is held at a time. Milliseconds. */
 const SLICE_MS = 4;
+/** Work on up to this many characters takes less than a slice. */
+const MAX_SHORT = 32 * 1024;
 
 /**
  * Shares the event loop's time among works that take long: large bodies, responses with many secrets. A work runs in slices, and
@@ -27,8 +29,17 @@ export class LoopTime {
     return this.#line.size;
   }
 
-  /** Runs `work` to its end. What takes less than a slice is done at once, unless other works wait. */
-  run<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {
+  /**
+   * Runs `work` to its end. Work on few characters is done at once.
+   *
+   * @param characters how long the text is that is worked on
+   */
+  run<Result>(workspaceId: WorkspaceId, characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
+    return characters <= MAX_SHORT ? runAtOnce(work) : this.runInSlices(workspaceId, work);
+  }
+
+  /** Runs `work` to its end. The first slice is done at once, unless other works wait. */
+  runInSlices<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const advance = () => {
         try {
@@ -69,7 +80,10 @@ export class LoopTime {
 
 /** Runs work to its end at once, where it is known to be small. */
 export function runAtOnce<Result>(work: SlicedWork<Result>): Result {
-  return advanceFor(work, Number.POSITIVE_INFINITY)?.value as Result;
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
 }
 
 /** Goes on with the work for about this long. Returns null if it is not done. */

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "#kernel";
+import { canonicalJson, runAtOnce } from "#kernel";
+
+const canonical = (text: string) => runAtOnce(canonicalJson(text));
 
 /** The value as JSON whose white space and order of members `random` decides. */
 function spelled(value: unknown, random: () => number): string {
@@ -28,7 +30,7 @@ describe("canonical JSON", () => {
   test("canonical JSON is the same however the value was spelled", () => {
     fc.assert(
       fc.property(json, fc.nat(), fc.nat(), (value, one, two) => {
-        expect(canonicalJson(spelled(value, generator(one)))).toBe(canonicalJson(spelled(value, generator(two))));
+        expect(canonical(spelled(value, generator(one)))).toBe(canonical(spelled(value, generator(two))));
       }),
     );
   });
@@ -36,7 +38,7 @@ describe("canonical JSON", () => {
   test("canonical JSON is JSON of the same value", () => {
     fc.assert(
       fc.property(json, fc.nat(), (value, seed) => {
-        expect(JSON.parse(canonicalJson(spelled(value, generator(seed))))).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(JSON.parse(canonical(spelled(value, generator(seed))))).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
   });
@@ -49,7 +51,19 @@ describe("canonical JSON", () => {
     ['{"a":1,"a":2}', '{"a":1,"a":2}'],
     ["\t7\n", "7"],
     ['" a "', '" a "'],
-  ])("canonical JSON of %s is %s", ([text, canonical]) => {
-    expect(canonicalJson(text as string)).toBe(canonical);
+  ])("canonical JSON of %s is %s", ([text, expected]) => {
+    expect(canonical(text as string)).toBe(expected);
+  });
+
+  test("canonical JSON of many members and items is written in slices", () => {
+    const members = Array.from({ length: 20_000 }, (_, index) => `"m${(index * 7_919) % 20_000}":[${index}]`);
+    const text = `{${members.join()},"list":[${"[],".repeat(20_000)}1]}`;
+    const work = canonicalJson(text);
+    let slices = 1;
+    while (!work.next().done) slices += 1;
+    expect(slices).toBeGreaterThan(20);
+    const value = JSON.parse(text);
+    const sorted = Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+    expect(canonical(text)).toBe(JSON.stringify(sorted));
   });
 });

@@ -1,0 +1,21 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+
+/** A listener on which modules mount their routes. */
+export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Requests that have arrived completely and are not answered yet. */
+    inFlight: Set<FastifyRequest>;
+  }
+  interface FastifyContextConfig {
+    /** The member of the body whose values stay raw text (`RawJson`). */
+    rawMember?: string;
+    /** No body counts as an empty object. */
+    emptyBody?: boolean;
+    /** The methods that the path has, on a route that refuses all others. */
+    allow?: string;
+  }
+}
