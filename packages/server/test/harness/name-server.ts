@@ -19,7 +19,8 @@ export class TestNameServer {
   /** The questions that were asked, such as "a x.example". */
   readonly asked: string[] = [];
   readonly names = new Map<string, Records | Exclude<Reply, readonly string[]>>();
-  readonly #socket: Socket = createSocket("udp4");
+  /** Hundreds of questions come at once, while this process is busy with asking them. */
+  readonly #socket: Socket = createSocket({ type: "udp4", recvBufferSize: 4 * 1024 * 1024 });
 
   static async listen(): Promise<TestNameServer> {
     const server = new TestNameServer();
