@@ -1,10 +1,25 @@
 import type { Registry } from "prom-client";
 import { type Authenticator, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
-import { after, type Config, type Database, type EmitEvent, type Random, type Service, type Shares } from "#kernel";
+import {
+  after,
+  type Clock,
+  type Config,
+  type Database,
+  defaultMaxConnections,
+  type EmitEvent,
+  type Random,
+  readFileLimit,
+  type Service,
+  type Shares,
+} from "#kernel";
 import { mountInternal, mountPublic } from "./app.ts";
+
+/** The internal listener has connections of its own, so that metrics and the operator API can be reached whatever clients do. */
+const INTERNAL_CONNECTIONS = 64;
 
 export interface ListenersOptions {
   readonly config: Config;
+  readonly clock: Clock;
   readonly shares: Shares;
   readonly api: Database;
   readonly random: Random;
@@ -28,12 +43,21 @@ export interface Listeners {
 
 /** Creates the public and the internal listener. */
 export async function createListeners(options: ListenersOptions): Promise<Listeners> {
-  const { config, shares, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
+  const { config, clock, shares, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
   let serving = false;
   const isReady = () => serving;
-  const api = createApi({ authenticator, rateLimiter, emit, random, shares, isServing: isReady });
+  const max = config.maxConnections ?? defaultMaxConnections(readFileLimit(), config);
+  const api = createApi({
+    authenticator,
+    rateLimiter,
+    emit,
+    random,
+    shares,
+    isServing: isReady,
+    connections: { listener: "public", max, clock },
+  });
   await mountPublic(api, modules, { database, isReady });
-  const internal = createApi({ authenticator, emit, random });
+  const internal = createApi({ authenticator, emit, random, connections: { listener: "internal", max: INTERNAL_CONNECTIONS, clock } });
   mountInternal(internal, modules, metrics);
   let url = "";
   let internalUrl = "";

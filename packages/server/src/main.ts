@@ -7,7 +7,7 @@ import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares } from "#kernel";
-import { createAddressGuard } from "#outbound";
+import { createAddressGuard, createNames } from "#outbound";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
 import { createSchedules } from "#schedules";
@@ -59,10 +59,11 @@ export async function composeNode({
   const { api, tenants, housekeeping, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
   const shared = { config, shares, api, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
-  const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
+  const names = createNames({ config, share: shares.lookups, clock });
+  const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, names.lookup);
 
   const vault = createVault({ ...shared, keyring });
-  const callbacks = createCallbacks({ ...shared, guard, secrets: vault.secrets, version: VERSION });
+  const callbacks = createCallbacks({ ...shared, guard, names, secrets: vault.secrets, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,

@@ -1,7 +1,7 @@
 import type { JobKind } from "#engine";
 import type { Module } from "#http";
 import type { Clock, Database, EmitEvent, Shares } from "#kernel";
-import { type AddressGuard, Sender } from "#outbound";
+import { type AddressGuard, type Names, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { CallbackDeliverer } from "./deliverer.ts";
 import { Endpoints } from "./endpoint.ts";
@@ -9,6 +9,7 @@ import { Endpoints } from "./endpoint.ts";
 export interface CallbacksOptions {
   readonly engine: Database;
   readonly guard: AddressGuard;
+  readonly names: Names;
   readonly secrets: SecretAccess;
   readonly shares: Shares;
   readonly clock: Clock;
@@ -20,6 +21,7 @@ export interface CallbacksOptions {
 export function createCallbacks({
   engine,
   guard,
+  names,
   secrets,
   shares,
   clock,
@@ -27,7 +29,16 @@ export function createCallbacks({
   emit,
 }: CallbacksOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard);
-  const deliverer = new CallbackDeliverer({ sender, endpoints: new Endpoints(engine, guard), secrets, shares, clock, version, emit });
+  const deliverer = new CallbackDeliverer({
+    sender,
+    names,
+    endpoints: new Endpoints(engine, guard),
+    secrets,
+    shares,
+    clock,
+    version,
+    emit,
+  });
   return {
     kind: { name: "queue", deliverer, recorded: true },
     services: [{ start: () => {}, stop: () => sender.close() }],

@@ -86,8 +86,8 @@ function retryAfter(value: string | undefined, nowMs: number): number | null {
   return atMs === null ? null : Math.max(0, (atMs - nowMs) / 1000);
 }
 
-/** What the node itself lacks: file descriptors, memory or buffers. */
-const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
+/** What the node itself lacks: file descriptors, memory, buffers, or a name server. */
+const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "LOOKUP_NOT_RUN"]);
 
 /**
  * Whether a callback could not be sent because the node lacks something, to one of the handler's addresses at least. EADDRNOTAVAIL is

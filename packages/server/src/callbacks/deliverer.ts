@@ -2,7 +2,7 @@ import { CALLBACK_HEADERS, LIMITS, WEBHOOK_HEADERS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
-import { type Abort, BlockedAddressError, type Response, type Sender, sign } from "#outbound";
+import { type Abort, BlockedAddressError, type Names, type Resolution, type Response, type Sender, sign } from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
 import { CallbackTimeoutError, classify, isShortage } from "./classify.ts";
@@ -12,6 +12,7 @@ import { RequestContentError } from "./request-content-error.ts";
 
 export interface DelivererOptions {
   readonly sender: Pick<Sender, "send">;
+  readonly names: Pick<Names, "resolve">;
   readonly endpoints: Endpoints;
   readonly secrets: Pick<SecretAccess, "resolve">;
   readonly shares: Pick<Shares, "loopTime">;
@@ -107,11 +108,25 @@ class Callback implements Attempt {
     if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
   }
 
-  /** Awaits nothing unless secrets must be read: most callbacks are sent in the same turn of the event loop in which their claim came. */
+  /**
+   * Awaits nothing unless a name must be looked up or secrets must be read: most callbacks are sent in the same turn of the event loop
+   * in which their claim came.
+   */
   #prepare(endpoint: Endpoint | null): Promise<void> | undefined {
-    const { payload } = this.#claim;
     if (!endpoint) this.#end({ kind: "withdrawn" });
     else if (endpoint.blocked !== null) this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked) });
+    else {
+      const resolution = this.#options.names.resolve(this.#claim.workspaceId, endpoint.host);
+      if (!(resolution instanceof Promise)) return this.#fill(endpoint, resolution);
+      return this.#endOnError(async () => this.#fill(endpoint, await resolution));
+    }
+    return undefined;
+  }
+
+  #fill(endpoint: Endpoint, resolution: Resolution): Promise<void> | undefined {
+    const { payload } = this.#claim;
+    if (this.#ended) return undefined;
+    if (resolution.kind === "failed") this.#receive(resolution);
     else if (endpoint.plain && !mayHoldTemplates(payload)) this.#send(endpoint, { ...endpoint.plain, payload });
     else return this.#endOnError(async () => this.#send(endpoint, await this.#content(endpoint)));
     return undefined;

@@ -9,6 +9,9 @@ const MESSAGES: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
 };
 
+/** How long a client may take to read the response. Milliseconds. */
+const LINGER_MS = 1_000;
+
 /** Answers requests that are not valid HTTP. They reach no route, but get the error envelope and a request id like all others. */
 export const refuseBadHttp =
   (emit: EmitEvent, nextRequestId: () => string) =>
@@ -30,4 +33,6 @@ export const refuseBadHttp =
       `Content-Length: ${Buffer.byteLength(body)}`,
     ];
     socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+    // Without this, the connection would stay until the client closes it, too.
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };

@@ -16,6 +16,7 @@ import {
 import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
+import { type ConnectionsOptions, limitConnections } from "./connections.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
@@ -26,6 +27,8 @@ import { compileSchema, MAX_ISSUES } from "./validate.ts";
 
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
+/** A connection that has not sent a complete head by then is closed, also one that sends nothing. */
+const HEAD_TIMEOUT_MS = 10_000;
 const STALLED_RESPONSE_MS = 30_000;
 
 export interface ApiOptions {
@@ -39,11 +42,15 @@ export interface ApiOptions {
   /** How long a client may take nothing of a response. Milliseconds. */
   readonly stalledResponseMs?: number;
   readonly isServing?: () => boolean;
+  /** Without it, connections are not limited. */
+  readonly connections?: Omit<ConnectionsOptions, "emit">;
+  readonly headTimeoutMs?: number;
 }
 
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
 export function createApi(options: ApiOptions): Api {
-  const { authenticator, rateLimiter, emit, random, shares, stalledResponseMs = STALLED_RESPONSE_MS, isServing = () => true } = options;
+  const { authenticator, rateLimiter, emit, random, shares, connections, isServing = () => true } = options;
+  const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -60,7 +67,7 @@ export function createApi(options: ApiOptions): Api {
     frameworkErrors: onError,
     clientErrorHandler: refuseBadHttp(emit, nextRequestId),
     // Node would refuse requests without Host itself, with a response that has no body.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, headersTimeout: headTimeoutMs, connectionsCheckingInterval: headTimeoutMs / 5 },
     routerOptions: { maxParamLength: 512 },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -101,6 +108,7 @@ export function createApi(options: ApiOptions): Api {
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
+  if (connections) limitConnections(api as unknown as Api, { ...connections, emit });
   if (shares) shareRequestMemory(api as unknown as Api, shares.requestMemory, stalledResponseMs);
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));

@@ -1,3 +1,4 @@
+import { isIP, isIPv4, isIPv6 } from "node:net";
 import path from "node:path";
 import { PLAN_NAMES } from "@tidemill/contract";
 import { readAddressRange } from "./address-range.ts";
@@ -69,6 +70,26 @@ const addresses: Read<readonly string[]> = (text) => {
   return given;
 };
 
+const dnsServers: Read<readonly string[]> = (text) => {
+  const given = text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+  for (const entry of given) {
+    if (!isDnsServer(entry)) throw new Error(`must be IP addresses, with or without ports, separated by commas; "${entry}" is none`);
+  }
+  return given;
+};
+
+const maxConnections: Read<number | null> = integer({ min: 16, max: 1_000_000 });
+
+/** Whether a text is an IP address, or one with a port: `10.0.0.2:53`, `[fd00::2]:53`. */
+function isDnsServer(text: string): boolean {
+  const [, v6, v4, portText] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
+  if (portText === undefined) return isIP(text) !== 0;
+  return (v6 === undefined ? isIPv4(v4 ?? "") : isIPv6(v6)) && Number(portText) >= 1 && Number(portText) <= 65_535;
+}
+
 /** All settings of a node, with their environment variables, defaults and meanings. */
 export const SETTINGS = {
   port: setting("TIDEMILL_PORT PORT", port, 8080, "Port of the API. 0 chooses a free port."),
@@ -123,6 +144,12 @@ export const SETTINGS = {
     [] as readonly string[],
     "Private addresses to which callbacks may go: addresses or CIDR blocks, separated by commas.",
   ),
+  dnsServers: setting(
+    "TIDEMILL_DNS_SERVERS",
+    dnsServers,
+    [] as readonly string[],
+    "Name servers that resolve the hosts of callbacks: addresses, with or without ports, separated by commas. If empty, the system's.",
+  ),
   drainSeconds: setting(
     "TIDEMILL_DRAIN_SECONDS",
     integer({ min: 0, max: 86_400 }),
@@ -152,6 +179,12 @@ export const SETTINGS = {
     memory,
     null,
     "How much memory the node may use, in MiB, without the embedded PostgreSQL. If empty: half of the container's or the machine's, at most 2048.",
+  ),
+  maxConnections: setting(
+    "TIDEMILL_MAX_CONNECTIONS",
+    maxConnections,
+    null,
+    "The most open connections of clients. If empty: what callbacks leave of the process's limit of open files, at most 10000.",
   ),
   callbacksInFlight: setting(
     "TIDEMILL_CALLBACKS_IN_FLIGHT",

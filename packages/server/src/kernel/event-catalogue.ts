@@ -117,6 +117,20 @@ export const EVENTS = {
       },
     ],
   ),
+  connections_refused: event(
+    "warn",
+    "New connections were closed: as many were open as `TIDEMILL_MAX_CONNECTIONS` allows, all with a request in progress. Reported at most every 10 seconds.",
+    { listener: ["public", "internal"], max: "number", count: "number" },
+    [
+      {
+        type: "counter",
+        name: "tidemill_connections_refused_total",
+        help: "Connections closed because too many were open.",
+        increment: "count",
+        labels: ["listener"],
+      },
+    ],
+  ),
   rate_limit_store_lost: event("warn", "Requests cannot be counted in the database. The node counts alone.", { error: "error" }),
   rate_limit_store_recovered: event("info", "Requests are counted in the database again."),
   key_uses_lost: event("warn", "A stopping node could not write when API keys were last used.", { error: "error" }),
@@ -162,7 +176,7 @@ export const EVENTS = {
   ),
   callbacks_postponed: event(
     "warn",
-    "Callbacks could not be sent, because the node lacks file descriptors or memory. Their jobs are tried again and use no attempt. Reported at most every 10 seconds.",
+    "Callbacks could not be sent, because the node lacks file descriptors or memory, or cannot reach its name server. Their jobs are tried again and use no attempt. Reported at most every 10 seconds.",
     { error: "error" },
   ),
   delivery_crashed: event("error", "An attempt could not be made, because of a fault in the node. It counts as failed.", {

@@ -25,6 +25,7 @@ export * from "./due-poll.ts";
 export * from "./event-catalogue.ts";
 export * from "./events.ts";
 export * from "./fair-turns.ts";
+export * from "./file-limit.ts";
 export * from "./files.ts";
 export * from "./ids.ts";
 export * from "./json/canonical.ts";

@@ -1,8 +1,14 @@
-import { lookup as dnsLookup } from "node:dns";
+import type { LookupAddress, LookupAllOptions } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { addressSet } from "./address-set.ts";
 import { LOCALHOST, LOOPBACK, METADATA_HOST, METADATA_NAMES, REFUSED_V4, REFUSED_V6 } from "./refused.ts";
-import { type Resolve, shareLookups } from "./share-lookups.ts";
+
+/** Resolves a name to all of its addresses, as `dns.lookup` does. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
 
 export interface AddressGuard {
   allows(address: string): boolean;
@@ -30,11 +36,11 @@ export class BlockedAddressError extends Error {
  * Decides which hosts and addresses outgoing calls may reach. It checks the address that the socket connects to.
  *
  * @param options.allowed addresses and CIDR ranges that are always allowed
- * @param resolve resolves names
+ * @param resolve resolves names; without it, no name has an address
  */
 export function createAddressGuard(
   options: { allowLoopback: boolean; allowed: readonly string[] },
-  resolve: Resolve = dnsLookup,
+  resolve: Resolve = resolveNothing,
 ): AddressGuard {
   const refused = addressSet([...REFUSED_V4, ...REFUSED_V6]);
   const allowed = addressSet([...options.allowed, ...(options.allowLoopback ? LOOPBACK : [])]);
@@ -46,9 +52,8 @@ export function createAddressGuard(
     return implied.length > 0 && !implied.some(allows);
   };
 
-  const resolveShared = shareLookups(resolve);
   const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
-    resolveShared(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
+    resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, []);
       const first = addresses[0]; // undefined for an empty hostname
       const blocked = addresses.find(({ address }) => !allows(address));
@@ -60,6 +65,9 @@ export function createAddressGuard(
 
   return { allows, refusesHost, lookup };
 }
+
+const resolveNothing: Resolve = (hostname, _options, callback) =>
+  callback(Object.assign(new Error(`The name ${hostname} is not resolved.`), { code: "ENOTFOUND" }), []);
 
 /** The IP address that a URL's hostname spells, or null for a name. Sockets connect to a literal address without a lookup. */
 export function literalAddress(hostname: string): string | null {

@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "#jobs";
 import { type JobId, LoopTime, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { type Abort, type Request, type Response, sign, signingKey } from "#outbound";
+import { type Abort, type Request, type Resolution, type Response, sign, signingKey } from "#outbound";
 import { Redactor } from "#redaction";
 import { type ResolvedSecrets, SecretError, type SecretUse } from "#vault";
 import { CallbackDeliverer } from "../../src/callbacks/deliverer.ts";
 import type { Endpoint, Endpoints } from "../../src/callbacks/endpoint.ts";
+import { LookupError } from "../../src/outbound/names/resolution.ts";
 import { until } from "../harness/service.ts";
 
 const claim: Claim = {
@@ -51,8 +52,14 @@ const handed = (...values: [name: string, value: string][]): ResolvedSecrets => 
   redactor: new Redactor(new Map(values)),
 });
 
-/** A deliverer whose clock, endpoints and wire are the test's own. */
-function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed()) {
+const FOUND: Resolution = { kind: "found", addresses: [{ address: "192.0.2.1", family: 4 }] };
+
+/** A deliverer whose names, clock, endpoints and wire are the test's own. */
+function stage(
+  of: Endpoint | Promise<Endpoint | null>,
+  resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed(),
+  resolution: Resolution | Promise<Resolution> = FOUND,
+) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
   const told: string[] = [];
   const sent: { request: Request; done: (response: Response) => void }[] = [];
@@ -62,6 +69,7 @@ function stage(of: Endpoint | Promise<Endpoint | null>, resolve: (use: SecretUse
   };
   const deliverer = new CallbackDeliverer({
     sender: { send },
+    names: { resolve: () => resolution },
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
     shares: { loopTime: new LoopTime() },
@@ -161,6 +169,67 @@ describe("a callback", () => {
     const { deliverer, sent } = stage({ ...endpoint, host: "169.254.169.254", blocked: "169.254.169.254" });
     expect(await deliverer.start(claim).result).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
     expect(sent).toEqual([]);
+  });
+});
+
+describe("the name of a handler", () => {
+  const failure = (code: "ENOTFOUND" | "LOOKUP_NOT_RUN"): Resolution => ({ kind: "failed", error: new LookupError("example.com", code) });
+  const templated = { ...claim, payload: '{"to":"${{ secrets.TO }}"}' };
+
+  test("a callback has its time from when the name of its handler is known", async () => {
+    const looking = Promise.withResolvers<Resolution>();
+    const { deliverer, now, sent } = stage(endpoint, undefined, looking.promise);
+    const attempt = deliverer.start(claim);
+    now.elapsedMs += 5_000;
+    deliverer.sweep();
+    expect(sent).toEqual([]);
+    looking.resolve(FOUND);
+    await until(() => sent.length > 0, "the callback to leave");
+    now.elapsedMs += 999;
+    deliverer.sweep();
+    expect(await Promise.race([attempt.result, "none yet"])).toBe("none yet");
+  });
+
+  test("a callback whose name does not exist fails, and asks for no secrets", async () => {
+    const asked: SecretUse[] = [];
+    const { deliverer } = stage(
+      endpoint,
+      async (use) => {
+        asked.push(use);
+        return handed();
+      },
+      failure("ENOTFOUND"),
+    );
+    expect(await deliverer.start(templated).result).toMatchObject({ kind: "unreachable", code: "DNS" });
+    expect(asked).toEqual([]);
+  });
+
+  test("a callback is postponed when its name could not be looked up here, and that is reported", async () => {
+    const { deliverer, told } = stage(endpoint, undefined, failure("LOOKUP_NOT_RUN"));
+    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000, shortage: true });
+    expect(told).toEqual(["callbacks_postponed"]);
+  });
+
+  test("a callback is postponed when its workspace got no turn for the look-up, and the node goes on", async () => {
+    const { deliverer, told } = stage(endpoint, undefined, Promise.reject(unavailable()));
+    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
+    expect(told).toEqual([]);
+  });
+
+  test("a callback that is aborted during its look-up asks for no secrets", async () => {
+    const looking = Promise.withResolvers<Resolution>();
+    const asked: SecretUse[] = [];
+    const read = async (use: SecretUse) => {
+      asked.push(use);
+      return handed(["TO", "ada"]);
+    };
+    const { deliverer, sent } = stage(endpoint, read, looking.promise);
+    const attempt = deliverer.start(templated);
+    attempt.abort();
+    looking.resolve(FOUND);
+    expect(await attempt.result).toEqual({ kind: "withdrawn" });
+    await setImmediate();
+    expect([asked, sent]).toEqual([[], []]);
   });
 });
 

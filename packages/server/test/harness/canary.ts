@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { test as base } from "vitest";
-import { createAddressGuard, type Response, Sender } from "#outbound";
+import { createAddressGuard, type Resolve, type Response, Sender } from "#outbound";
 
 const ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
@@ -37,13 +37,14 @@ export class Canary {
   }
 }
 
-type Resolver = Parameters<typeof createAddressGuard>[1];
+/** A name server by which every name leads to this machine. */
+const toThisMachine: Resolve = (_hostname, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]);
 
 /** Sends requests as a production node does whose settings allow these addresses. */
 class Caller {
   readonly #sender: Sender;
 
-  constructor(allowed: string[], resolve?: Resolver) {
+  constructor(allowed: string[], resolve = toThisMachine) {
     this.#sender = new Sender(createAddressGuard({ allowLoopback: false, allowed }, resolve));
   }
 
@@ -80,7 +81,7 @@ export const test = base
     onCleanup(async () => {
       for (const caller of callers) await caller.close();
     });
-    return (allowed: string[], resolve?: Resolver) => {
+    return (allowed: string[], resolve?: Resolve) => {
       const caller = new Caller(allowed, resolve);
       callers.push(caller);
       return caller;

@@ -80,6 +80,9 @@ describe("a wrong value is refused in one clear line", () => {
       "10.0.0.0/8,10.0.0.0/33",
       'must be IP addresses or CIDR blocks, separated by commas; "10.0.0.0/33" is neither',
     ],
+    ["TIDEMILL_DNS_SERVERS", "dns.example", 'must be IP addresses, with or without ports, separated by commas; "dns.example" is none'],
+    ["TIDEMILL_DNS_SERVERS", "10.0.0.2,10.0.0.2:0", "must be IP addresses, with or without ports"],
+    ["TIDEMILL_DNS_SERVERS", "fd00::2:99999", "must be IP addresses, with or without ports"],
     ["TIDEMILL_DRAIN_SECONDS", "soon", "must be a whole number from 0 to"],
     ["TIDEMILL_LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent"],
     ["TIDEMILL_POLL_EVERY_MS", "10", "must be a whole number from 50 to"],
@@ -93,6 +96,11 @@ describe("a wrong value is refused in one clear line", () => {
     expect(error).toBeInstanceOf(ConfigError);
     expect(error.message.startsWith(`${variable} ${message}`)).toBe(true);
     expect(error.message).toMatch(/^[^\n]+\.$/);
+  });
+
+  test("name servers have a port or none", () => {
+    const servers = ["10.0.0.2", "10.0.0.2:5353", "fd00::2", "[fd00::2]:53"];
+    expect(readConfig({ TIDEMILL_DNS_SERVERS: servers.join(", ") }).dnsServers).toEqual(servers);
   });
 
   test("a wrong value is refused in one clear line that does not repeat a secret", () => {

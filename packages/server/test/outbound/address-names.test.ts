@@ -1,6 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { describe, expect } from "vitest";
-import type { Resolve } from "../../src/outbound/share-lookups.ts";
+import type { Resolve } from "#outbound";
 import { type Canary, test } from "../harness/canary.ts";
 
 /** A name server that returns these results in turn, one for each lookup, and then starts again. */

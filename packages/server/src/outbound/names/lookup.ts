@@ -1,0 +1,65 @@
+import type { WorkspaceId } from "#kernel";
+import { type Answer, NameServer, type NameServerOptions } from "./name-server.ts";
+import { failed, type LookupError, type Resolution } from "./resolution.ts";
+import { fullNames, type SearchRules } from "./search-rules.ts";
+import { isSystemName, type SystemLookup } from "./system-lookup.ts";
+
+/** The system's resolver does not say how long its answers hold. Seconds. */
+const SYSTEM_TTL_SECONDS = 10;
+
+/** A name under this top-level domain never exists. Source: RFC 6761, section 6.4. */
+const INVALID = /(^|\.)invalid\.?$/;
+
+export interface LookupResult {
+  readonly resolution: Resolution;
+  /** How long it holds, if it was found. */
+  readonly ttlSeconds: number;
+}
+
+/** Looks up names: asks name servers for the full names that a name may stand for, and then perhaps the system's resolver. */
+export class Lookup {
+  readonly #options: NameServerOptions;
+  readonly #systemLookup: SystemLookup | null;
+  #nameServer: NameServer | undefined;
+  #search: SearchRules | undefined;
+
+  constructor(options: NameServerOptions, systemLookup: SystemLookup | null) {
+    this.#options = options;
+    this.#systemLookup = systemLookup;
+  }
+
+  /** @throws UNAVAILABLE when the workspace got no turn at the system's resolver */
+  async run(workspaceId: WorkspaceId, hostname: string, search: SearchRules): Promise<LookupResult> {
+    const answer = INVALID.test(hostname) ? ({ kind: "absent" } as const) : await this.#askAll(hostname, search);
+    if (answer.kind === "found") return { resolution: answer, ttlSeconds: answer.ttlSeconds };
+    const bySystem = answer.kind === "absent" && isSystemName(hostname) && this.#systemLookup;
+    const resolution = bySystem ? await bySystem(workspaceId, hostname) : failed(hostname, CODES[answer.kind]);
+    return { resolution, ttlSeconds: SYSTEM_TTL_SECONDS };
+  }
+
+  /** Asks for one full name after the other until one is found, or an answer does not come. */
+  async #askAll(hostname: string, search: SearchRules): Promise<Answer> {
+    const nameServer = this.#serverFor(search);
+    let answer: Answer = { kind: "absent" };
+    for (const name of fullNames(hostname, search)) {
+      const next = await nameServer.ask(name);
+      if (next.kind !== "absent") answer = next;
+      if (next.kind !== "absent" && next.kind !== "unknown") break;
+    }
+    return answer;
+  }
+
+  /** c-ares reads `/etc/resolv.conf` when a resolver is made. */
+  #serverFor(search: SearchRules): NameServer {
+    if (!this.#nameServer || search !== this.#search) this.#nameServer = new NameServer(this.#options);
+    this.#search = search;
+    return this.#nameServer;
+  }
+}
+
+const CODES = {
+  absent: "ENOTFOUND",
+  unknown: "EAI_AGAIN",
+  silent: "EAI_AGAIN",
+  unreachable: "LOOKUP_NOT_RUN",
+} as const satisfies Record<Exclude<Answer["kind"], "found">, LookupError["code"]>;

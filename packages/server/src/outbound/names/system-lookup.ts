@@ -1,0 +1,36 @@
+import { lookup } from "node:dns";
+import { SharedResource, systemCode, type WorkspaceId } from "#kernel";
+import type { Resolve } from "../address-guard.ts";
+import { failed, type LookupError, type Resolution } from "./resolution.ts";
+
+/** `dns.lookup` occupies one of libuv's four threads until the system's resolver ends. Files and encryption need the others. */
+const MAX_THREADS = 2;
+/** Shorter than a look-up may take, so that one without a turn is refused and not a failure of the name. Milliseconds. */
+const MAX_WAIT_MS = 2_000;
+
+/** Looks names up as other programs of the machine do, with all that nsswitch.conf names, mDNS for example. */
+export type SystemLookup = (workspaceId: WorkspaceId, name: string) => Promise<Resolution>;
+
+/** Names that name servers usually do not know, but the system's resolver may. */
+export const isSystemName = (name: string): boolean => /^[^.]+\.?$|\.local\.?$/.test(name);
+
+/** Creates a system look-up that uses few threads, by turns of the workspaces. */
+export function createSystemLookup(lookUp: Resolve = lookup): SystemLookup {
+  const threads = new SharedResource({ name: "lookups", capacity: MAX_THREADS, maxWaitMs: MAX_WAIT_MS });
+  return (workspaceId, name) =>
+    threads.use(
+      workspaceId,
+      () =>
+        new Promise((resolve) => {
+          lookUp(name, { all: true, order: "ipv4first" }, (error, addresses) =>
+            resolve(error ? failed(name, codeOf(error)) : { kind: "found", addresses }),
+          );
+        }),
+    );
+}
+
+function codeOf(error: Error): LookupError["code"] {
+  const code = systemCode(error);
+  if (code === "ENOTFOUND") return code;
+  return code.startsWith("EAI_") ? "EAI_AGAIN" : "LOOKUP_NOT_RUN";
+}
