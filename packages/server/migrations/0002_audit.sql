@@ -52,6 +52,10 @@ create trigger append_only before update or delete on audit_event for each row e
 create trigger never_emptied before truncate on audit_event for each statement execute function refuse_change('audit_event');
 create trigger never_emptied before truncate on audit_event_later for each statement execute function refuse_change('audit_event');
 create trigger never_emptied before truncate on audit_event_forever for each statement execute function refuse_change('audit_event');
+-- They fire whatever session_replication_role is. Partitions inherit this of the row trigger.
+alter table audit_event enable always trigger append_only, enable always trigger never_emptied;
+alter table audit_event_later enable always trigger never_emptied;
+alter table audit_event_forever enable always trigger never_emptied;
 
 -- A field in the input of the hash: its length in bytes of UTF-8, a colon and its text. Null is a dash. So different lists of fields
 -- never give the same input.
