@@ -41,7 +41,7 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
           ${textArray(requests.map(({ input }) => input))}::text[])
           with ordinality a ("group", workspace_id, queue, host, name, event_id, input, at)
       ), found as materialized (
-        select r.*, s.id, s.ciphertext, s.wrapped_key, s.master_key_id,
+        select r.*, s.id, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
           case when r.queue <> all(s.allowed_queues) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused
         from requested r left join secret s on s.workspace_id = r.workspace_id and s.name = r.name
       ), audited as materialized (
@@ -55,13 +55,9 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
           order by workspace_id, at offset 0
         ) event
       )
-      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, refused, (select count(*) from audited) as audited
+      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts, refused,
+        (select count(*) from audited) as audited
       from found order by at`,
   );
-  return found.map(({ group, name, refused, id, workspace_id, ciphertext, wrapped_key, master_key_id }) => ({
-    group,
-    name,
-    sealed: id && { workspace_id, id, name, ciphertext, wrapped_key, master_key_id },
-    refused,
-  }));
+  return found.map(({ group, refused, id, ...secret }) => ({ group, name: secret.name, sealed: id && { id, ...secret }, refused }));
 }

@@ -45,7 +45,7 @@ export function resolveGroup(
     if (refused === "host") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);
     const value = open(sealed);
     if (value instanceof UnreadableSecretError)
-      return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value.`);
+      return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value and its limits again.`);
     if (typeof value !== "string") return value;
     values.set(name, value);
   }
