@@ -17,7 +17,8 @@ create table audit_event (
   occurred_at         timestamptz not null,
   actor_id            text not null,
   resource_type       text not null,
-  resource_id         text not null,
+  -- Null when the event is about several resources, which its input lists.
+  resource_id         text,
   input               text,
   output              text,
   previous            bytea not null,

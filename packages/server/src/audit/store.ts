@@ -20,7 +20,7 @@ export interface ChainedEvent extends ChainedHash {
   readonly occurred_at: string;
   readonly actor_id: string;
   readonly resource_type: string;
-  readonly resource_id: string;
+  readonly resource_id: string | null;
   readonly input: string | null;
   readonly output: string | null;
   readonly previous: Buffer;

@@ -4,7 +4,7 @@ import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
 import { SecretError, type SecretResolution, type SecretUse } from "./secret-use.ts";
 
-/** Attempts of one queue that name the same secrets for the same host. They share one resolution and one audit event per secret. */
+/** Attempts of one queue that name the same secrets for the same host. They share one resolution and one audit event. */
 export interface UseGroup {
   readonly use: SecretUse;
   /** Ids of jobs, by attempt number. */
