@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { type Authenticator, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
+import { type Authenticator, checkHostOf, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
 import { after, type Config, type Database, type EmitEvent, type Random, type Service } from "#kernel";
 import { mountInternal, mountPublic } from "./app.ts";
 
@@ -30,9 +30,11 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
   const { config, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
   let serving = false;
   const isReady = () => serving;
-  const api = createApi({ authenticator, rateLimiter, emit, random, isServing: isReady });
+  const { allowedHosts: names, publicUrl } = config;
+  const checkHost = (bound: string) => checkHostOf({ bound, names, publicUrl });
+  const api = createApi({ authenticator, rateLimiter, emit, random, isServing: isReady, checkHost: checkHost(config.host) });
   await mountPublic(api, modules, { database, isReady });
-  const internal = createApi({ authenticator, emit, random });
+  const internal = createApi({ authenticator, emit, random, checkHost: checkHost(config.internalHost) });
   mountInternal(internal, modules, metrics);
   let url = "";
   let internalUrl = "";

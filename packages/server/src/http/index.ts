@@ -1,3 +1,4 @@
+export { checkHostOf } from "./allowed-hosts.ts";
 export * from "./authenticate.ts";
 export { isHeaderValue, isReservedHeader } from "./formats.ts";
 export * from "./host.ts";

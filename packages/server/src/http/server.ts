@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RawServerDefault } from "fastify";
 import { type EmitEvent, invalid, malformed, notFound, problem, type Random, unavailable } from "#kernel";
+import type { CheckHost } from "./allowed-hosts.ts";
 import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -25,6 +26,8 @@ declare module "fastify" {
     rawMember?: string;
     /** No body counts as an empty object. */
     emptyBody?: boolean;
+    /** The route is served whatever the request's `Host` is. */
+    anyHost?: boolean;
     /** The methods that the path has, on a route that refuses all others. */
     allow?: string;
   }
@@ -40,10 +43,12 @@ export interface ApiOptions {
   readonly emit: EmitEvent;
   readonly random: Random;
   readonly isServing?: () => boolean;
+  /** Without it, every `Host` is served. */
+  readonly checkHost?: CheckHost;
 }
 
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
-export function createApi({ authenticator, rateLimiter, emit, random, isServing = () => true }: ApiOptions): Api {
+export function createApi({ authenticator, rateLimiter, emit, random, isServing = () => true, checkHost = () => {} }: ApiOptions): Api {
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -87,7 +92,10 @@ export function createApi({ authenticator, rateLimiter, emit, random, isServing 
   trackInFlight(api as unknown as Api);
   api.addHook("onRequest", async (request, reply) => {
     reply.raw.setHeader("X-Request-Id", request.id);
+    reply.raw.setHeader("X-Content-Type-Options", "nosniff");
+    reply.raw.setHeader("Cache-Control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
+    if (!request.routeOptions.config.anyHost) checkHost(request.headers.host);
     if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
     await authenticate(authenticator, request);
     if (rateLimiter && request.is404 && request.url.startsWith("/v1/")) await recognise(authenticator, request);
