@@ -49,7 +49,12 @@ function parsed(text: string): unknown {
   }
 }
 
-const BREAKS = { altered: "was altered", missing: "is missing", added: "was added" } as const;
+const BREAKS = {
+  altered: "was altered",
+  missing: "is missing",
+  added: "was added",
+  dropped_early: "was dropped before it expired",
+} as const;
 
 const sentence = (workspace: string, { seq, id, problem }: NonNullable<ChainReport["broken"]>): string =>
   `The audit log of ${workspace} is broken: event ${seq}${id ? ` (${id})` : ""} ${BREAKS[problem]}.`;

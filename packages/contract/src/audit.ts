@@ -49,7 +49,9 @@ export const AuditEvent = Type.Object(
     resource_type: Type.String({
       description: `What it happened to. Later releases may add to these: ${AUDIT_RESOURCE_TYPES.join(", ")}.`,
     }),
-    resource_id: Type.String({ description: "The resource's id, or its name if it has no id." }),
+    resource_id: Nullable(Type.String(), {
+      description: "The resource's id, or its name if it has no id. Null when there are several, which `input` lists.",
+    }),
     input: Nullable(Type.Record(Type.String(), Type.Unknown()), {
       description: "What was requested, without secrets; its fields depend on the type.",
     }),
@@ -70,6 +72,21 @@ export const AuditEvent = Type.Object(
         resource_id: "emails",
         input: { paused: true },
         output: { changed: ["paused"] },
+      },
+      {
+        id: "aud_01kajv3m2cf7ya8p0t5w9h4znq",
+        event_type: "secret.accessed",
+        occurred_at: "2026-11-21T09:30:02.000Z",
+        actor_id: "system",
+        resource_type: "secret",
+        resource_id: null,
+        input: {
+          queue: "emails",
+          host: "api.example.com",
+          attempts: { 1: ["job_01kajv3g7tf4aesx2m8q5d1byk"] },
+          secrets: ["MAIL_KEY", "MAIL_USER"],
+        },
+        output: null,
       },
     ],
   },

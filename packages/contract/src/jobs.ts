@@ -87,7 +87,8 @@ export const Backoff = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 86_400_000,
-        description: "Wait before the second attempt. It doubles with each further attempt, up to 24 hours. Milliseconds.",
+        description:
+          "Wait before the second attempt; less than 10 counts as 10. It doubles with each further attempt, up to 24 hours. Milliseconds.",
       }),
     ),
   },

@@ -145,7 +145,9 @@ const queueFields = {
       backoff: Type.Object(
         {
           type: Type.Literal("exponential", { description: "The only kind there is." }),
-          delay: Type.Integer({ description: "Wait before the second attempt. It doubles with each further attempt. Milliseconds." }),
+          delay: Type.Integer({
+            description: "Wait before the second attempt; less than 10 counts as 10. It doubles with each further attempt. Milliseconds.",
+          }),
         },
         { title: "QueueBackoff", description: "How long a job waits between its attempts." },
       ),

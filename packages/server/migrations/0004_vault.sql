@@ -5,7 +5,7 @@ create table vault (
 );
 
 -- Secrets. Each is encrypted with its own data key, which is wrapped by the master key. Both ciphertexts are bound to the workspace, id
--- and name.
+-- and name, and that of the value to the limits of its use.
 create table secret (
   workspace_id   uuid not null references workspace on delete cascade,
   id             uuid not null,

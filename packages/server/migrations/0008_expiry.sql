@@ -16,6 +16,7 @@ begin
   execute format('create table %I (like %I including all)', name, parent);
   if parent = 'audit_event' then
     execute format('create trigger never_emptied before truncate on %I for each statement execute function refuse_change(%L)', name, parent);
+    execute format('alter table %I enable always trigger never_emptied', name);
   end if;
   -- The parent first: an insert that waited for the default partition alone would not see that its row now belongs to the new one, and
   -- would be refused.
@@ -24,11 +25,11 @@ begin
   execute format('lock table %I in access exclusive mode', later);
   execute format('select exists (select from %I where expires_at >= %L and expires_at < %L)', later, first_day, past_day) into crowded;
   if crowded then
-    execute format('alter table %I disable trigger user', later);
+    if parent = 'audit_event' then alter table audit_event_later disable trigger append_only; end if;
     execute format(
       'with moved as (delete from %I where expires_at >= %L and expires_at < %L returning *) insert into %I select * from moved',
       later, first_day, past_day, name);
-    execute format('alter table %I enable trigger user', later);
+    if parent = 'audit_event' then alter table audit_event_later enable always trigger append_only; end if;
   end if;
   execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, first_day, past_day);
 end $$;
@@ -91,8 +92,8 @@ begin
     execute format('delete from %I where expires_at <= moment()', later);
     return;
   end if;
-  alter table audit_event_later disable trigger user;
+  alter table audit_event_later disable trigger append_only;
   perform record_dropped(later, moment());
   delete from audit_event_later where expires_at <= moment();
-  alter table audit_event_later enable trigger user;
+  alter table audit_event_later enable always trigger append_only;
 end $$;

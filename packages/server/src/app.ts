@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import { type Api, describeApi, type Module, refuseOtherMethods } from "#http";
 import { type Database, rows, sql, unavailable } from "#kernel";
+import { mountDocsPage } from "./docs-page.ts";
 
 interface HealthOptions {
   readonly database: Database;
@@ -11,7 +12,7 @@ interface HealthOptions {
 export async function mountPublic(api: Api, modules: readonly Module[], health: HealthOptions): Promise<void> {
   const refuseOthers = refuseOtherMethods(api);
   await describeApi(api);
-  await mountDocs(api);
+  await mountDocsPage(api);
   mountHealth(api, health);
   for (const { routes } of modules) routes?.(api);
   refuseOthers();
@@ -26,7 +27,8 @@ export function mountInternal(api: Api, modules: readonly Module[], metrics: Reg
 }
 
 function mountHealth(api: Api, { database, isReady }: HealthOptions): void {
-  const hidden = { schema: { hide: true } as object };
+  // Load balancers call them by any name.
+  const hidden = { schema: { hide: true } as object, config: { anyHost: true } };
   api.get("/healthz", hidden, () => ({ status: "ok" }));
   api.get("/readyz", hidden, async () => {
     if (!isReady()) throw unavailable("The node is starting or stopping.");
@@ -34,18 +36,3 @@ function mountHealth(api: Api, { database, isReady }: HealthOptions): void {
     return { status: "ok" };
   });
 }
-
-/** Mounts the page that shows the OpenAPI document to people. */
-async function mountDocs(api: Api): Promise<void> {
-  const { default: swaggerUi } = await import("@fastify/swagger-ui");
-  await api.register(swaggerUi, {
-    routePrefix: "/docs",
-    uiConfig: { url: "/doc", persistAuthorization: true },
-    theme: { title: "Tidemill" },
-    logo: { type: "image/svg+xml", content: LOGO, href: "/docs/", target: "_self" },
-  });
-}
-
-const LOGO = Buffer.from(
-  '<svg xmlns="http://www.w3.org/2000/svg" width="150" height="40"><text x="0" y="28" font-family="sans-serif" font-size="26" fill="#fff">Tidemill</text></svg>',
-);

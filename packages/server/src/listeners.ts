@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { type Authenticator, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
+import { type Authenticator, checkHostOf, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
 import {
   after,
   type Clock,
@@ -46,6 +46,8 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
   const { config, clock, shares, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
   let serving = false;
   const isReady = () => serving;
+  const { allowedHosts: names, publicUrl } = config;
+  const checkHost = (bound: string) => checkHostOf({ bound, names, publicUrl });
   const max = config.maxConnections ?? defaultMaxConnections(readFileLimit(), config);
   const api = createApi({
     authenticator,
@@ -54,10 +56,17 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     random,
     shares,
     isServing: isReady,
+    checkHost: checkHost(config.host),
     connections: { listener: "public", max, clock },
   });
   await mountPublic(api, modules, { database, isReady });
-  const internal = createApi({ authenticator, emit, random, connections: { listener: "internal", max: INTERNAL_CONNECTIONS, clock } });
+  const internal = createApi({
+    authenticator,
+    emit,
+    random,
+    checkHost: checkHost(config.internalHost),
+    connections: { listener: "internal", max: INTERNAL_CONNECTIONS, clock },
+  });
   mountInternal(internal, modules, metrics);
   let url = "";
   let internalUrl = "";

@@ -15,6 +15,7 @@ export const hashOf = (workspaceId: WorkspaceId, event: ChainedEvent): Buffer =>
     .update(
       [
         event.previous.toString("hex"),
+        event.previous_expires_at,
         workspaceId,
         String(event.seq),
         event.id,

@@ -8,7 +8,7 @@ export interface AuditRow {
   readonly occurred_at: Timestamp;
   readonly actor_id: string;
   readonly resource_type: AuditResourceType;
-  readonly resource_id: string;
+  readonly resource_id: string | null;
   /** JSON text, as is `output`. */
   readonly input: string | null;
   readonly output: string | null;

@@ -1,24 +1,30 @@
-import { type Db, plainArray, row, rows, sql, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, row, rows, sql, type Uuid, type WorkspaceId } from "#kernel";
 
-/** The last event of a chain, now or at an earlier time. */
-export interface ChainHead {
+/** A place in a chain. Times are texts with microseconds, `infinity` or `-infinity`. The texts sort as the times do. */
+interface ChainedHash {
   readonly seq: number;
   readonly hash: Buffer;
+  readonly expires_at: string;
 }
 
-/** An event with everything that its hash covers. Times are texts with microseconds. */
-export interface ChainedEvent extends ChainHead {
+/** The last event of a chain. */
+export interface ChainHead extends ChainedHash {
+  /** How long the workspace's events are kept now. Null when forever, or when the workspace does not exist. */
+  readonly retention_days: number | null;
+}
+
+/** An event with everything that its hash covers. */
+export interface ChainedEvent extends ChainedHash {
   readonly id: Uuid;
   readonly event_type: string;
   readonly occurred_at: string;
   readonly actor_id: string;
   readonly resource_type: string;
-  readonly resource_id: string;
+  readonly resource_id: string | null;
   readonly input: string | null;
   readonly output: string | null;
   readonly previous: Buffer;
-  /** A time, or `infinity`. */
-  readonly expires_at: string;
+  readonly previous_expires_at: string;
 }
 
 /** Consecutive events of a chain that retention dropped. The first followed `previous`, the last had `hash`. */
@@ -27,7 +33,16 @@ export interface DroppedStretch {
   readonly to_seq: number;
   readonly previous: Buffer;
   readonly hash: Buffer;
+  /** Never in the future, whatever was recorded. */
+  readonly dropped_at: string;
 }
+
+const FORMAT = fragment`'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+const EXPIRES_AT = fragment`
+  case when isfinite(expires_at) then to_char(expires_at at time zone 'UTC', ${FORMAT}) else expires_at::text end as expires_at`;
+const PREVIOUS_EXPIRES_AT = fragment`
+  case when isfinite(previous_expires_at) then to_char(previous_expires_at at time zone 'UTC', ${FORMAT})
+    else previous_expires_at::text end as previous_expires_at`;
 
 /** Lists all workspaces that exist or have a chain, or only the given one of them. */
 export const listChainsAcrossWorkspaces = (db: Db, only: WorkspaceId | null): Promise<{ id: WorkspaceId }[]> =>
@@ -48,10 +63,20 @@ export async function freezeAuditLog(tx: Db): Promise<void> {
 }
 
 export const findHead = (db: Db, workspaceId: WorkspaceId): Promise<ChainHead | null> =>
-  row(db, sql`select seq, hash from audit_chain where workspace_id = ${workspaceId}`);
+  row(
+    db,
+    sql`
+      select seq, hash, ${EXPIRES_AT}, (select retention_days from workspace where id = workspace_id) as retention_days
+      from audit_chain where workspace_id = ${workspaceId}`,
+  );
 
 export const listDropped = (db: Db, workspaceId: WorkspaceId): Promise<DroppedStretch[]> =>
-  rows(db, sql`select from_seq, to_seq, previous, hash from audit_dropped where workspace_id = ${workspaceId} order by from_seq`);
+  rows(
+    db,
+    sql`
+      select from_seq, to_seq, previous, hash, to_char(least(dropped_at, moment()) at time zone 'UTC', ${FORMAT}) as dropped_at
+      from audit_dropped where workspace_id = ${workspaceId} order by from_seq`,
+  );
 
 /** Lists the events after `after`, in the order of the chain. Uses the primary key. */
 export const listChained = (
@@ -63,10 +88,8 @@ export const listChained = (
   rows(
     db,
     sql`
-      select seq, id, event_type, to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at, actor_id,
-        resource_type, resource_id, input, output, previous, hash,
-        case when isfinite(expires_at) then to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-          else expires_at::text end as expires_at
+      select seq, id, event_type, to_char(occurred_at at time zone 'UTC', ${FORMAT}) as occurred_at, actor_id, resource_type,
+        resource_id, input, output, previous, ${PREVIOUS_EXPIRES_AT}, hash, ${EXPIRES_AT}
       from audit_event e
       where workspace_id = ${workspaceId} and (seq, e.expires_at) > (${after.seq}::bigint, ${after.expires_at}::timestamptz)
       order by seq, e.expires_at limit ${limit}`,

@@ -1,23 +1,18 @@
-import { type Database, type Db, typeId, type WorkspaceId } from "#kernel";
+import { type Database, type Db, momentMs, typeId, type WorkspaceId } from "#kernel";
 import { CHAIN_START, hashOf } from "./hash.ts";
-import {
-  type ChainedEvent,
-  type ChainHead,
-  type DroppedStretch,
-  findHead,
-  freezeAuditLog,
-  listChained,
-  listChainsAcrossWorkspaces,
-  listDropped,
-} from "./store.ts";
+import { type Link, linksOf } from "./links.ts";
+import { type ChainedEvent, type ChainHead, findHead, freezeAuditLog, listChainsAcrossWorkspaces } from "./store.ts";
 
 /** The first place where a chain is broken. */
 interface BrokenLink {
   readonly seq: number;
   /** The event's id (aud_…), or null when the event does not exist. */
   readonly id: string | null;
-  /** `altered`: the event was changed. `missing`: it was deleted before it expired. `added`: the service did not write it. */
-  readonly problem: "altered" | "missing" | "added";
+  /**
+   * `altered`: the event was changed. `missing`: it was deleted. `added`: the service did not write it. `dropped_early`: it is recorded
+   * as dropped by retention, but it had not expired.
+   */
+  readonly problem: "altered" | "missing" | "added" | "dropped_early";
 }
 
 /** The head of a workspace's chain at an earlier verification. */
@@ -34,11 +29,10 @@ export interface ChainReport extends NotedHead {
   readonly broken: BrokenLink | null;
 }
 
-const PAGE = 500;
-
 /**
  * Verifies the audit logs of all workspaces, or of one. It checks each chain from its beginning to its head: every field of each
- * event, its position and its expiry. A gap is accepted only where retention recorded that it dropped exactly these events.
+ * event, its position and its expiry. A gap is accepted only where retention recorded that it dropped exactly these events, and the
+ * event after them, or the head, says that they had expired.
  *
  * This detects a change unless its author also rewrote all later events, the head and the recorded drops. Heads that were kept
  * outside the database detect that too: the chain must still contain them.
@@ -68,33 +62,29 @@ export async function verifyAuditAcrossWorkspaces(
 }
 
 async function verifyChain(tx: Db, workspaceId: WorkspaceId, noted: NotedHead["head"] | null): Promise<ChainReport> {
-  const head = (await findHead(tx, workspaceId)) ?? { seq: 0, hash: CHAIN_START };
+  const head = (await findHead(tx, workspaceId)) ?? NO_HEAD;
   const report = { workspace: typeId("ws", workspaceId), head: { seq: head.seq, hash: head.hash.toString("hex") } };
   let events = 0;
-  let at: Link = { from: 0, to: 0, previous: CHAIN_START, hash: CHAIN_START, event: null };
+  let at: Link = { from: 0, to: 0, previous: CHAIN_START, hash: CHAIN_START, event: null, droppedAt: null };
+  let newest: ChainedEvent | null = null;
   for await (const link of linksOf(tx, workspaceId)) {
     if (link.event) events += 1;
     const broken = breakAt(workspaceId, at, link, head) ?? breakOf(noted, link);
     if (broken) return { ...report, events, broken };
     at = link;
+    newest = link.event ?? newest;
   }
-  return { ...report, events, broken: breakAtEnd(at, head, noted) };
+  return { ...report, events, broken: breakAtEnd(at, head, noted) ?? earlyAtEnd(at, head, newest) };
 }
 
-/** An event, or consecutive events that were dropped. The first follows `previous`, the last has `hash`. */
-interface Link {
-  readonly from: number;
-  readonly to: number;
-  readonly previous: Buffer;
-  readonly hash: Buffer;
-  readonly event: ChainedEvent | null;
-}
+const NO_HEAD: ChainHead = { seq: 0, hash: CHAIN_START, expires_at: "-infinity", retention_days: null };
+const DAY_MS = 86_400_000;
 
 function breakAt(workspaceId: WorkspaceId, before: Link, link: Link, head: ChainHead): BrokenLink | null {
   if (link.from <= before.to || link.to > head.seq) return broken("added", link.from, link);
   if (link.from > before.to + 1) return broken("missing", before.to + 1);
   if (link.event && !hashOf(workspaceId, link.event).equals(link.hash)) return broken("altered", link.from, link);
-  if (link.previous.equals(before.hash)) return null;
+  if (link.previous.equals(before.hash)) return link.event && earlyDrop(before, link.event.previous_expires_at);
   // This link is unchanged, so it names the original hash of the one before it. That one was altered.
   return before.to === 0 ? broken("altered", link.from, link) : broken("altered", before.to, before);
 }
@@ -108,38 +98,24 @@ function breakAtEnd(last: Link, head: ChainHead, noted: NotedHead["head"] | null
   return last.hash.equals(head.hash) ? null : broken("altered", last.to, last);
 }
 
+/**
+ * Whether the last events of a chain were dropped before they expired. No event follows them that would vouch for their expiry, and
+ * the head is not hashed. So they must also be old enough by the workspace's retention: a change of it records an event, so it held
+ * when the last of them was written, after the newest event that is left.
+ */
+function earlyAtEnd(last: Link, head: ChainHead, newest: ChainedEvent | null): BrokenLink | null {
+  const early = earlyDrop(last, head.expires_at);
+  if (early || last.droppedAt === null || newest === null || head.retention_days === null) return early;
+  const keptUntilMs = momentMs(newest.occurred_at) + head.retention_days * DAY_MS;
+  return keptUntilMs > momentMs(last.droppedAt) ? broken("dropped_early", last.to) : null;
+}
+
+/** @param expiresAt when the last of these events expires */
+const earlyDrop = (link: Link, expiresAt: string): BrokenLink | null =>
+  link.droppedAt !== null && expiresAt > link.droppedAt ? broken("dropped_early", link.to) : null;
+
 const broken = (problem: BrokenLink["problem"], seq: number, link?: Link): BrokenLink => ({
   seq,
   id: link?.event ? typeId("aud", link.event.id) : null,
   problem,
 });
-
-/** The events and the recorded drops of a chain, in order. */
-async function* linksOf(tx: Db, workspaceId: WorkspaceId): AsyncGenerator<Link> {
-  const dropped = await listDropped(tx, workspaceId);
-  for await (const event of eventsOf(tx, workspaceId)) {
-    for (let next = dropped[0]; next && next.from_seq <= event.seq; next = dropped[0]) {
-      yield stretch(next);
-      dropped.shift();
-    }
-    yield { from: event.seq, to: event.seq, previous: event.previous, hash: event.hash, event };
-  }
-  for (const rest of dropped) yield stretch(rest);
-}
-
-const stretch = ({ from_seq, to_seq, previous, hash }: DroppedStretch): Link => ({
-  from: from_seq,
-  to: to_seq,
-  previous,
-  hash,
-  event: null,
-});
-
-async function* eventsOf(tx: Db, workspaceId: WorkspaceId): AsyncGenerator<ChainedEvent> {
-  let after: Pick<ChainedEvent, "seq" | "expires_at"> | undefined = { seq: 0, expires_at: "-infinity" };
-  while (after) {
-    const page: ChainedEvent[] = await listChained(tx, workspaceId, after, PAGE);
-    yield* page;
-    after = page.length === PAGE ? page.at(-1) : undefined;
-  }
-}

@@ -41,6 +41,8 @@ export type Verdict =
 
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 const JITTER = 0.2;
+/** A shorter delay counts as this one: 0 would double to 0, and a job could use all of its attempts in one moment. */
+const MIN_DELAY_MS = 10;
 
 /**
  * Decides what the result of an attempt means for its job. This is where failed attempts are retried. Source: contract §3 (backoff),
@@ -69,10 +71,9 @@ export function judge(
   return forGood || counted >= claim.attempts ? { kind: "fail", error } : { kind: "retry", waitMs, error };
 }
 
-/** The wait after the `counted`th attempt: `delayMs * 2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */
+/** The wait after the `counted`th attempt: `delayMs`, but at least 10, times `2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */
 export function backoffMs(delayMs: number, counted: number, fraction: number): number {
-  // With 2^30 every wait but 0 ms exceeds the limit. 0 ms times 2^1024, which is infinite, would be NaN.
-  const plainMs = Math.min(delayMs * 2 ** Math.min(counted - 1, 30), MAX_WAIT_MS);
+  const plainMs = Math.min(Math.max(delayMs, MIN_DELAY_MS) * 2 ** (counted - 1), MAX_WAIT_MS);
   return Math.min(Math.round(plainMs * (1 + JITTER * fraction)), MAX_WAIT_MS);
 }
 

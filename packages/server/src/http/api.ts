@@ -15,6 +15,8 @@ declare module "fastify" {
     rawMember?: string;
     /** No body counts as an empty object. */
     emptyBody?: boolean;
+    /** The route is served whatever the request's `Host` is. */
+    anyHost?: boolean;
     /** The methods that the path has, on a route that refuses all others. */
     allow?: string;
   }

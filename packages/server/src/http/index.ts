@@ -1,3 +1,4 @@
+export { checkHostOf } from "./allowed-hosts.ts";
 export * from "./api.ts";
 export * from "./authenticate.ts";
 export * from "./cursors.ts";

@@ -13,6 +13,7 @@ import {
   type SlicedWork,
   unavailable,
 } from "#kernel";
+import type { CheckHost } from "./allowed-hosts.ts";
 import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
@@ -45,11 +46,13 @@ export interface ApiOptions {
   /** Without it, connections are not limited. */
   readonly connections?: Omit<ConnectionsOptions, "emit">;
   readonly headTimeoutMs?: number;
+  /** Without it, every `Host` is served. */
+  readonly checkHost?: CheckHost;
 }
 
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
 export function createApi(options: ApiOptions): Api {
-  const { authenticator, rateLimiter, emit, random, shares, connections, isServing = () => true } = options;
+  const { authenticator, rateLimiter, emit, random, shares, connections, isServing = () => true, checkHost = () => {} } = options;
   const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
@@ -99,7 +102,10 @@ export function createApi(options: ApiOptions): Api {
   trackInFlight(api as unknown as Api);
   api.addHook("onRequest", async (request, reply) => {
     reply.raw.setHeader("X-Request-Id", request.id);
+    reply.raw.setHeader("X-Content-Type-Options", "nosniff");
+    reply.raw.setHeader("Cache-Control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
+    if (!request.routeOptions.config.anyHost) checkHost(request.headers.host);
     if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
     await authenticate(authenticator, request);
     if (rateLimiter && request.is404 && request.url.startsWith("/v1/")) await recognise(authenticator, request);

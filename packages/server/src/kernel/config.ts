@@ -90,12 +90,31 @@ function isDnsServer(text: string): boolean {
   return (v6 === undefined ? isIPv4(v4 ?? "") : isIPv6(v6)) && Number(portText) >= 1 && Number(portText) <= 65_535;
 }
 
+const httpUrl: Read<string | null> = (text) => {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be an http:// or https:// URL");
+  return text;
+};
+const hosts: Read<readonly string[]> = (text) => {
+  const given = text.split(",").map((name) => name.trim().toLowerCase());
+  const names = given.filter((name) => name !== "");
+  const odd = names.find((name) => name !== "*" && !/^[a-z0-9_]([a-z0-9._-]*[a-z0-9_-])?$/.test(name));
+  if (odd !== undefined) throw new Error(`must be host names without ports, separated by commas, or "*"; "${odd}" is neither`);
+  return names;
+};
+
 /** All settings of a node, with their environment variables, defaults and meanings. */
 export const SETTINGS = {
   port: setting("TIDEMILL_PORT PORT", port, 8080, "Port of the API. 0 chooses a free port."),
   host: setting("TIDEMILL_HOST", string, "127.0.0.1", "Address on which the API listens."),
   internalPort: setting("TIDEMILL_INTERNAL_PORT", port, 8081, "Port of metrics and the operator API. 0 chooses a free port."),
   internalHost: setting("TIDEMILL_INTERNAL_HOST", string, "127.0.0.1", "Address on which metrics and the operator API listen."),
+  publicUrl: setting("TIDEMILL_PUBLIC_URL", httpUrl, null, "URL at which clients reach the API. Requests for its host are served."),
+  allowedHosts: setting(
+    "TIDEMILL_ALLOWED_HOSTS",
+    hosts,
+    [] as readonly string[],
+    "Host names for which requests are served, separated by commas; `*` for all. A listener on a loopback address always checks the name, any other one only if this is set.",
+  ),
   dataDir: setting("TIDEMILL_DATA_DIR", directory, path.resolve(".tidemill"), "Directory in which the embedded PostgreSQL keeps its data."),
   databaseUrl: setting("DATABASE_URL", postgresUrl, null, "URL of a PostgreSQL (15 or later) to use instead of the embedded one.", {
     secret: true,

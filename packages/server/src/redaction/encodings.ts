@@ -22,10 +22,13 @@ export const MAX_NUMBER_LENGTH = 82;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
+/** Whether a value is too short to be looked for in anything but the text itself. */
+export const isShort = (value: string): boolean => value.length < MIN_VALUE_LENGTH;
+
 /** The value as it is, without its own escapes, in other character sets, and quoted for forms, shells, SQL and CSV. */
 export function textEncodings(secret: string, value: string): EncodedValue[] {
   const bytes = bytesOf(value);
-  if (value.length < MIN_VALUE_LENGTH) return [encodedValue(secret, bytes)];
+  if (isShort(value)) return [encodedValue(secret, bytes)];
   const plain = new Set([bytes, unescapeAll(bytes), unescapeAll(bytesOf(bytes))]);
   const others = [...asNumber(value), ...inCharacterSets(value), ...[...plain].flatMap(quoted)];
   const long = others.filter((other) => other.length >= MIN_ENCODED_LENGTH);
@@ -34,7 +37,7 @@ export function textEncodings(secret: string, value: string): EncodedValue[] {
 
 /** The value as hexadecimal, decimal and base64 digits. Line breaks, commas and colons may stand between the digits. */
 export function digitEncodings(secret: string, value: string): EncodedValue[] {
-  if (value.length < MIN_VALUE_LENGTH) return [];
+  if (isShort(value)) return [];
   const bytes = Buffer.from(value);
   const hex = Array.from(bytes, (byte) => HEX[byte]);
   const digits = [hex.join(""), hex.join("-"), hex.join("0x"), bytes.join("")];

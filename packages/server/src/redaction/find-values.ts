@@ -2,10 +2,11 @@ import type { DecodedText } from "./decode.ts";
 import type { EncodedValue } from "./encodings.ts";
 import type { WorkBudget } from "./work-budget.ts";
 
-type OnMatch = (start: number, end: number, secret: string) => void;
+/** Called for each match with its range in the original text. */
+export type OnMatch = (start: number, end: number, secret: string) => void;
 
 /** The code that each byte is compared as; negative when it is ignored. */
-type Alphabet = Int16Array;
+export type Alphabet = Int16Array;
 
 /** An encoded value costs making and normalizing, per character. */
 const STEPS_PER_ENCODED_CHARACTER = 2;
@@ -67,6 +68,7 @@ export class ValueFinder {
   /** Needles shorter than a prefix, by their first code. */
   readonly #short = new Map<number, Needle[]>();
   readonly #shortCodes = new Uint8Array(256);
+  #minBytes = Number.POSITIVE_INFINITY;
 
   /** Stops adding values when the budget is exhausted. */
   constructor(alphabet: Alphabet, values: Iterable<EncodedValue>, budget: WorkBudget) {
@@ -74,6 +76,7 @@ export class ValueFinder {
     for (const encoded of values) {
       budget.spend(STEPS_PER_ENCODED_CHARACTER * encoded.bytes.length);
       if (budget.isExhausted) break;
+      this.#minBytes = Math.min(this.#minBytes, encoded.bytes.length);
       this.#add({ encoded, codes: normalize(encoded.bytes, alphabet).codes });
     }
   }
@@ -88,6 +91,11 @@ export class ValueFinder {
     const others = index.get(prefix);
     if (others) others.push(needle);
     else index.set(prefix, [needle]);
+  }
+
+  /** The length of the shortest encoded value. */
+  get minBytes(): number {
+    return this.#minBytes;
   }
 
   /** Reports every match in the original text, overlapping ones too, until the budget is exhausted. */

@@ -1,24 +1,34 @@
 import { LIMITS } from "@tidemill/contract";
 import { decodings } from "./decode.ts";
-import { digitEncodings, type EncodedValue, MAX_NUMBER_LENGTH, textEncodings } from "./encodings.ts";
+import { EmbeddedTexts } from "./embedded-texts.ts";
+import { digitEncodings, type EncodedValue, isShort, MAX_NUMBER_LENGTH, textEncodings } from "./encodings.ts";
 import { bytesOf } from "./escapes.ts";
-import { DIGIT_ALPHABET, TEXT_ALPHABET, ValueFinder } from "./find-values.ts";
+import { type Alphabet, DIGIT_ALPHABET, TEXT_ALPHABET, ValueFinder } from "./find-values.ts";
 import { type Match, Matches } from "./matches.ts";
 import { growthOf, replaceInJson, replaceMatches } from "./replace.ts";
 import { WorkBudget } from "./work-budget.ts";
 
 type NamedValue = readonly [value: string, secret: string];
 
+interface Finders {
+  /** How many values they find. */
+  readonly values: number;
+  /** Of short values, which are looked for only as they are. */
+  readonly short: readonly ValueFinder[];
+  /** Of all others. */
+  readonly long: readonly ValueFinder[];
+}
+
 /**
  * Takes the values of secrets out of what is kept of an attempt. Each becomes `[secret:NAME]`, in upper or lower case and in any
- * encoding of `encodings.ts` and `escapes.ts`. What a handler computes from a value (a part, a hash, a ciphertext) is not found.
+ * encoding of `encodings.ts` and `escapes.ts`, also inside base64 or hexadecimal digits. What a handler computes from a value (a part, a hash, a ciphertext) is not found.
  * A text that takes too much work, or becomes too long with its marks, gives null. Source: contract §9.
  */
 export class Redactor {
   /** Secrets by value: the first of those that have the same. */
   readonly #secrets = new Map<string, string>();
-  /** Finders of the values that are not longer than the text, by how many these are. */
-  #finders: { readonly values: number; readonly finders: readonly ValueFinder[] } | undefined;
+  /** Finders of the values that are not longer than the text. */
+  #finders: Finders | undefined;
 
   /** @param secrets values by name */
   constructor(secrets: ReadonlyMap<string, string>) {
@@ -54,11 +64,13 @@ export class Redactor {
     const values = [...this.#secrets].filter(([value]) => value.length <= Math.max(bytes.length, MAX_NUMBER_LENGTH));
     if (values.length === 0 || bytes === "") return [];
     const budget = new WorkBudget();
-    const finders = this.#findersOf(values, budget);
+    const { short, long } = this.#findersOf(values, budget);
     if (budget.isExhausted) return null;
     const matches = new Matches(bytes.length);
+    const embedded = new EmbeddedTexts(long);
     for (const decoded of decodings(bytes, kind, budget)) {
-      for (const finder of finders) finder.find(decoded, budget, (start, end, secret) => matches.add(start, end, secret));
+      for (const finder of [...short, ...long, embedded])
+        finder.find(decoded, budget, (start, end, secret) => matches.add(start, end, secret));
       if (budget.isExhausted) return null;
     }
     const merged = matches.merged();
@@ -66,13 +78,18 @@ export class Redactor {
   }
 
   /** Kept for all responses to attempts that resolved the same secrets. */
-  #findersOf(values: readonly NamedValue[], budget: WorkBudget): readonly ValueFinder[] {
-    if (this.#finders?.values === values.length) return this.#finders.finders;
-    const finders = [
-      new ValueFinder(TEXT_ALPHABET, encodeAll(values, textEncodings), budget),
-      new ValueFinder(DIGIT_ALPHABET, encodeAll(values, digitEncodings), budget),
-    ];
-    if (!budget.isExhausted) this.#finders = { values: values.length, finders };
+  #findersOf(values: readonly NamedValue[], budget: WorkBudget): Finders {
+    if (this.#finders?.values === values.length) return this.#finders;
+    const short = values.filter(([value]) => isShort(value));
+    const long = values.filter(([value]) => !isShort(value));
+    const finderOf = (alphabet: Alphabet, of: readonly NamedValue[], encode: Encode) =>
+      of.length === 0 ? [] : [new ValueFinder(alphabet, encodeAll(of, encode), budget)];
+    const finders = {
+      values: values.length,
+      short: finderOf(TEXT_ALPHABET, short, textEncodings),
+      long: [...finderOf(TEXT_ALPHABET, long, textEncodings), ...finderOf(DIGIT_ALPHABET, long, digitEncodings)],
+    };
+    if (!budget.isExhausted) this.#finders = finders;
     return finders;
   }
 }
@@ -91,7 +108,9 @@ function variantsOf(value: string): Set<string> {
   return new Set(variants.filter((variant) => variant !== ""));
 }
 
-function* encodeAll(values: Iterable<NamedValue>, encode: (secret: string, value: string) => EncodedValue[]): Iterable<EncodedValue> {
+type Encode = (secret: string, value: string) => EncodedValue[];
+
+function* encodeAll(values: Iterable<NamedValue>, encode: Encode): Iterable<EncodedValue> {
   for (const [value, secret] of values) yield* encode(secret, value);
 }
 

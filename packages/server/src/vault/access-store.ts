@@ -1,67 +1,67 @@
 import { type Db, plainArray, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { SealedSecret } from "./envelope.ts";
 
-/** A secret that a group of attempts names. */
-export interface SecretRequest {
-  /** Index of the group. */
-  readonly group: number;
+/** The secrets that a group of attempts names. */
+export interface SecretsRequest {
   readonly workspaceId: WorkspaceId;
   readonly queue: string;
   readonly host: string;
-  readonly name: string;
+  readonly names: readonly string[];
   /** The id of its audit event. */
   readonly eventId: Uuid;
-  /** The input of its audit event, as JSON text. */
+  /** The input of its audit event, as JSON text of an object. The statement adds `secrets`, the names. */
   readonly input: string;
 }
 
-/** What the store found for a request. */
+/** What the store found for one name of a request. */
 export interface FoundSecret {
+  /** Index of the request. */
   readonly group: number;
   readonly name: string;
   /** Null when there is no such secret. */
   readonly sealed: SealedSecret | null;
-  /** Which of its limits refuses the request. */
+  /** Which of the secret's limits refuses the request. */
   readonly refused: "queue" | "host" | null;
 }
 
 /**
- * Reads the requested secrets, and records the access in the audit log by the same statement: `secret.accessed` for each secret of a
- * group that gets all of its secrets, `secret.refused` for each that is not allowed. It locks audit chains in the order of workspaces.
- * Uses index secret_name.
+ * Reads the requested secrets, and records the access in the audit log by the same statement, with one event for each request:
+ * `secret.accessed` if it gets all of its secrets, `secret.refused` with those that are not allowed. It locks audit chains in the order
+ * of workspaces. Uses index secret_name.
  */
-export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly SecretRequest[]): Promise<FoundSecret[]> {
+export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly SecretsRequest[]): Promise<FoundSecret[]> {
+  const named = requests.flatMap(({ names }, group) => names.map((name) => ({ group, name })));
   const found = await rows<SealedSecret & Pick<FoundSecret, "group" | "refused"> & { id: Uuid | null }>(
     db,
     sql`
       with requested as (
-        select * from unnest(${plainArray(requests.map(({ group }) => group))}::int[], ${plainArray(requests.map(({ workspaceId }) => workspaceId))}::uuid[],
-          ${textArray(requests.map(({ queue }) => queue))}::text[], ${textArray(requests.map(({ host }) => host))}::text[],
-          ${textArray(requests.map(({ name }) => name))}::text[], ${plainArray(requests.map(({ eventId }) => eventId))}::uuid[],
-          ${textArray(requests.map(({ input }) => input))}::text[])
-          with ordinality a ("group", workspace_id, queue, host, name, event_id, input, at)
+        select * from unnest(${plainArray(requests.map((_, group) => group))}::int[],
+          ${plainArray(requests.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(requests.map(({ queue }) => queue))}::text[],
+          ${textArray(requests.map(({ host }) => host))}::text[], ${plainArray(requests.map(({ eventId }) => eventId))}::uuid[],
+          ${textArray(requests.map(({ input }) => input))}::text[]) r ("group", workspace_id, queue, host, event_id, input)
+      ), named as (
+        select * from unnest(${plainArray(named.map(({ group }) => group))}::int[], ${textArray(named.map(({ name }) => name))}::text[])
+          with ordinality n ("group", name, at)
       ), found as materialized (
-        select r.*, s.id, s.ciphertext, s.wrapped_key, s.master_key_id,
+        select n."group", n.name, n.at, r.workspace_id, s.id, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
           case when r.queue <> all(s.allowed_queues) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused
-        from requested r left join secret s on s.workspace_id = r.workspace_id and s.name = r.name
+        from named n join requested r using ("group") left join secret s on s.workspace_id = r.workspace_id and s.name = n.name
+      ), outcome as (
+        select "group", count(refused) > 0 as refused, count(id) = count(*) as complete,
+          coalesce(array_agg(name order by at) filter (where refused is not null), array_agg(name order by at)) as names
+        from found group by "group"
       ), audited as materialized (
-        select append_audit_event(workspace_id, event_id, case when refused is null then 'secret.accessed' else 'secret.refused' end,
-          'system', 'secret', name, input, null)
+        select append_audit_event(workspace_id, event_id, case when refused then 'secret.refused' else 'secret.accessed' end, 'system', 'secret',
+          case when cardinality(names) = 1 then names[1] end, left(input, -1) || ',"secrets":' || array_to_json(names) || '}', null)
         from (
-          select f.* from found f
-          where (f.refused is not null
-              or not exists (select from found other where other."group" = f."group" and (other.id is null or other.refused is not null)))
-            and exists (select from workspace w where w.id = f.workspace_id)
-          order by workspace_id, at offset 0
+          select r.workspace_id, r.event_id, r.input, o.refused, o.names from outcome o join requested r using ("group")
+          where (o.refused or o.complete) and exists (select from workspace w where w.id = r.workspace_id)
+          order by r.workspace_id, "group" offset 0
         ) event
       )
-      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, refused, (select count(*) from audited) as audited
+      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts, refused,
+        (select count(*) from audited) as audited
       from found order by at`,
   );
-  return found.map(({ group, name, refused, id, workspace_id, ciphertext, wrapped_key, master_key_id }) => ({
-    group,
-    name,
-    sealed: id && { workspace_id, id, name, ciphertext, wrapped_key, master_key_id },
-    refused,
-  }));
+  return found.map(({ group, refused, id, ...secret }) => ({ group, name: secret.name, sealed: id && { id, ...secret }, refused }));
 }

@@ -67,9 +67,9 @@ export class SecretAccess {
   async #resolveAll(uses: SecretUse[]): Promise<SecretResolution[]> {
     const { db, ids } = this.#options;
     const { groups, groupOf } = groupUses(uses);
-    const requests = groups.flatMap(({ use: { workspaceId, queue, host, names }, attempts }, group) => {
+    const requests = groups.map(({ use: { workspaceId, queue, host, names }, attempts }) => {
       const input = JSON.stringify({ queue, host, attempts });
-      return names.map((name) => ({ group, workspaceId, queue, host, name, eventId: ids.next(), input }));
+      return { workspaceId, queue, host, names, eventId: ids.next(), input };
     });
     const found = await accessSecretsAcrossWorkspaces(db, requests);
     await this.#loadKeysOf(found);
@@ -123,6 +123,6 @@ const unreadableEvent = ({ use: { workspaceId, queue, host }, attempts }: UseGro
   actorId: SYSTEM,
   resourceType: "secret",
   resourceId: name,
-  input: { queue, host, attempts },
+  input: { queue, host, attempts, secrets: [name] },
   output: null,
 });

@@ -19,9 +19,9 @@ export async function createSecret(database: Transactional, vault: Vault, actor:
   return database.transaction(async (tx) => {
     const master = await currentKey(tx, vault.keyring, actor.workspaceId);
     const identity = { workspace_id: actor.workspaceId, id: vault.ids.next(), name };
-    const sealed = { ...sealSecret(vault.random, master, identity, value), hint: hintOf(value) };
-    const settings = { sealed, allowedQueues: allowed_queues, allowedHosts: allowed_hosts && normalizeHosts(allowed_hosts) };
-    const secret = await insertSecret(tx, identity, settings);
+    const limits = { allowed_queues, allowed_hosts: allowed_hosts && normalizeHosts(allowed_hosts) };
+    const envelope = sealSecret(vault.random, master, { ...identity, ...limits }, value);
+    const secret = await insertSecret(tx, { ...identity, ...limits, ...envelope, value_hint: hintOf(value) });
     if (!secret) throw problem("CONFLICT", { name }, { message: `The secret "${name}" already exists.` });
     await auditCreated(tx, vault.audit, actor, secret);
     return secret;

@@ -12,8 +12,16 @@ import { lockVault } from "./store.ts";
 export async function currentKey(tx: Db, keyring: Keyring, workspaceId: WorkspaceId): Promise<MasterKey> {
   const vault = await lockVault(tx, workspaceId);
   if (!vault) throw workspaceNotFound(workspaceId);
-  // The key may have been rotated without this node having been notified.
-  if (!keyring.has(vault.master_key_id)) await keyring.reload();
-  if (!keyring.has(vault.master_key_id)) throw unavailable("This node does not have the master key of the vault.");
+  await loadKey(keyring, vault.master_key_id);
   return keyring.get(vault.master_key_id);
+}
+
+/**
+ * Reads the master keys again if that one is not known: it may have been rotated without this node having been notified.
+ *
+ * @throws UNAVAILABLE when this node does not have it
+ */
+export async function loadKey(keyring: Keyring, masterKeyId: string): Promise<void> {
+  if (!keyring.has(masterKeyId)) await keyring.reload();
+  if (!keyring.has(masterKeyId)) throw unavailable("This node does not have the master key of the vault.");
 }

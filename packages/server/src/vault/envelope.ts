@@ -10,6 +10,12 @@ export interface SecretIdentity {
   readonly name: string;
 }
 
+/** Where a secret may be used; null allows everything. Its value is bound to them: with others it does not decrypt. */
+export interface SecretLimits {
+  readonly allowed_queues: readonly string[] | null;
+  readonly allowed_hosts: readonly string[] | null;
+}
+
 /** A value encrypted with its own data key, and that data key wrapped by a master key. */
 export interface Envelope {
   readonly ciphertext: Buffer;
@@ -17,7 +23,7 @@ export interface Envelope {
   readonly master_key_id: string;
 }
 
-export interface SealedSecret extends SecretIdentity, Envelope {}
+export interface SealedSecret extends SecretIdentity, SecretLimits, Envelope {}
 
 /** A stored secret does not decrypt: it was altered, or its master key is missing. */
 export class UnreadableSecretError extends Error {
@@ -34,20 +40,18 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-type Purpose = "value" | "key";
-
 /** Encrypts a value with a new data key. Source: design §7. */
-export function sealSecret(random: Random, master: MasterKey, secret: SecretIdentity, value: string): Envelope {
+export function sealSecret(random: Random, master: MasterKey, secret: SecretIdentity & SecretLimits, value: string): Envelope {
   const dataKey = random.bytes(KEY_BYTES);
-  const ciphertext = seal(random, dataKey, Buffer.from(value), bindingOf("value", secret));
-  const wrapped_key = seal(random, master.key, dataKey, bindingOf("key", secret));
+  const ciphertext = seal(random, dataKey, Buffer.from(value), valueBinding(secret));
+  const wrapped_key = seal(random, master.key, dataKey, keyBinding(secret));
   dataKey.fill(0);
   return { ciphertext, wrapped_key, master_key_id: master.id };
 }
 
 /** @throws {UnreadableSecretError} */
 export const openSecret = (keyring: Keyring, stored: SealedSecret): string =>
-  withDataKey(keyring, stored, (dataKey) => open(dataKey, stored.ciphertext, bindingOf("value", stored)).toString("utf8"));
+  withDataKey(keyring, stored, (dataKey) => open(dataKey, stored.ciphertext, valueBinding(stored)).toString("utf8"));
 
 /**
  * Wraps the data key of a secret by another master key. The value stays encrypted as it is.
@@ -59,7 +63,7 @@ export const rewrapKey = (
   keyring: Keyring,
   master: MasterKey,
   stored: SecretIdentity & Omit<Envelope, "ciphertext">,
-): Buffer => withDataKey(keyring, stored, (dataKey) => seal(random, master.key, dataKey, bindingOf("key", stored)));
+): Buffer => withDataKey(keyring, stored, (dataKey) => seal(random, master.key, dataKey, keyBinding(stored)));
 
 function withDataKey<Result>(
   keyring: Keyring,
@@ -67,7 +71,7 @@ function withDataKey<Result>(
   use: (dataKey: Buffer) => Result,
 ): Result {
   try {
-    const dataKey = open(keyring.get(stored.master_key_id).key, stored.wrapped_key, bindingOf("key", stored));
+    const dataKey = open(keyring.get(stored.master_key_id).key, stored.wrapped_key, keyBinding(stored));
     try {
       return use(dataKey);
     } finally {
@@ -93,10 +97,18 @@ function open(key: KeyObject | Buffer, sealed: Buffer, binding: Buffer): Buffer 
   return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES, end)), decipher.final()]);
 }
 
+const keyBinding = (secret: SecretIdentity): Buffer => bindingOf("key", secret);
+
+const valueBinding = (secret: SecretIdentity & SecretLimits): Buffer =>
+  bindingOf("value", secret, listed(secret.allowed_queues), listed(secret.allowed_hosts));
+
+/** A limit as a field: a JSON array of its names, sorted, or `null`. */
+const listed = (names: readonly string[] | null): string => JSON.stringify(names && [...names].sort());
+
 /** The additional data of a ciphertext. Each field follows its length, so that no two lists of fields give the same bytes. */
-const bindingOf = (purpose: Purpose, { workspace_id, id, name }: SecretIdentity): Buffer =>
+const bindingOf = (purpose: "value" | "key", { workspace_id, id, name }: SecretIdentity, ...limits: readonly string[]): Buffer =>
   Buffer.concat(
-    ["tidemill secret", String(VERSION), purpose, workspace_id, id, name].flatMap((field) => {
+    ["tidemill secret", String(VERSION), purpose, workspace_id, id, name, ...limits].flatMap((field) => {
       const bytes = Buffer.from(field);
       const length = Buffer.alloc(4);
       length.writeUInt32BE(bytes.length);

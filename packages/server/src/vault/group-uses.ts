@@ -4,7 +4,7 @@ import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
 import { SecretError, type SecretResolution, type SecretUse } from "./secret-use.ts";
 
-/** Attempts of one queue that name the same secrets for the same host. They share one resolution and one audit event per secret. */
+/** Attempts of one queue that name the same secrets for the same host. They share one resolution and one audit event. */
 export interface UseGroup {
   readonly use: SecretUse;
   /** Ids of jobs, by attempt number. */
@@ -45,7 +45,7 @@ export function resolveGroup(
     if (refused === "host") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);
     const value = open(sealed);
     if (value instanceof UnreadableSecretError)
-      return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value.`);
+      return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value and its limits again.`);
     if (typeof value !== "string") return value;
     values.set(name, value);
   }

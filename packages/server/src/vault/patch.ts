@@ -1,19 +1,21 @@
 import type { PatchSecret } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import type { Transactional } from "#kernel";
+import { problem, type Transactional } from "#kernel";
 import { auditPatched } from "./audit.ts";
-import { currentKey } from "./current-key.ts";
-import { sealSecret } from "./envelope.ts";
+import { currentKey, loadKey } from "./current-key.ts";
+import { openSecret, sealSecret, UnreadableSecretError } from "./envelope.ts";
+import type { Keyring } from "./keyring.ts";
 import { normalizeHosts } from "./normalize-hosts.ts";
 import { secretNotFound } from "./not-found.ts";
 import { checkSize, hintOf, type Secret, type Vault } from "./secret.ts";
-import { lockSecret, updateSecret } from "./store.ts";
+import { lockSecret, type StoredSecret, updateSecret } from "./store.ts";
 
 /**
- * Changes the settings in the request and leaves the others. A new value is encrypted with a new data key, and used from the next
- * attempt on. Source: specification, Secrets.
+ * Changes the settings in the request and leaves the others. The value, new or not, is encrypted with a new data key and bound to the
+ * limits, and used from the next attempt on. Source: specification, Secrets.
  *
- * @throws NOT_FOUND; PAYLOAD_TOO_LARGE; UNAVAILABLE on a node without the vault's key
+ * @throws NOT_FOUND; PAYLOAD_TOO_LARGE; UNAVAILABLE on a node without the vault's key; INVALID_STATE when what stays as it is cannot be
+ *   decrypted
  */
 export async function patchSecret(
   database: Transactional,
@@ -22,20 +24,40 @@ export async function patchSecret(
   name: string,
   request: PatchSecret,
 ): Promise<Secret> {
-  const { value, allowed_queues, allowed_hosts } = request;
-  if (value !== undefined) checkSize(value);
+  if (request.value !== undefined) checkSize(request.value);
   return database.transaction(async (tx) => {
-    const master = value === undefined ? null : await currentKey(tx, vault.keyring, actor.workspaceId);
+    const master = await currentKey(tx, vault.keyring, actor.workspaceId);
     const before = await lockSecret(tx, actor.workspaceId, name);
     if (!before) throw await secretNotFound(tx, actor.workspaceId, name);
-    const sealed = master && value !== undefined ? { ...sealSecret(vault.random, master, before, value), hint: hintOf(value) } : undefined;
-    const secret = await updateSecret(tx, before, {
-      sealed,
-      allowedQueues: allowed_queues,
-      allowedHosts: allowed_hosts && normalizeHosts(allowed_hosts),
-    });
+    const { value, ...limits } = await merge(vault.keyring, before, request);
+    const envelope = sealSecret(vault.random, master, { ...before, ...limits }, value);
+    const secret = await updateSecret(tx, { ...before, ...limits, ...envelope, value_hint: hintOf(value) });
     if (!secret) throw await secretNotFound(tx, actor.workspaceId, name);
     await auditPatched(tx, vault.audit, actor, secret, request);
     return secret;
   });
 }
+
+/** Limits that stay are trusted only if the stored value decrypts with them: otherwise a new value would confirm altered ones. */
+async function merge(keyring: Keyring, before: StoredSecret, { value, allowed_queues, allowed_hosts }: PatchSecret) {
+  const isWhole = value !== undefined && allowed_queues !== undefined && allowed_hosts !== undefined;
+  const stored = isWhole ? value : await openStored(keyring, before);
+  return {
+    value: value ?? stored,
+    allowed_queues: allowed_queues === undefined ? before.allowed_queues : allowed_queues,
+    allowed_hosts: allowed_hosts === undefined ? before.allowed_hosts : allowed_hosts && normalizeHosts(allowed_hosts),
+  };
+}
+
+async function openStored(keyring: Keyring, stored: StoredSecret): Promise<string> {
+  await loadKey(keyring, stored.master_key_id);
+  try {
+    return openSecret(keyring, stored);
+  } catch (error) {
+    if (!(error instanceof UnreadableSecretError)) throw error;
+    throw problem("INVALID_STATE", { state: "unreadable", allowed_from: ["readable"] }, { message: UNREADABLE });
+  }
+}
+
+const UNREADABLE =
+  "The secret cannot be decrypted, so its limits may have been altered. Give value, allowed_queues and allowed_hosts in one request.";

@@ -72,11 +72,12 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
         summary: "Change a secret",
         description:
           "Replaces the value of a secret, or its restrictions. Each attempt that starts from now on uses the new value. Fields that are " +
-          "left out stay as they are.",
+          "left out stay as they are. `INVALID_STATE` means that the stored secret cannot be decrypted, because it was altered in the " +
+          "database: give `value`, `allowed_queues` and `allowed_hosts` together.",
         operationId: "patchSecret",
         params: SecretPath,
         body: PatchSecret,
-        response: replies({ 200: SecretRecord }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 200: SecretRecord }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request) => {

@@ -1,14 +1,12 @@
 import { LIMITS, type Secret as SecretRecord } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import { problem, type Random, type Timestamp, typeId, type Uuid, type UuidSource, uuidOf } from "#kernel";
-import type { SecretIdentity } from "./envelope.ts";
+import type { SecretIdentity, SecretLimits } from "./envelope.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** A stored secret without its encrypted fields. A null limit allows everything. */
-export interface Secret extends SecretIdentity {
+/** A stored secret without its encrypted fields. */
+export interface Secret extends SecretIdentity, SecretLimits {
   readonly value_hint: string;
-  readonly allowed_queues: readonly string[] | null;
-  readonly allowed_hosts: readonly string[] | null;
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
 }

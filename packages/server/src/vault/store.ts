@@ -1,13 +1,9 @@
 import { type Db, row, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
-import type { Envelope, SecretIdentity } from "./envelope.ts";
+import type { SealedSecret } from "./envelope.ts";
 import type { Secret } from "./secret.ts";
 
-/** The settings of a secret; `undefined` leaves one as it is. */
-export interface SecretSettings {
-  readonly sealed: (Envelope & { readonly hint: string }) | undefined;
-  readonly allowedQueues: readonly string[] | null | undefined;
-  readonly allowedHosts: readonly string[] | null | undefined;
-}
+/** A secret as it is stored. */
+export type StoredSecret = SealedSecret & Pick<Secret, "value_hint">;
 
 /**
  * The id of the vault's current master key; null when the workspace is gone. Neither the key nor the workspace changes until the
@@ -24,47 +20,39 @@ export const lockVault = (db: Db, workspaceId: WorkspaceId): Promise<{ master_ke
 /** Null when the workspace has a secret of that name. Uses index secret_name. */
 export const insertSecret = (
   db: Db,
-  { workspace_id, id, name }: SecretIdentity,
-  { sealed, allowedQueues, allowedHosts }: SecretSettings,
+  { workspace_id, id, name, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts }: StoredSecret,
 ): Promise<Secret | null> =>
   row(
     db,
     sql`
       insert into secret (workspace_id, id, name, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts)
-      values (${workspace_id}, ${id}, ${name}, ${sealed?.hint}, ${sealed?.ciphertext}, ${sealed?.wrapped_key}, ${sealed?.master_key_id},
-        ${allowedQueues && textArray(allowedQueues)}::text[], ${allowedHosts && textArray(allowedHosts)}::text[])
+      values (${workspace_id}, ${id}, ${name}, ${value_hint}, ${ciphertext}, ${wrapped_key}, ${master_key_id},
+        ${allowed_queues && textArray(allowed_queues)}::text[], ${allowed_hosts && textArray(allowed_hosts)}::text[])
       on conflict (workspace_id, name) do nothing
       returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
   );
 
 /** Locks the secret until the transaction ends. Uses index secret_name. */
-export const lockSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Secret | null> =>
+export const lockSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<StoredSecret | null> =>
   row(
     db,
     sql`
-      select workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at from secret
+      select workspace_id, id, name, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts from secret
       where workspace_id = ${workspaceId} and name = ${name} for update`,
   );
 
 /** Uses the primary key. */
 export const updateSecret = (
   db: Db,
-  { workspace_id, id }: SecretIdentity,
-  { sealed, allowedQueues, allowedHosts }: SecretSettings,
+  { workspace_id, id, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts }: StoredSecret,
 ): Promise<Secret | null> =>
   row(
     db,
     sql`
       update secret set
-        value_hint = coalesce(${sealed?.hint}, value_hint),
-        ciphertext = coalesce(${sealed?.ciphertext}::bytea, ciphertext),
-        wrapped_key = coalesce(${sealed?.wrapped_key}::bytea, wrapped_key),
-        master_key_id = coalesce(${sealed?.master_key_id}, master_key_id),
-        allowed_queues = case when ${allowedQueues !== undefined}
-          then ${allowedQueues && textArray(allowedQueues)}::text[] else allowed_queues end,
-        allowed_hosts = case when ${allowedHosts !== undefined}
-          then ${allowedHosts && textArray(allowedHosts)}::text[] else allowed_hosts end,
-        updated_at = moment()
+        value_hint = ${value_hint}, ciphertext = ${ciphertext}, wrapped_key = ${wrapped_key}, master_key_id = ${master_key_id},
+        allowed_queues = ${allowed_queues && textArray(allowed_queues)}::text[],
+        allowed_hosts = ${allowed_hosts && textArray(allowed_hosts)}::text[], updated_at = moment()
       where workspace_id = ${workspace_id} and id = ${id}
       returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
   );

@@ -173,7 +173,7 @@ describe("a list that reads many rows for few records", () => {
         (before: number | null) => listAuditEvents(engine, { workspaceId, ...every, ...filter, before, limit: 3, maxScanned: 4 }),
         ({ seq }) => seq,
       );
-      const found = pages.flat().map(({ resource_id }) => resource_id);
+      const found = pages.flat().map(({ resource_id }) => resource_id ?? "");
       if (expected) expect(found).toEqual(expected);
       else expect(found.filter((one) => queues.includes(one))).toEqual(queues.flatMap((queue) => [queue, queue]));
     }

@@ -66,11 +66,12 @@ const queue =
   async (service, operation) =>
     plain({ values: { name: await service.queue() }, ...spoilt })(service, operation);
 
-/** As `plain`, for an existing secret. */
+/** As `plain`, for an existing secret, whose limits may have been altered in the database. */
 const secret =
-  (spoilt: Spoilt = {}): Ask =>
+  (spoilt: Spoilt = {}, change?: "alter"): Ask =>
   async (service, operation) => {
     await service.api("POST", "/v1/secrets", { name: "KEPT", value: "a secret that there is" });
+    if (change === "alter") await service.database.query("update secret set allowed_hosts = '{}' where name = 'KEPT'");
     return plain({ values: { name: "KEPT" }, ...spoilt })(service, operation);
   };
 
@@ -248,6 +249,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         createSchedule: [schedule({ body: { name: "taken", queue: "reports", cron: "@daily", timezone: "UTC" } }, { name: "taken" })],
         createSecret: [secret({ body: { name: "KEPT", value: "x" } })],
         patchSchedule: [schedule({ body: { cron: "@hourly" } }, {}, "strand")],
+        patchSecret: [secret({ body: { value: "x" } }, "alter")],
         resumeSchedule: [schedule({}, {}, "strand")],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
         approveJob: [job("waiting"), job("rejected"), job("completed")],

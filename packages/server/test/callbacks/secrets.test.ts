@@ -281,7 +281,7 @@ describe("the audit log", () => {
         actor_id: "system",
         resource_type: "secret",
         resource_id: "TOKEN",
-        input: { queue: handler.queue, host: "127.0.0.1", attempts: { 1: [job.id] } },
+        input: { queue: handler.queue, host: "127.0.0.1", attempts: { 1: [job.id] }, secrets: ["TOKEN"] },
         output: null,
       },
     ]);
@@ -302,6 +302,29 @@ describe("the audit log", () => {
     expect(events.length).toBeLessThan(100);
   });
 
+  test("the audit log has one event for an attempt, however many secrets it uses", async ({ service }) => {
+    const handler = await service.handler({ answers: 429, defaultJobOptions: { attempts: 5, backoff: { delay: 0 } } });
+    const names = Array.from({ length: 20 }, (_, n) => `S${n}`);
+    for (const name of names) await put(service, name, `value of ${name}`);
+    const jobs = Array(10).fill({ payload: names.map((name) => `\${{ secrets.${name} }}`) });
+    await service.ok("POST", `/v1/queues/${handler.queue}/jobs/batch`, jobs);
+    await service.untilIdle();
+    const events = await eventsOf(service, "secret.accessed");
+    expect(events.length).toBeLessThanOrEqual(10 * 5);
+    expect(events[0]).toMatchObject({ resource_id: null, input: { secrets: names } });
+    const attempts = events.flatMap(({ input }: { input: { attempts: Record<string, string[]> } }) => Object.values(input.attempts).flat());
+    expect(attempts).toHaveLength(10 * 5);
+  });
+
+  test("the audit log has all secrets that were refused in one event", async ({ service }) => {
+    const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
+    await put(service, "FREE", "f");
+    for (const name of ["BOUND", "OTHER"]) await put(service, name, "b", { allowed_hosts: [] });
+    await service.enqueue({ queue: handler.queue, payload: "${{ secrets.FREE }} ${{ secrets.BOUND }} ${{ secrets.OTHER }}" });
+    await service.untilIdle();
+    expect(await eventsOf(service, "secret.refused")).toMatchObject([{ resource_id: null, input: { secrets: ["BOUND", "OTHER"] } }]);
+  });
+
   test("the audit log has refusals, and nothing of secrets that are not handed out", async ({ service }) => {
     const handler = await service.handler({ defaultJobOptions: { attempts: 1 } });
     await put(service, "FREE", "f");
@@ -309,7 +332,7 @@ describe("the audit log", () => {
     await service.enqueue({ queue: handler.queue, payload: ["${{ secrets.FREE }}", "${{ secrets.BOUND }}"] });
     await service.enqueue({ queue: handler.queue, payload: ["${{ secrets.FREE }}", "${{ secrets.ABSENT }}"] });
     await service.untilIdle();
-    expect(await eventsOf(service, "secret.refused")).toMatchObject([{ resource_id: "BOUND" }]);
+    expect(await eventsOf(service, "secret.refused")).toMatchObject([{ resource_id: "BOUND", input: { secrets: ["BOUND"] } }]);
     expect(await eventsOf(service, "secret.accessed")).toEqual([]);
   });
 

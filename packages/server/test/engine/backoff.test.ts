@@ -4,7 +4,7 @@ import { type AttemptResult, backoffMs, judge } from "../../src/engine/judge.ts"
 import { type Service, test } from "../harness/service.ts";
 
 const DAY_MS = 86_400_000;
-const delay = fc.integer({ min: 0, max: DAY_MS });
+const delay = fc.integer({ min: 10, max: DAY_MS });
 const fraction = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
 const count = fc.integer({ min: 1, max: 100 });
 
@@ -45,9 +45,14 @@ describe("the wait before the next attempt", () => {
     expect(backoffMs(1_000, 1, 1)).toBe(1_200);
   });
 
+  test("the wait before the next attempt grows from 10 ms when the delay is shorter", () => {
+    for (const delayMs of [0, 1, 9, 10]) expect([1, 2, 3].map((counted) => backoffMs(delayMs, counted, 0))).toEqual([10, 20, 40]);
+    expect(backoffMs(11, 2, 0)).toBe(22);
+  });
+
   test("the wait before the next attempt is a number of milliseconds for any attempt, however late", () => {
     fc.assert(
-      fc.property(delay, fc.integer({ min: 1, max: 2_147_483_647 }), fraction, (delayMs, counted, chance) => {
+      fc.property(fc.integer({ min: 0, max: DAY_MS }), fc.integer({ min: 1, max: 2_147_483_647 }), fraction, (delayMs, counted, chance) => {
         const waitMs = backoffMs(delayMs, counted, chance);
         expect(Number.isInteger(waitMs) && waitMs >= 0 && waitMs <= DAY_MS).toBe(true);
       }),
@@ -189,10 +194,11 @@ describe("end to end", () => {
     expectDoubling(await waitsOf(service, after, 1), 50_000);
   });
 
-  test("a backoff of nothing tries again at once", async ({ service }) => {
-    const handler = await service.handler({ answers: [500, 500, 200] });
-    const job = await service.enqueue({ queue: handler.queue, backoff: { delay: 0 } });
-    await service.untilState(job, "completed");
-    expect(handler.attempts).toEqual([1, 2, 3]);
+  test("a backoff of nothing waits as one of 10 ms does", async ({ service }) => {
+    const handler = await service.handler({ answers: 500 });
+    const job = await service.enqueue({ queue: handler.queue, attempts: 4, backoff: { delay: 0 } });
+    expectDoubling(await waitsOf(service, job, 3), 10);
+    await service.untilState(job, "failed");
+    expect(handler.attempts).toEqual([1, 2, 3, 4]);
   });
 });

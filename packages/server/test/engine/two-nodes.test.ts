@@ -70,11 +70,6 @@ describe("two nodes on one database", () => {
     await other.untilState(job, "completed");
   });
 
-  test("a job that is to be tried again at once is, without a poll", async ({ service }) => {
-    const handler = await service.handler({ answers: [500, 200], defaultJobOptions: { backoff: { delay: 0 } } });
-    await service.untilState(await service.enqueue({ queue: handler.queue }), "completed");
-  });
-
   test("a cancel at one node aborts the attempt at the other", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900 });
     const job = await service.enqueue({ queue: handler.queue });

@@ -78,6 +78,55 @@ describe.for(Object.entries(ENCODERS))("a secret's value written as: %s", ([, en
   });
 });
 
+const OUTER = Object.entries({
+  base64: (text: string) => Buffer.from(text).toString("base64"),
+  "base64 after other digits": (text: string) =>
+    `Basic/${Buffer.from(`${text}${" ".repeat(5 - (Buffer.byteLength(text) % 3))}`).toString("base64")}`,
+  "base64 in lines": (text: string) =>
+    (
+      Buffer.from(text)
+        .toString("base64")
+        .match(/.{1,20}/g) ?? []
+    ).join("\r\n"),
+  base64url: (text: string) => Buffer.from(text).toString("base64url"),
+  "base64url in a path": (text: string) => `/a/path/${Buffer.from(text).toString("base64url")}`,
+  hex: (text: string) => Buffer.from(text).toString("hex"),
+  "hex with colons": (text: string) => (Buffer.from(text).toString("hex").match(/../g) ?? []).join(":").toUpperCase(),
+  "hex with 0x": (text: string) => Array.from(Buffer.from(text), (byte) => `0x${byte.toString(16).padStart(2, "0")}`).join(", "),
+});
+
+describe.for(OUTER)("a secret's value inside %s", ([name, outer]) => {
+  test.for(Object.entries(ENCODERS))("an encoded secret's value does not survive: %s", ([, encode]) => {
+    fc.assert(
+      fc.property(secret, around, (value, other) => {
+        const text = outer(`{"other":"${other}","value":"${encode(value)}"}`);
+        const redacted = redactorOf(value).text(`${other}("${text}")`);
+        expect([redacted.startsWith(`${other}("`), redacted.includes(MARK), redacted.endsWith('")')]).toEqual([true, true, true]);
+        const digitsPerByte = name.startsWith("hex") ? 2 : 4 / 3;
+        const left = redacted.length - MARK.length - 2 * other.length - 4;
+        expect(text.length - left).toBeGreaterThanOrEqual(Math.floor(digitsPerByte * Buffer.byteLength(value)));
+        expect(JSON.parse(redactorOf(value).json(JSON.stringify({ text, other })))).toMatchObject({
+          text: expect.stringContaining(MARK),
+          other,
+        });
+      }),
+      { numRuns: 4 },
+    );
+  });
+});
+
+test("a run of digits is found wherever it stands, as it is and escaped", () => {
+  const run = Buffer.from(encodeURIComponent("the secret value")).toString("base64");
+  const redacted = redactorOf("the secret value").json(JSON.stringify([run, run.replace("J", "\\u004a"), run]));
+  expect(JSON.parse(redacted)).toEqual([MARK, MARK, MARK]);
+});
+
+test("short values, and texts without the values, leave digits as they are", () => {
+  const text = Buffer.from("k9x and other words").toString("base64");
+  expect(redactorOf("k9x").text(text)).toBe(text);
+  expect(redactorOf("another value").text(text)).toBe(text);
+});
+
 describe("a text without the values", () => {
   test("a text without the values comes back as it was", () => {
     const other = fc.string({ unit: "binary", maxLength: 200 });

@@ -95,6 +95,20 @@ describe("secrets are handed out", () => {
     expect(await eventsOf(other)).toEqual(["secret.accessed A", "secret.created A"]);
   });
 
+  test.for([
+    "allowed_queues = null",
+    "allowed_queues = '{emails,other}'",
+    "allowed_hosts = null",
+    "allowed_hosts = '{example.com,evil.test}'",
+  ])("a secret whose limits were widened in the database is not handed out: %s", async (change, { service, engine }) => {
+    await service.ok("POST", "/v1/secrets", { name: "A", value: "mine", allowed_queues: ["emails"], allowed_hosts: ["example.com"] });
+    const { secrets } = await access(engine);
+    const use = await useOf(service, "A");
+    expect(await secrets.resolve(use)).toMatchObject({ values: new Map([["A", "mine"]]) });
+    await service.database.query(`update secret set ${change} where workspace_id = $1`, [use.workspaceId]);
+    await expect(secrets.resolve(use)).rejects.toMatchObject({ code: "SECRET_UNREADABLE" });
+  });
+
   test.for(["ciphertext", "wrapped_key", "ciphertext, wrapped_key"])(
     "two secrets whose %s were swapped are refused and audited",
     async (columns, { service, engine }) => {

@@ -12,6 +12,8 @@ const identity = (n: number) => ({
   workspace_id: `019aa5b1-cc9b-7196-8a6b-00000000000${n}` as WorkspaceId,
   id: `019aa5b1-cc9b-7196-8a6b-10000000000${n}` as Uuid,
   name: `SECRET_${n}`,
+  allowed_queues: [`queue${n}`, "emails"],
+  allowed_hosts: [`${n}.example.com`],
 });
 
 const seal = (n = 1, value = VALUE): SealedSecret => ({
@@ -77,6 +79,20 @@ describe("a sealed secret", () => {
     expect(opens({ ...one, master_key_id: second })).toBe(false);
     expect(opens({ ...one, master_key_id: "0000000000000000" })).toBe(false);
     expect(opens({ ...one, ciphertext: one.wrapped_key, wrapped_key: one.ciphertext })).toBe(false);
+  });
+
+  test("a sealed secret does not open with other limits, however they are put together", () => {
+    const sealed = seal();
+    const others: Partial<SealedSecret>[] = [
+      { allowed_queues: null },
+      { allowed_hosts: null },
+      { allowed_queues: [] },
+      { allowed_queues: [...(sealed.allowed_queues ?? []), "more"] },
+      { allowed_queues: ['queue1","emails'] },
+      { allowed_queues: sealed.allowed_hosts, allowed_hosts: sealed.allowed_queues },
+    ];
+    expect(others.filter((limits) => opens({ ...sealed, ...limits }))).toEqual([]);
+    expect(opens({ ...sealed, allowed_queues: ["emails", "queue1"] })).toBe(true);
   });
 
   test("a sealed secret does not open where its fields, put together, would read the same", () => {
