@@ -48,8 +48,8 @@ const { tags, security } = routeDefaults("Queues");
 export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChanged, ...context }: QueueRoutes): void {
   /** Counting a million jobs is slow, so requests that come at the same time share one count. */
   const metrics = new SharedReads<Static<typeof QueueMetrics>>();
-  const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, { plan }: Principal) => ({
-    ...showQueue(queue, plan),
+  const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, principal: Principal) => ({
+    ...showQueue(queue, principal),
     ...(secret !== null && { callback_secret: secret }),
   });
 
@@ -69,10 +69,11 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
     },
     async (request) => {
       const page = readPage(request.query, readNumber);
-      const { workspaceId, plan } = principalOf(request);
+      const principal = principalOf(request);
+      const { workspaceId } = principal;
       const found = await listQueues(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
       const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showNumber(id));
-      return { data: rows.map((queue) => showQueue(queue, plan)), next_cursor: nextCursor };
+      return { data: rows.map((queue) => showQueue(queue, principal)), next_cursor: nextCursor };
     },
   );
 
@@ -114,13 +115,14 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       },
     },
     async (request) => {
-      const { workspaceId, plan } = principalOf(request);
+      const principal = principalOf(request);
+      const { workspaceId } = principal;
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
       if (!queue) throw await queueNotFound(db, workspaceId, request.params.name);
       const circuit = await readCircuit(db, queue);
       return {
-        ...showQueue(queue, plan),
+        ...showQueue(queue, principal),
         circuit,
         metrics: await metrics.read(String(queue.id), () => readLaneMetrics(db, { workspaceId, laneId: queue.id })),
       };
