@@ -52,7 +52,7 @@ export async function composeNode({ config, databases, openVault, clock, random,
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses });
 
   const vault = createVault({ ...shared, keyring });
-  const callbacks = createCallbacks({ ...shared, guard, secrets: vault.secrets, version: VERSION });
+  const callbacks = createCallbacks({ ...shared, guard, ownPorts: () => listeners.ownPorts(), secrets: vault.secrets, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,

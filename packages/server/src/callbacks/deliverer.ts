@@ -2,7 +2,7 @@ import { CALLBACK_HEADERS, LIMITS, WEBHOOK_HEADERS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError } from "#kernel";
-import { type Abort, BlockedAddressError, type Response, type Sender, sign } from "#outbound";
+import { type Abort, BlockedAddressError, PrivateNameError, type Response, type Sender, sign } from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
 import { CallbackTimeoutError, classify, isShortage } from "./classify.ts";
@@ -173,6 +173,9 @@ class Callback implements Attempt {
 
   #receive(response: Response): void {
     if (this.#ended) return;
+    if (response.kind === "failed" && response.error instanceof PrivateNameError) {
+      this.#options.emit("callback_blocked", { jobId: this.#jobId, address: response.error.address, error: response.error });
+    }
     if (response.kind === "failed" && isShortage(response.error)) {
       this.#onShortage(response.error);
       this.#end({ kind: "postponed", waitMs: POSTPONE_MS, shortage: true });
