@@ -1,4 +1,5 @@
-FROM node:24-slim AS manifests
+# Pinned by digest, because tags move. It is the index of all platforms, with the Node version of package.json.
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS manifests
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
@@ -16,7 +17,7 @@ RUN npm run build
 FROM manifests AS runtime
 RUN npm ci --omit=dev --workspace=packages/cli && npm cache clean --force
 
-FROM node:24-slim
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 WORKDIR /app
 COPY --from=runtime /app ./
 COPY --from=build /app/packages/contract/dist packages/contract/dist

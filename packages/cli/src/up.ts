@@ -1,4 +1,4 @@
-import { type Node, startNode, unknownSettings } from "@tidemill/server";
+import { type Config, type Node, startNode, unknownSettings } from "@tidemill/server";
 import { exitWithError } from "./exit-with-error.ts";
 import { loadConfig } from "./load-config.ts";
 
@@ -13,7 +13,8 @@ export async function up(): Promise<void> {
   const startedMs = performance.now();
   for (const name of unknownSettings(process.env))
     process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
-  const starting = startNode(loadConfig());
+  const config = loadConfig();
+  const starting = startNode(config);
   starting.catch(exitWithError);
 
   let stoppingSinceMs: number | null = null;
@@ -28,10 +29,13 @@ export async function up(): Promise<void> {
     process.exit(0);
   };
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
-  process.stdout.write(welcome(await starting, performance.now() - startedMs));
+  process.stdout.write(welcome(await starting, config, performance.now() - startedMs));
 }
 
-function welcome({ url, internalUrl, firstKey }: Node, tookMs: number): string {
+/** A key that was given is not shown: it would stand in logs. */
+function welcome({ url, internalUrl, firstKey }: Node, { bootstrapKey, env }: Config, tookMs: number): string {
+  const isGiven = firstKey !== null && firstKey === bootstrapKey;
+  const key = isGiven ? "'\"$TIDEMILL_BOOTSTRAP_KEY\"'" : firstKey;
   const lines = [
     "",
     `  Tidemill is up after ${(tookMs / 1000).toFixed(2)} s.`,
@@ -40,14 +44,17 @@ function welcome({ url, internalUrl, firstKey }: Node, tookMs: number): string {
     `  Docs     ${url}/docs`,
     `  Metrics  ${internalUrl}/metrics`,
   ];
+  if (env === "development")
+    lines.push("  Mode     development: callbacks may go to loopback addresses. Set TIDEMILL_ENV=production to refuse them.");
   if (firstKey) {
     lines.push(
-      `  Key      ${firstKey}`,
-      "           It is only shown this once. Store it safely.",
+      ...(isGiven
+        ? ["  Key      is the one in TIDEMILL_BOOTSTRAP_KEY."]
+        : [`  Key      ${firstKey}`, "           It is only shown this once. Store it safely."]),
       "",
       "  Try it:",
       "",
-      `    curl -s ${url}/v1/queues -H 'Authorization: Bearer ${firstKey}' -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
+      `    curl -s ${url}/v1/queues -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
     );
   } else {
     lines.push(

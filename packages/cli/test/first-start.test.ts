@@ -42,6 +42,22 @@ test("the first start shows addresses, a key and a command to paste; the next on
   expect((await new Client(second.url, another).ok("GET", "/v1/queues")).data).toEqual([]);
 });
 
+test("the start does not show a key that was given, and says whether callbacks may go to loopback", async ({ stage }) => {
+  const key = "svc_ws_GivenByTheOperator0123456789";
+  const settings = { TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_BOOTSTRAP_KEY: key };
+  const first = await stage.node(settings);
+  expect(first.stdout).not.toContain(key);
+  expect(first.stdout).toContain("TIDEMILL_BOOTSTRAP_KEY");
+  expect(first.stdout).toContain("callbacks may go to loopback addresses");
+  const pasted = first.stdout.split("\n").find((line) => line.trim().startsWith("curl ")) ?? "";
+  const { stdout } = await run("sh", ["-c", pasted], { env: { ...process.env, TIDEMILL_BOOTSTRAP_KEY: key } });
+  expect(JSON.parse(stdout)).toMatchObject({ name: "hello" });
+  first.signal("SIGINT");
+  await first.end();
+  const second = await stage.node({ ...settings, TIDEMILL_ENV: "production" });
+  expect(second.stdout).not.toContain("loopback");
+});
+
 test("a node whose terminal is gone still finishes what is under way", async ({ stage }) => {
   const database = await stage.database();
   const node = await stage.node({ DATABASE_URL: database.url, TIDEMILL_LOG_LEVEL: "debug" });

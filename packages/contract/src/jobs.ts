@@ -33,8 +33,8 @@ export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 export const AttemptError = Type.Enum([...ATTEMPT_ERRORS], {
   title: "AttemptError",
   description:
-    "Why an attempt did not succeed. `HTTP_STATUS`: the handler responded with an error. `TIMEOUT`, `CONNECTION`, `DNS`: it did not respond. " +
-    "`BLOCKED_ADDRESS`: its address is not allowed. `REDIRECT`: it redirected, which callbacks do not follow. `SECRET_…`, `TEMPLATE_INVALID`: a " +
+    "Why an attempt did not succeed. `HTTP_STATUS`: the handler responded with an error. `TIMEOUT`, `CONNECTION`: it did not respond. " +
+    "`DNS`: its name has no address that callbacks may reach. `BLOCKED_ADDRESS`: its address is not allowed. `REDIRECT`: it redirected, which callbacks do not follow. `SECRET_…`, `TEMPLATE_INVALID`: a " +
     "template could not be filled in. `WORKER_FAILED`, `LEASE_EXPIRED`: a worker failed or was lost. `NODE_LOST`: the node was lost.",
 });
 

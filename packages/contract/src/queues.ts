@@ -132,11 +132,16 @@ export const PatchQueue = Type.Object(
 );
 export type PatchQueue = Static<typeof PatchQueue>;
 
+/** Stands in place of a header's value for keys that may not see it. */
+export const HIDDEN = "[hidden]";
+
 const queueFields = {
   name: QueueName,
   type: QueueType,
   callback_url: Nullable(Type.String(), { description: "Where jobs are delivered; null: nowhere, so that they wait." }),
-  callback_headers: Type.Record(Type.String(), Type.String(), { description: "Headers sent with each callback, with their templates." }),
+  callback_headers: Type.Record(Type.String(), Type.String(), {
+    description: `Headers sent with each callback, with their templates. Keys with the role \`read\` see \`${HIDDEN}\` in place of each value.`,
+  }),
   callback_timeout: Type.Integer({ description: "How long one attempt may take. Seconds." }),
   has_callback_secret: Type.Boolean({ description: "Whether the queue has a secret to sign callbacks with." }),
   defaultJobOptions: Type.Object(

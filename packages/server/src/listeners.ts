@@ -1,5 +1,15 @@
 import type { Registry } from "prom-client";
-import { type Authenticator, checkHostOf, closeAtOnce, closeGently, createApi, listen, type Module, type RateLimiter } from "#http";
+import {
+  type Api,
+  type Authenticator,
+  checkHostOf,
+  closeAtOnce,
+  closeGently,
+  createApi,
+  listen,
+  type Module,
+  type RateLimiter,
+} from "#http";
 import {
   after,
   type Clock,
@@ -39,6 +49,8 @@ export interface Listeners {
   readonly requests: Service;
   url(): string;
   internalUrl(): string;
+  /** The ports that are open. */
+  ownPorts(): readonly number[];
 }
 
 /** Creates the public and the internal listener. */
@@ -91,5 +103,9 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     },
     url: () => url,
     internalUrl: () => internalUrl,
+    ownPorts: () => [api, internal].flatMap(({ server }) => portOf(server.address()) ?? []),
   };
 }
+
+const portOf = (address: ReturnType<Api["server"]["address"]>): number | undefined =>
+  typeof address === "object" ? address?.port : undefined;

@@ -63,7 +63,8 @@ export async function composeNode({
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, names.lookup);
 
   const vault = createVault({ ...shared, keyring });
-  const callbacks = createCallbacks({ ...shared, guard, names, secrets: vault.secrets, version: VERSION });
+  const ownPorts = () => listeners.ownPorts();
+  const callbacks = createCallbacks({ ...shared, guard, names, ownPorts, secrets: vault.secrets, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,

@@ -1,7 +1,7 @@
 import type { JobKind } from "#engine";
 import type { Module } from "#http";
 import type { Clock, Database, EmitEvent, Shares } from "#kernel";
-import { type AddressGuard, type Names, Sender } from "#outbound";
+import { type AddressGuard, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { CallbackDeliverer } from "./deliverer.ts";
 import { Endpoints } from "./endpoint.ts";
@@ -10,6 +10,7 @@ export interface CallbacksOptions {
   readonly engine: Database;
   readonly guard: AddressGuard;
   readonly names: Names;
+  readonly ownPorts: OwnPorts;
   readonly secrets: SecretAccess;
   readonly shares: Shares;
   readonly clock: Clock;
@@ -22,13 +23,14 @@ export function createCallbacks({
   engine,
   guard,
   names,
+  ownPorts,
   secrets,
   shares,
   clock,
   version,
   emit,
 }: CallbacksOptions): Module & { readonly kind: JobKind } {
-  const sender = new Sender(guard);
+  const sender = new Sender(guard, ownPorts);
   const deliverer = new CallbackDeliverer({
     sender,
     names,

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import { isNestedAtMost, parseHttpDate, systemCode } from "#kernel";
-import type { Response } from "#outbound";
+import { PrivateNameError, type Response } from "#outbound";
 import type { Redactor } from "#redaction";
 
 /** Statuses with which `Retry-After` counts. */
@@ -101,14 +101,19 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
   UND_ERR_CONNECT_TIMEOUT: "TIMEOUT",
   ETIMEDOUT: "TIMEOUT",
   ENOTFOUND: "DNS",
+  ENODATA: "DNS",
   EAI_AGAIN: "DNS",
   EAI_FAIL: "DNS",
   EAI_NODATA: "DNS",
   BLOCKED_ADDRESS: "BLOCKED_ADDRESS",
 };
 
+/** The same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
+const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved." } as const;
+
 function unreachable(error: unknown, redactor: Redactor | null): AttemptResult {
   const { code, message } = error as { code?: string; message?: string };
+  if (error instanceof PrivateNameError || CODES[code ?? ""] === "DNS") return UNRESOLVED;
   // A host with several addresses fails with one error per address. The first one gives the reason.
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;
   const reason = first?.message ?? message ?? "The connection failed.";

@@ -2,7 +2,16 @@ import { CALLBACK_HEADERS, LIMITS, WEBHOOK_HEADERS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
-import { type Abort, BlockedAddressError, type Names, type Resolution, type Response, type Sender, sign } from "#outbound";
+import {
+  type Abort,
+  BlockedAddressError,
+  type Names,
+  PrivateNameError,
+  type Resolution,
+  type Response,
+  type Sender,
+  sign,
+} from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
 import { CallbackTimeoutError, classify, isShortage } from "./classify.ts";
@@ -190,6 +199,9 @@ class Callback implements Attempt {
 
   #receive(response: Response): void {
     if (this.#ended) return;
+    if (response.kind === "failed" && response.error instanceof PrivateNameError) {
+      this.#options.emit("callback_blocked", { jobId: this.#jobId, address: response.error.address, error: response.error });
+    }
     if (response.kind === "failed" && isShortage(response.error)) {
       this.#onShortage(response.error);
       this.#end({ kind: "postponed", waitMs: POSTPONE_MS, shortage: true });

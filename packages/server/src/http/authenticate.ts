@@ -67,9 +67,11 @@ export async function recognise(authenticator: Authenticator, request: FastifyRe
 export function checkRole({ principal, routeOptions }: FastifyRequest): void {
   const { access } = routeOptions.config;
   if (!principal || access === undefined || access === "operator") return;
-  // `ROLES` is ordered by privilege. Each role includes those after it.
-  if (ROLES.indexOf(principal.role) > ROLES.indexOf(access)) throw problem("FORBIDDEN", { role: principal.role, needs: access });
+  if (!hasRole(principal, access)) throw problem("FORBIDDEN", { role: principal.role, needs: access });
 }
+
+/** Whether a key may do what that role may. `ROLES` is ordered by privilege: each role includes those after it. */
+export const hasRole = ({ role }: Pick<Principal, "role">, needed: Role): boolean => ROLES.indexOf(role) <= ROLES.indexOf(needed);
 
 /** The principal of an authenticated request. */
 export function principalOf(request: FastifyRequest): Principal {

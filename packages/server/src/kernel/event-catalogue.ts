@@ -174,6 +174,11 @@ export const EVENTS = {
       { type: "gauge", name: "tidemill_callbacks_in_flight", help: "Callbacks in flight when the last one ended.", set: "inFlight" },
     ],
   ),
+  callback_blocked: event(
+    "info",
+    "The name of a callback's host resolved to an address that callbacks may not reach. The tenant sees `DNS`, as for a name that does not exist.",
+    { jobId: "string", address: "string?", error: "error" },
+  ),
   callbacks_postponed: event(
     "warn",
     "Callbacks could not be sent, because the node lacks file descriptors or memory, or cannot reach its name server. Their jobs are tried again and use no attempt. Reported at most every 10 seconds.",

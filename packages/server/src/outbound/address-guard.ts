@@ -23,13 +23,19 @@ export interface AddressGuard {
 
 /** The message leaves the address out: tenants must not learn what names of the private network resolve to. */
 export class BlockedAddressError extends Error {
-  override readonly name = "BlockedAddressError";
+  override readonly name: string = "BlockedAddressError";
   readonly code = "BLOCKED_ADDRESS";
   readonly address: string | null;
+
   constructor(hostname: string, address: string | null) {
     super(`The host ${hostname} is at an address that outgoing calls may not reach.`);
     this.address = address;
   }
+}
+
+/** A name resolved to a blocked address. Tenants must not learn this: to them, the name does not exist. */
+export class PrivateNameError extends BlockedAddressError {
+  override readonly name = "PrivateNameError";
 }
 
 /**
@@ -57,7 +63,7 @@ export function createAddressGuard(
       if (error) return callback(error, []);
       const first = addresses[0]; // undefined for an empty hostname
       const blocked = addresses.find(({ address }) => !allows(address));
-      if (!first || blocked) return callback(new BlockedAddressError(hostname, blocked?.address ?? null), []);
+      if (!first || blocked) return callback(new PrivateNameError(hostname, blocked?.address ?? null), []);
       if (lookupOptions.all) callback(null, addresses);
       else callback(null, first.address, first.family);
     });

@@ -1,5 +1,7 @@
+import type { LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
-import { type AddressGuard, BlockedAddressError } from "./address-guard.ts";
+import { type AddressGuard, BlockedAddressError, literalAddress } from "./address-guard.ts";
+import { isOwnAddress, lookupElsewhere, OwnPortError } from "./own-ports.ts";
 import type { Abort, Request, Response } from "./request.ts";
 import { limitResponses, type ResponseLimiter } from "./response-limiter.ts";
 import { ResponseReader } from "./response-reader.ts";
@@ -7,13 +9,16 @@ import { ResponseReader } from "./response-reader.ts";
 const KEEP_ALIVE_MS = 4_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
+export type OwnPorts = () => readonly number[];
+
 /** Sends POST requests over keep-alive connections whose addresses the guard has checked. Does not follow redirects. */
 export class Sender {
   readonly #agent: Agent;
   #limiter: ResponseLimiter | null = null;
 
-  constructor(guard: AddressGuard) {
-    const connect = limitResponses(guardedConnector(guard), (limiter) => {
+  /** @param ownPorts the ports on which this node listens, which no call may reach on this machine */
+  constructor(guard: AddressGuard, ownPorts: OwnPorts = () => []) {
+    const connect = limitResponses(guardedConnector(guard, ownPorts), (limiter) => {
       this.#limiter = limiter;
     });
     this.#agent = new Agent({
@@ -45,10 +50,18 @@ export class Sender {
 }
 
 /** Sockets call the guard's lookup for names only, so literals are checked before the connection is made. */
-function guardedConnector(guard: AddressGuard): buildConnector.connector {
-  const connect = buildConnector({ allowH2: false, lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS });
+function guardedConnector(guard: AddressGuard, ownPorts: OwnPorts): buildConnector.connector {
+  const connectorWith = (lookup: LookupFunction) => buildConnector({ allowH2: false, lookup, timeout: CONNECT_TIMEOUT_MS });
+  const connect = connectorWith(guard.lookup);
   return (options, callback) => {
-    if (!guard.refusesHost(options.hostname)) connect(options, callback);
-    else queueMicrotask(() => callback(new BlockedAddressError(options.hostname, null), null));
+    const { hostname, protocol } = options;
+    const port = Number(options.port || (protocol === "https:" ? 443 : 80));
+    const isOwn = ownPorts().includes(port);
+    const literal = literalAddress(hostname);
+    const refuse = (error: Error) => queueMicrotask(() => callback(error, null));
+    if (guard.refusesHost(hostname)) refuse(new BlockedAddressError(hostname, null));
+    else if (isOwn && literal !== null && isOwnAddress(literal)) refuse(new OwnPortError(hostname, port));
+    else if (isOwn) connectorWith(lookupElsewhere(guard.lookup, port))(options, callback);
+    else connect(options, callback);
   };
 }

@@ -1,5 +1,6 @@
-import { ERRORS, type Plan, planHas, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
+import { ERRORS, HIDDEN, type Plan, planHas, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
 import type { Actor, AuditLog } from "#audit";
+import { hasRole, type Principal } from "#http";
 import type { Random, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { AddressGuard } from "#outbound";
@@ -47,14 +48,16 @@ export interface QueueContext {
 /** The HMAC key of a queue's callbacks: `cbs_` and 43 base64url characters. Source: contract §3. */
 export const generateCallbackSecret = (random: Random): string => `cbs_${random.bytes(32).toString("base64url")}`;
 
-/** The record as the API shows it to a workspace with this plan, without its secret. */
-export function showQueue(queue: Queue, plan: Plan): QueueRecord {
-  const stopped = queue.callback_url !== null && !planHas(plan, "callback_url");
+/** The record as the API shows it to the holder of a key, without its secret. Values of headers are shown to those who can set them. */
+export function showQueue(queue: Queue, principal: Pick<Principal, "plan" | "role">): QueueRecord {
+  const stopped = queue.callback_url !== null && !planHas(principal.plan, "callback_url");
+  const headers = Object.entries(JSON.parse(queue.callback_headers) as Record<string, string>);
+  const shown = (value: string) => (hasRole(principal, "write") ? value : HIDDEN);
   return {
     name: queue.name,
     type: queue.type,
     callback_url: queue.callback_url,
-    callback_headers: JSON.parse(queue.callback_headers) as Record<string, string>,
+    callback_headers: Object.fromEntries(headers.map(([name, value]) => [name, shown(value)])),
     callback_timeout: queue.callback_timeout,
     has_callback_secret: queue.callback_secret !== null,
     defaultJobOptions: { attempts: queue.attempts, backoff: { type: "exponential", delay: queue.backoff_delay_ms } },

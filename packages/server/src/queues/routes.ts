@@ -49,8 +49,8 @@ const { tags, security } = routeDefaults("Queues");
 export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChanged, ...context }: QueueRoutes): void {
   /** Counting a million jobs is slow, so requests that come at the same time share one count. */
   const metrics = new SharedReads<Static<typeof QueueMetrics>>();
-  const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, { plan }: Principal) => ({
-    ...showQueue(queue, plan),
+  const withSecret = ({ queue, secret }: { queue: Queue; secret: string | null }, principal: Principal) => ({
+    ...showQueue(queue, principal),
     ...(secret !== null && { callback_secret: secret }),
   });
 
@@ -69,13 +69,14 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       },
     },
     async (request) => {
-      const { workspaceId, plan } = principalOf(request);
+      const principal = principalOf(request);
+      const { workspaceId } = principal;
       const db = tenants.of(workspaceId);
       const cursorKey = await readCursorKey(db, workspaceId);
       const page = readPage(request.query, (cursor) => openNumber(cursorKey, "queues", cursor));
       const found = await listQueues(db, { workspaceId, before: page.after as LaneId | null, limit: page.limit + 1 });
       const { records, next } = cutPage(found, page.limit, ({ id }) => id);
-      return { data: records.map((queue) => showQueue(queue, plan)), next_cursor: next && sealNumber(cursorKey, "queues", next) };
+      return { data: records.map((queue) => showQueue(queue, principal)), next_cursor: next && sealNumber(cursorKey, "queues", next) };
     },
   );
 
@@ -117,13 +118,14 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       },
     },
     async (request) => {
-      const { workspaceId, plan } = principalOf(request);
+      const principal = principalOf(request);
+      const { workspaceId } = principal;
       const db = tenants.of(workspaceId);
       const queue = await findQueue(db, workspaceId, request.params.name);
       if (!queue) throw await queueNotFound(db, workspaceId, request.params.name);
       const circuit = await readCircuit(db, queue);
       return {
-        ...showQueue(queue, plan),
+        ...showQueue(queue, principal),
         circuit,
         metrics: await metrics.read(String(queue.id), () => readLaneMetrics(db, { workspaceId, laneId: queue.id })),
       };

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { makeKey } from "../harness/operator.ts";
 import { faultsOf } from "../harness/problem.ts";
 import { test, until } from "../harness/service.ts";
 
@@ -248,4 +249,19 @@ describe("deleting a queue", () => {
       return left?.rows === 0;
     }, "the deleted queue to be swept");
   });
+});
+
+test("values of callback_headers are shown to keys that can set them, and hidden from those that only read", async ({ service }) => {
+  const name = await service.queue({ callback_headers: { "X-Team": "billing", Authorization: "Bearer ${{ secrets.KEY }}" } });
+  const shownTo = async (role: string) => {
+    const authorization = `Bearer ${await makeKey(service, { role })}`;
+    const one = await service.api("GET", `/v1/queues/${name}`, undefined, { authorization });
+    const { body } = await service.api("GET", "/v1/queues", undefined, { authorization });
+    const listed = body.data.find((queue: { name: string }) => queue.name === name);
+    expect(listed.callback_headers).toEqual(one.body.callback_headers);
+    return one.body.callback_headers;
+  };
+  const all = { "X-Team": "billing", Authorization: "Bearer ${{ secrets.KEY }}" };
+  expect([await shownTo("admin"), await shownTo("write")]).toEqual([all, all]);
+  expect(await shownTo("read")).toEqual({ "X-Team": "[hidden]", Authorization: "[hidden]" });
 });
