@@ -1,5 +1,16 @@
 import { countNodes } from "#engine";
-import { type Config, createMetrics, DatabaseClock, Events, logEvents, migrate, type Random, systemRandom, tolerate } from "#kernel";
+import {
+  type Config,
+  createMetrics,
+  DatabaseClock,
+  Events,
+  logEvents,
+  measureLoopDelay,
+  migrate,
+  type Random,
+  systemRandom,
+  tolerate,
+} from "#kernel";
 import { maintainPartitions } from "#retention";
 import { openVault } from "#vault";
 import { type OpenDatabases, openDatabases } from "./databases.ts";
@@ -33,6 +44,7 @@ export interface Replacements {
 export async function startNode(config: Config, { clock, random, events = new Events() }: Replacements = {}): Promise<Node> {
   const { emit } = events;
   const metrics = createMetrics(events);
+  measureLoopDelay(metrics);
   logEvents(events, config.logLevel);
   const databases = await openDatabases(config, "owner", emit);
   const close = () =>

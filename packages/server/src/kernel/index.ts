@@ -32,6 +32,7 @@ export * from "./json/syntax-error.ts";
 export * from "./json/tokens.ts";
 export * from "./key-bytes.ts";
 export * from "./log.ts";
+export * from "./loop-delay.ts";
 export * from "./metrics.ts";
 export * from "./nearest.ts";
 export * from "./not-found.ts";
