@@ -1,0 +1,22 @@
+import type { Environment } from "../environment.ts";
+import { readOptions } from "../neighbours/options.ts";
+import { describe, report } from "../neighbours/report.ts";
+import { type Outcome, run } from "../neighbours/run.ts";
+
+/**
+ * What one workspace can cost another on the same nodes: a neighbour is measured alone, then during each attack of bench/neighbours/, then
+ * during all of them at once. Returns the tables.
+ */
+export async function neighbours(environment: Environment, args: readonly string[]): Promise<string> {
+  const { runs, seconds, nodes } = readOptions(args);
+  process.stderr.write("  the neighbour alone\n");
+  const alone = await run(environment, { attacks: [], seconds, nodes });
+  const outcomes: Outcome[] = [];
+  for (const attacks of runs) {
+    process.stderr.write(`  attack ${attacks.map(({ number }) => number).join(", ")}\n`);
+    const outcome = await run(environment, { attacks, seconds, nodes });
+    process.stderr.write(`${describe(outcome)}\n`);
+    outcomes.push(outcome);
+  }
+  return report(alone, outcomes);
+}
