@@ -8,6 +8,8 @@ export interface Attack {
   readonly plan: Plan;
   /** How many file descriptors the node may have open. */
   readonly fileLimit?: number;
+  /** Its preparation sets the moment at which it begins. With others, it is prepared last. */
+  readonly timed?: boolean;
   /** Prepares what takes long. The workspace has no limits meanwhile. */
   readonly prepare: (attacker: Attacker) => Promise<Start>;
 }

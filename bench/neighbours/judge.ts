@@ -16,13 +16,18 @@ export function missed(under: Outcome, alone: Outcome): string[] {
 
 function lateness({ samples: under }: Outcome, { samples: alone }: Outcome): string[] {
   const late = (what: string, now: readonly number[], before: readonly number[]) => {
-    const bar = Math.max(RATIO * p99(before), FLOOR_MS);
-    return p99(now) <= bar ? [] : [`${what} ${p99(now).toFixed(0)} ms (≤ ${bar.toFixed(0)})`];
+    const barMs = Math.max(RATIO * p99(before), FLOOR_MS);
+    return p99(now) > barMs ? [{ what, ms: p99(now), barMs }] : [];
   };
-  return [
+  const all = [
     ...DELIVERIES.flatMap((kind) => late(`delivery ${kind}`, under.deliveries[kind], alone.deliveries[kind])),
     ...REQUESTS.flatMap((kind) => late(`request ${kind}`, under.requests[kind], alone.requests[kind])),
   ];
+  const [worst] = all.sort((one, other) => other.ms / other.barMs - one.ms / one.barMs);
+  const kinds = DELIVERIES.length + REQUESTS.length;
+  return worst
+    ? [`p99 of ${all.length} of ${kinds} kinds (worst: ${worst.what} ${worst.ms.toFixed(0)} ms, ≤ ${worst.barMs.toFixed(0)})`]
+    : [];
 }
 
 function losses({ samples, charged }: Outcome): string[] {
@@ -37,7 +42,7 @@ function losses({ samples, charged }: Outcome): string[] {
 function strains({ nodes }: Outcome): string[] {
   const limit = memoryLimitMib();
   return nodes.flatMap(({ loopP99Ms, peakMib, events }) => [
-    ...(loopP99Ms === null ? ["the node did not answer"] : []),
+    ...(loopP99Ms === null ? ["the node did not answer for a minute"] : []),
     ...(loopP99Ms !== null && loopP99Ms > LOOP_P99_MS ? [`loop delay p99 ${loopP99Ms.toFixed(0)} ms (≤ ${LOOP_P99_MS})`] : []),
     ...(limit !== null && peakMib !== null && peakMib > limit ? [`memory ${peakMib.toFixed(0)} MiB (≤ ${limit})`] : []),
     ...(events.node_lease_lost ? ["a lease lost"] : []),

@@ -23,7 +23,7 @@ export async function startNameServer(): Promise<number> {
 }
 
 /** The response to a query with one question; null for no response. */
-export function answer(query: Buffer): Buffer | null {
+function answer(query: Buffer): Buffer | null {
   const labels: string[] = [];
   let at = HEADER_BYTES;
   for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {

@@ -20,6 +20,7 @@ const KEYS = 8;
 const DELAY_SECONDS = 1;
 const REQUEST_TIMEOUT_MS = 30_000;
 const GIVE_UP_MS = 30_000;
+const NAMED: Delivery = "named";
 const SECRET = "NEIGHBOUR_TOKEN";
 
 interface Accepted {
@@ -58,6 +59,8 @@ export class Neighbour {
     const server = createServer((request, response) => {
       arrivedMs.set(String(request.headers["x-service-job-id"]), nowMs());
       request.resume();
+      // The next callback to a name looks it up again.
+      if (request.url === `/${NAMED}`) response.setHeader("connection", "close");
       response.end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -65,8 +68,8 @@ export class Neighbour {
     const neighbour = new Neighbour(options, arrivedMs);
     await neighbour.#api("POST", "/v1/secrets", { name: SECRET, value: "sk_live_4eC39HqLyjWDarjtT1zdp7dc" });
     for (const name of DELIVERIES) {
-      const host = name === "named" ? options.namedHost : "127.0.0.1";
-      await neighbour.#api("POST", "/v1/queues", { name, callback_url: `http://${host}:${port}/` });
+      const host = name === NAMED ? options.namedHost : "127.0.0.1";
+      await neighbour.#api("POST", "/v1/queues", { name, callback_url: `http://${host}:${port}/${name}` });
     }
     // Reads need a job to ask for.
     await neighbour.#enqueue("single");

@@ -26,7 +26,7 @@ export function readOptions(args: readonly string[]): NeighboursOptions {
 }
 
 function attacksOf(text: string): readonly Attack[] {
-  if (text === ALL) return ATTACKS;
+  if (text === ALL) return [...ATTACKS].sort((one, other) => Number(one.timed ?? false) - Number(other.timed ?? false));
   const attack = ATTACKS.find(({ number }) => String(number) === text);
   if (!attack) throw new Error(`--attacks takes numbers from 1 to ${ATTACKS.length} and "${ALL}", separated by commas.`);
   return [attack];

@@ -3,6 +3,8 @@ import { type Db, row, rows, sql } from "../../packages/server/src/kernel/index.
 /** Lanes of queues to insert directly into the database, each with one waiting job. */
 interface LanesToPut {
   readonly workspaceId: string;
+  /** Of the queues' names. */
+  readonly prefix: string;
   readonly lanes: number;
   /** Null: nobody serves them. */
   readonly url: string | null;
@@ -11,13 +13,13 @@ interface LanesToPut {
 }
 
 /** Inserts queues with one waiting job each. */
-export const putLanes = (db: Db, { workspaceId, lanes, url, timeoutSeconds = 30, paused = false }: LanesToPut): Promise<unknown> =>
+export const putLanes = (db: Db, { workspaceId, prefix, lanes, url, timeoutSeconds = 30, paused = false }: LanesToPut): Promise<unknown> =>
   rows(
     db,
     sql`
       with made as (
         insert into lane (workspace_id, kind, name, served, paused, attempt_timeout_seconds)
-        select ${workspaceId}, 'queue', 'put-' || n, ${url === null ? "none" : "push"}::text::lane_service, ${paused}, ${timeoutSeconds}
+        select ${workspaceId}, 'queue', ${prefix}::text || n, ${url === null ? "none" : "push"}::text::lane_service, ${paused}, ${timeoutSeconds}
         from generate_series(1, ${lanes}::int) n
         returning workspace_id, id
       ), queues as (
@@ -27,9 +29,9 @@ export const putLanes = (db: Db, { workspaceId, lanes, url, timeoutSeconds = 30,
       select workspace_id, id, gen_random_uuid(), 'waiting', 0, 1, 1000, now(), now(), '{}' from made`,
   );
 
-/** Resumes all queues of a workspace. Nodes notice it at their next poll. */
-export const resumeLanes = (db: Db, workspaceId: string): Promise<unknown> =>
-  rows(db, sql`update lane set paused = false where workspace_id = ${workspaceId}`);
+/** Resumes queues of a workspace. Nodes notice it at their next poll. */
+export const resumeLanes = (db: Db, workspaceId: string, prefix: string): Promise<unknown> =>
+  rows(db, sql`update lane set paused = false where workspace_id = ${workspaceId} and starts_with(name, ${prefix})`);
 
 /** Inserts failed jobs into a queue. */
 export const putDeadLetters = (db: Db, workspaceId: string, queue: string, jobs: number): Promise<unknown> =>

@@ -28,9 +28,11 @@ export function report(alone: Outcome, runs: readonly Outcome[]): string {
 }
 
 /** What the attack was answered and what nodes logged, for the person who waits. */
-export function describe({ attacks, counts, nodes, samples }: Outcome): string {
+export function describe(outcome: Outcome, alone: Outcome): string {
+  const { attacks, counts, nodes, samples } = outcome;
   const lines = attacks.map(({ number }, index) => `  attack ${number} was answered: ${list(counts[index] ?? {})}`);
   return [
+    `  ${verdictOf(outcome, alone)}`,
     ...lines,
     ...nodes.map(({ events }, index) => `  node ${index + 1} logged: ${list(events)}`),
     ...(refusals(samples.refused) > 0 ? [`  the neighbour was refused: ${list(samples.refused)}`] : []),
@@ -46,14 +48,13 @@ const title = ({ attacks }: Outcome): string => {
 function verdict(run: Outcome, alone: Outcome): string[] {
   const worst = <Kind extends string>(kinds: readonly Kind[], of: (run: Outcome) => Readonly<Record<Kind, number[]>>): string => {
     const changes = kinds.map((kind) => ({ kind, before: p99(of(alone)[kind]), now: p99(of(run)[kind]) }));
-    const [most] = changes.sort((one, other) => other.now / other.before - one.now / one.before);
+    const [most] = changes.filter(({ now }) => !Number.isNaN(now)).sort((one, other) => other.now / other.before - one.now / one.before);
     return most && run !== alone ? `${most.kind} ${most.before.toFixed(0)} → ${most.now.toFixed(0)} ms` : "";
   };
   const max = (of: (node: Outcome["nodes"][number]) => number | null): string => {
     const values = run.nodes.map(of);
     return values.includes(null) ? "?" : Math.max(...values.map(Number)).toFixed(0);
   };
-  const short = missed(run, alone);
   return [
     title(run),
     worst(DELIVERIES, ({ samples }) => samples.deliveries),
@@ -63,11 +64,17 @@ function verdict(run: Outcome, alone: Outcome): string[] {
     `${max((node) => node.loopP99Ms)} / ${max((node) => node.loopMaxMs)} ms`,
     `${max((node) => node.peakMib)} MiB`,
     `${(run.cores * 100).toFixed(0)} % of a core`,
-    short.length === 0 ? "passed" : `missed: ${short.join("; ")}`,
+    verdictOf(run, alone),
   ];
 }
 
-const quantiles = (ms: readonly number[]): string => `${quantile(ms, 0.5).toFixed(0)} / ${p99(ms).toFixed(0)}`;
+function verdictOf(run: Outcome, alone: Outcome): string {
+  const short = missed(run, alone);
+  return short.length === 0 ? "passed" : `missed: ${short.join("; ")}`;
+}
+
+/** A dash where no job was accepted. */
+const quantiles = (ms: readonly number[]): string => (ms.length === 0 ? "–" : `${quantile(ms, 0.5).toFixed(0)} / ${p99(ms).toFixed(0)}`);
 
 const list = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)

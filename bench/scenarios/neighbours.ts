@@ -14,9 +14,14 @@ export async function neighbours(environment: Environment, args: readonly string
   const outcomes: Outcome[] = [];
   for (const attacks of runs) {
     process.stderr.write(`  attack ${attacks.map(({ number }) => number).join(", ")}\n`);
-    const outcome = await run(environment, { attacks, seconds, nodes });
-    process.stderr.write(`${describe(outcome)}\n`);
-    outcomes.push(outcome);
+    try {
+      const outcome = await run(environment, { attacks, seconds, nodes });
+      process.stderr.write(`${describe(outcome, alone)}\n`);
+      outcomes.push(outcome);
+    } catch (error) {
+      // What was measured before is still shown.
+      process.stderr.write(`  not measured: ${error instanceof Error ? error.message : String(error)}\n`);
+    }
   }
   return report(alone, outcomes);
 }

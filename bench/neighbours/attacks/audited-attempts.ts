@@ -1,6 +1,6 @@
 import type { Attack } from "../attack.ts";
 import { startAnswering } from "../handlers.ts";
-import { createSecrets, payloadOfSecrets } from "../secrets.ts";
+import { SecretPool } from "../secrets.ts";
 
 const JOBS = 100;
 const SECRETS = 100;
@@ -10,10 +10,10 @@ export const auditedAttempts: Attack = {
   name: "100 jobs with 100 secrets, each tried 100 times without a pause",
   plan: "pro",
   prepare: async (attacker) => {
-    await createSecrets(attacker, SECRETS);
+    const secrets = await SecretPool.create(attacker, "AUDITED", SECRETS);
     // A 4xx shows that the handler works, and so opens no circuit.
     await attacker.must("POST", "/v1/queues", { name: "audited", callback_url: await startAnswering(400) });
-    const job = { payload: payloadOfSecrets(0, SECRETS, SECRETS), attempts: 100, backoff: { type: "exponential", delay: 0 } };
+    const job = { payload: secrets.payload(0, SECRETS), attempts: 100, backoff: { type: "exponential", delay: 0 } };
     return () =>
       attacker.send(
         "POST",

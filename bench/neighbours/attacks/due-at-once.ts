@@ -12,6 +12,7 @@ export const dueAtOnce: Attack = {
   number: 13,
   name: "300,000 jobs due in one moment",
   plan: "pro",
+  timed: true,
   prepare: async (attacker) => {
     const { database, workspaceId } = attacker;
     await attacker.must("POST", "/v1/queues", { name: "due" });

@@ -4,6 +4,7 @@ import { repeat } from "../attacker.ts";
 import { startHanging } from "../handlers.ts";
 
 const REQUESTS = 18;
+const AT_ONCE = 6;
 const JOBS = 15;
 
 export const hangingPayloads: Attack = {
@@ -14,6 +15,6 @@ export const hangingPayloads: Attack = {
     await attacker.must("POST", "/v1/queues", { name: "large", callback_url: await startHanging(), callback_timeout: 900 });
     const payload = "x".repeat(LIMITS.payloadBytes - 2);
     const body = JSON.stringify(Array.from({ length: JOBS }, () => ({ payload })));
-    return () => repeat(REQUESTS, 2, () => attacker.send("POST", "/v1/queues/large/jobs/batch", body));
+    return () => repeat(REQUESTS, AT_ONCE, () => attacker.send("POST", "/v1/queues/large/jobs/batch", body));
   },
 };

@@ -1,7 +1,7 @@
 import type { Attack } from "../attack.ts";
 import { repeat } from "../attacker.ts";
 import { startAnswering } from "../handlers.ts";
-import { createSecrets, payloadOfSecrets } from "../secrets.ts";
+import { SecretPool } from "../secrets.ts";
 
 const BATCHES = 5;
 const JOBS = 1_000;
@@ -13,10 +13,9 @@ export const manySecrets: Attack = {
   name: "5,000 jobs with 99 secrets each",
   plan: "pro",
   prepare: async (attacker) => {
-    await createSecrets(attacker, SECRETS);
+    const secrets = await SecretPool.create(attacker, "MANY", SECRETS);
     await attacker.must("POST", "/v1/queues", { name: "secret", callback_url: await startAnswering(200) });
-    const batch = (index: number) =>
-      Array.from({ length: JOBS }, (_, job) => ({ payload: payloadOfSecrets(index * JOBS + job, SET, SECRETS) }));
+    const batch = (index: number) => Array.from({ length: JOBS }, (_, job) => ({ payload: secrets.payload(index * JOBS + job, SET) }));
     return () => repeat(BATCHES, 2, (index) => attacker.send("POST", "/v1/queues/secret/jobs/batch", batch(index)));
   },
 };

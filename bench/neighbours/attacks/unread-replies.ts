@@ -11,12 +11,12 @@ export const unreadReplies: Attack = {
   name: "56 lists of 105 jobs of 1 MiB whose replies are never read",
   plan: "free",
   prepare: async (attacker) => {
-    await attacker.must("POST", "/v1/queues", { name: "large" });
+    await attacker.must("POST", "/v1/queues", { name: "unread" });
     const payload = "x".repeat(LIMITS.payloadBytes - 2);
     const body = JSON.stringify(Array.from({ length: JOBS }, () => ({ payload })));
-    await repeat(BATCHES, 1, () => attacker.must("POST", "/v1/queues/large/jobs/batch", body));
+    await repeat(BATCHES, 1, () => attacker.must("POST", "/v1/queues/unread/jobs/batch", body));
     return async () => {
-      for (let request = 0; request < REQUESTS; request += 1) attacker.open("GET /v1/queues/large/jobs?limit=100").pause();
+      for (let request = 0; request < REQUESTS; request += 1) attacker.open("GET /v1/queues/unread/jobs?limit=100").pause();
     };
   },
 };

@@ -8,7 +8,7 @@ export const unservedQueues: Attack = {
   name: "100,000 queues that nobody serves, with one job each",
   plan: "free",
   prepare: async ({ database, workspaceId }) => {
-    await putLanes(database, { workspaceId, lanes: QUEUES, url: null });
+    await putLanes(database, { workspaceId, prefix: "unserved-", lanes: QUEUES, url: null });
     await analyze(database);
     return async () => {};
   },
