@@ -48,7 +48,7 @@ const HELP = `Measures Tidemill's speed and prints a table of figures.
 
   npm run bench                  runs all scenarios
   npm run bench -- SCENARIO ...  runs only these
-  npm run bench -- ${NEIGHBOURS} [--attacks 1,4,all] [--seconds 10] [--nodes 1]
+  npm run bench -- ${NEIGHBOURS} [--attacks 1,4,all] [--seconds 15] [--nodes 1]
                                  attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB
 
 Scenarios: ${Object.keys(SCENARIOS).join(", ")}.

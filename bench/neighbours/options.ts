@@ -19,7 +19,7 @@ const ALL = "all";
 export function readOptions(args: readonly string[]): NeighboursOptions {
   const { values } = parseArgs({
     args: [...args],
-    options: { attacks: { type: "string" }, seconds: { type: "string", default: "10" }, nodes: { type: "string", default: "1" } },
+    options: { attacks: { type: "string" }, seconds: { type: "string", default: "15" }, nodes: { type: "string", default: "1" } },
   });
   const chosen = values.attacks?.split(",") ?? [...ATTACKS.map(({ number }) => String(number)), ALL];
   return { runs: chosen.map(attacksOf), seconds: positive("seconds", values.seconds), nodes: positive("nodes", values.nodes) };

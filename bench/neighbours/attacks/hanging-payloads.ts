@@ -4,7 +4,6 @@ import { repeat } from "../attacker.ts";
 import { startHanging } from "../handlers.ts";
 
 const REQUESTS = 18;
-const AT_ONCE = 6;
 const JOBS = 15;
 
 export const hangingPayloads: Attack = {
@@ -12,9 +11,11 @@ export const hangingPayloads: Attack = {
   name: "270 jobs of 1 MiB to a handler that hangs",
   plan: "pro",
   prepare: async (attacker) => {
-    await attacker.must("POST", "/v1/queues", { name: "large", callback_url: await startHanging(), callback_timeout: 900 });
+    const queue = { name: "large", callback_url: await startHanging(), callback_timeout: 900, paused: true };
+    await attacker.must("POST", "/v1/queues", queue);
     const payload = "x".repeat(LIMITS.payloadBytes - 2);
     const body = JSON.stringify(Array.from({ length: JOBS }, () => ({ payload })));
-    return () => repeat(REQUESTS, AT_ONCE, () => attacker.send("POST", "/v1/queues/large/jobs/batch", body));
+    await repeat(REQUESTS, 1, () => attacker.must("POST", "/v1/queues/large/jobs/batch", body));
+    return () => attacker.send("PATCH", "/v1/queues/large", { paused: false });
   },
 };
