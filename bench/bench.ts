@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Environment } from "./environment.ts";
+import { type NeighboursOptions, readOptions } from "./neighbours/options.ts";
 import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
 import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
@@ -48,7 +49,7 @@ const HELP = `Measures Tidemill's speed and prints a table of figures.
 
   npm run bench                  runs all scenarios
   npm run bench -- SCENARIO ...  runs only these
-  npm run bench -- ${NEIGHBOURS} [--attacks 1,4,all] [--seconds 15] [--nodes 1]
+  npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1]
                                  attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB
 
 Scenarios: ${Object.keys(SCENARIOS).join(", ")}.
@@ -63,17 +64,15 @@ if (wanted.some((argument) => argument === "--help" || argument === "-h")) {
 }
 const isNeighbours = wanted[0] === NEIGHBOURS;
 const unknown = isNeighbours ? [] : wanted.filter((name) => !Object.hasOwn(SCENARIOS, name));
-if (unknown.length > 0) {
-  process.stderr.write(`Unknown scenario: ${unknown.join(", ")}.\n\n${HELP}`);
-  process.exit(1);
-}
+if (unknown.length > 0) refuse(`Unknown scenario: ${unknown.join(", ")}.`);
+const options = isNeighbours ? readNeighboursOptions() : null;
 const directory = mkdtempSync(path.join(tmpdir(), "tidemill-bench-"));
 // Started by root, PostgreSQL runs as another user, who needs access to this directory.
 chmodSync(directory, 0o711);
 const environment = await Environment.open(directory);
 let results: string;
 try {
-  results = isNeighbours ? await neighbours(environment, wanted.slice(1)) : printTable(await runScenarios());
+  results = options ? await neighbours(environment, options) : printTable(await runScenarios());
 } finally {
   await environment.close();
   rmSync(directory, { recursive: true, force: true });
@@ -88,4 +87,17 @@ async function runScenarios(): Promise<Figure[]> {
     figures.push(...(await run(environment)));
   }
   return figures;
+}
+
+function readNeighboursOptions(): NeighboursOptions {
+  try {
+    return readOptions(wanted.slice(1));
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n\n${HELP}`);
+  process.exit(1);
 }

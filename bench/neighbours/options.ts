@@ -25,11 +25,14 @@ export function readOptions(args: readonly string[]): NeighboursOptions {
   return { runs: chosen.map(attacksOf), seconds: positive("seconds", values.seconds), nodes: positive("nodes", values.nodes) };
 }
 
+/** The attacks of one run: "4", several at once as in "1+6", or all of them at once. */
 function attacksOf(text: string): readonly Attack[] {
-  if (text === ALL) return [...ATTACKS].sort((one, other) => Number(one.timed ?? false) - Number(other.timed ?? false));
-  const attack = ATTACKS.find(({ number }) => String(number) === text);
-  if (!attack) throw new Error(`--attacks takes numbers from 1 to ${ATTACKS.length} and "${ALL}", separated by commas.`);
-  return [attack];
+  const numbers = text === ALL ? ATTACKS.map(({ number }) => String(number)) : text.split("+");
+  const attacks = numbers.map((wanted) => ATTACKS.find(({ number }) => String(number) === wanted));
+  if (!attacks.every((attack) => attack !== undefined)) {
+    throw new Error(`--attacks takes numbers from 1 to ${ATTACKS.length}, several at once as in 1+6, and ${ALL}; separated by commas.`);
+  }
+  return attacks.toSorted((one, other) => Number(one.timed ?? false) - Number(other.timed ?? false));
 }
 
 function positive(name: string, text: string): number {

@@ -1,4 +1,5 @@
 import { quantile } from "../table.ts";
+import { ATTACKS } from "./attacks.ts";
 import { missed, p99, refusals } from "./judge.ts";
 import type { Outcome } from "./run.ts";
 import { DELIVERIES, REQUESTS } from "./samples.ts";
@@ -42,7 +43,9 @@ export function describe(outcome: Outcome, alone: Outcome): string {
 const title = ({ attacks }: Outcome): string => {
   const [first, second] = attacks;
   if (!first) return "none";
-  return second ? "all at once" : `${first.number}: ${first.name}`;
+  if (!second) return `${first.number}: ${first.name}`;
+  const numbers = attacks.map(({ number }) => number).sort((one, other) => one - other);
+  return numbers.length === ATTACKS.length ? "all at once" : `${numbers.join(" + ")} at once`;
 };
 
 function verdict(run: Outcome, alone: Outcome): string[] {

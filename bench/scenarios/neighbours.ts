@@ -1,5 +1,5 @@
 import type { Environment } from "../environment.ts";
-import { readOptions } from "../neighbours/options.ts";
+import type { NeighboursOptions } from "../neighbours/options.ts";
 import { describe, report } from "../neighbours/report.ts";
 import { type Outcome, run } from "../neighbours/run.ts";
 
@@ -7,8 +7,7 @@ import { type Outcome, run } from "../neighbours/run.ts";
  * What one workspace can cost another on the same nodes: a neighbour is measured alone, then during each attack of bench/neighbours/, then
  * during all of them at once. Returns the tables.
  */
-export async function neighbours(environment: Environment, args: readonly string[]): Promise<string> {
-  const { runs, seconds, nodes } = readOptions(args);
+export async function neighbours(environment: Environment, { runs, seconds, nodes }: NeighboursOptions): Promise<string> {
   process.stderr.write("  the neighbour alone\n");
   const alone = await run(environment, { attacks: [], seconds, nodes });
   const outcomes: Outcome[] = [];

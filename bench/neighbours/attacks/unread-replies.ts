@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { LIMITS } from "@tidemill/contract";
 import type { Attack } from "../attack.ts";
 import { repeat } from "../attacker.ts";
@@ -5,6 +6,8 @@ import { repeat } from "../attacker.ts";
 const BATCHES = 7;
 const JOBS = 15;
 const REQUESTS = 56;
+/** All at once, most would wait for a connection to the database until they are refused. */
+const PACE_MS = 200;
 
 export const unreadReplies: Attack = {
   number: 3,
@@ -16,7 +19,10 @@ export const unreadReplies: Attack = {
     const body = JSON.stringify(Array.from({ length: JOBS }, () => ({ payload })));
     await repeat(BATCHES, 1, () => attacker.must("POST", "/v1/queues/unread/jobs/batch", body));
     return async () => {
-      for (let request = 0; request < REQUESTS; request += 1) attacker.open("GET /v1/queues/unread/jobs?limit=100").pause();
+      for (let request = 0; request < REQUESTS; request += 1) {
+        attacker.open("GET /v1/queues/unread/jobs?limit=100").pause();
+        await wait(PACE_MS);
+      }
     };
   },
 };
