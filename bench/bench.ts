@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Environment } from "./environment.ts";
+import { type NeighboursOptions, readOptions } from "./neighbours/options.ts";
 import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
 import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
@@ -11,6 +12,7 @@ import { idle } from "./scenarios/idle.ts";
 import { isolation } from "./scenarios/isolation.ts";
 import { keys } from "./scenarios/keys.ts";
 import { latency } from "./scenarios/latency.ts";
+import { neighbours } from "./scenarios/neighbours.ts";
 import { schedulesBurst } from "./scenarios/schedules-burst.ts";
 import { schedulesIdle } from "./scenarios/schedules-idle.ts";
 import { schedulesSeconds } from "./scenarios/schedules-seconds.ts";
@@ -40,10 +42,15 @@ const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>>
   "claim-flow": claimFlow,
 };
 
+/** Runs alone, and only when it is named. */
+const NEIGHBOURS = "neighbours";
+
 const HELP = `Measures Tidemill's speed and prints a table of figures.
 
   npm run bench                  runs all scenarios
   npm run bench -- SCENARIO ...  runs only these
+  npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1]
+                                 attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB
 
 Scenarios: ${Object.keys(SCENARIOS).join(", ")}.
 
@@ -55,24 +62,42 @@ if (wanted.some((argument) => argument === "--help" || argument === "-h")) {
   process.stdout.write(HELP);
   process.exit(0);
 }
-const unknown = wanted.filter((name) => !Object.hasOwn(SCENARIOS, name));
-if (unknown.length > 0) {
-  process.stderr.write(`Unknown scenario: ${unknown.join(", ")}.\n\n${HELP}`);
-  process.exit(1);
-}
+const isNeighbours = wanted[0] === NEIGHBOURS;
+const unknown = isNeighbours ? [] : wanted.filter((name) => !Object.hasOwn(SCENARIOS, name));
+if (unknown.length > 0) refuse(`Unknown scenario: ${unknown.join(", ")}.`);
+const options = isNeighbours ? readNeighboursOptions() : null;
 const directory = mkdtempSync(path.join(tmpdir(), "tidemill-bench-"));
 // Started by root, PostgreSQL runs as another user, who needs access to this directory.
 chmodSync(directory, 0o711);
 const environment = await Environment.open(directory);
-const figures: Figure[] = [];
+let results: string;
 try {
+  results = options ? await neighbours(environment, options) : printTable(await runScenarios());
+} finally {
+  await environment.close();
+  rmSync(directory, { recursive: true, force: true });
+}
+process.stdout.write(`\n${describeMachine()}\n\n${results}\n`);
+
+async function runScenarios(): Promise<Figure[]> {
+  const figures: Figure[] = [];
   for (const [name, run] of Object.entries(SCENARIOS)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     process.stderr.write(`${name} …\n`);
     figures.push(...(await run(environment)));
   }
-} finally {
-  await environment.close();
-  rmSync(directory, { recursive: true, force: true });
+  return figures;
 }
-process.stdout.write(`\n${describeMachine()}\n\n${printTable(figures)}\n`);
+
+function readNeighboursOptions(): NeighboursOptions {
+  try {
+    return readOptions(wanted.slice(1));
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n\n${HELP}`);
+  process.exit(1);
+}

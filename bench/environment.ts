@@ -1,6 +1,6 @@
 import { startEmbeddedPostgres } from "../packages/server/src/kernel/database/embedded/index.ts";
 import { Database } from "../packages/server/src/kernel/index.ts";
-import { Peer } from "./processes.ts";
+import { Peer, type PeerOptions } from "./processes.ts";
 
 /** An enqueue request's body of ordinary size, about 150 bytes. */
 export const JOB = { payload: { to: "ada@example.com", subject: "Welcome", body: "x".repeat(60) } };
@@ -37,9 +37,9 @@ export class Environment {
     return new Environment(directory, postgres);
   }
 
-  async node(env: Record<string, string> = {}): Promise<BenchNode> {
-    const { peer, said } = await Peer.start<{ url: string; port: number }>("node", { ...this.#env, ...env });
-    return new BenchNode(peer, said.url, said.port, this.key);
+  async node(env: Record<string, string> = {}, options: PeerOptions = {}): Promise<BenchNode> {
+    const { peer, said } = await Peer.start<Listening>("node", { ...this.#env, ...env }, options);
+    return new BenchNode(peer, said, this.key);
   }
 
   /** Starts the same HTTP server, which responds to enqueues without storing jobs. */
@@ -70,16 +70,24 @@ export class Environment {
   }
 }
 
+interface Listening {
+  readonly url: string;
+  readonly internalUrl: string;
+  readonly port: number;
+}
+
 /** A measured node, with its API. */
 export class BenchNode {
   readonly peer: Peer;
   readonly url: string;
+  readonly internalUrl: string;
   readonly port: number;
   readonly #key: string;
 
-  constructor(peer: Peer, url: string, port: number, key: string) {
+  constructor(peer: Peer, { url, internalUrl, port }: Listening, key: string) {
     this.peer = peer;
     this.url = url;
+    this.internalUrl = internalUrl;
     this.port = port;
     this.#key = key;
   }

@@ -1,6 +1,16 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+
+const STOP_MS = 20_000;
+
+export interface PeerOptions {
+  /** How many file descriptors the process may have open. */
+  readonly fileLimit?: number | undefined;
+  /** Called with each line that the process logs, which is not shown then. */
+  readonly onLog?: (line: string) => void;
+}
 
 /** A process of the bench's own, spoken to over IPC. */
 export class Peer {
@@ -11,14 +21,21 @@ export class Peer {
   }
 
   /** Starts a file of bench/peers/ and waits for the first thing it says. */
-  static async start<Said>(file: string, env: Record<string, string> = {}): Promise<{ peer: Peer; said: Said }> {
+  static async start<Said>(
+    file: string,
+    env: Record<string, string> = {},
+    { fileLimit, onLog }: PeerOptions = {},
+  ): Promise<{ peer: Peer; said: Said }> {
+    const args = ["--conditions=source"];
+    const limited = ["-c", `ulimit -n ${fileLimit}; exec "$0" "$@"`, process.execPath, ...args];
     const child = fork(fileURLToPath(new URL(`peers/${file}.ts`, import.meta.url)), {
-      execArgv: ["--conditions=source"],
+      ...(fileLimit === undefined ? { execArgv: args } : { execPath: "/bin/sh", execArgv: limited }),
       env: { ...process.env, ...env },
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      stdio: ["ignore", "inherit", onLog ? "pipe" : "inherit", "ipc"],
     });
-    const [said] = (await once(child, "message")) as [Said];
-    return { peer: new Peer(child), said };
+    if (child.stderr && onLog) createInterface({ input: child.stderr }).on("line", onLog);
+    const peer = new Peer(child);
+    return { peer, said: await peer.#next<Said>() };
   }
 
   get pid(): number {
@@ -27,14 +44,35 @@ export class Peer {
   }
 
   async ask<Answer>(question: object): Promise<Answer> {
+    if (this.#hasExited) throw new Error("The process has exited.");
     this.#child.send(question);
-    const [answer] = (await once(this.#child, "message")) as [Answer];
-    return answer;
+    return this.#next<Answer>();
   }
 
+  /** Lets the process end by itself. After 20 seconds it is killed. */
   async stop(): Promise<void> {
+    if (this.#hasExited) return;
     const exited = once(this.#child, "exit");
-    this.#child.disconnect();
-    await exited;
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_MS);
+    if (this.#child.connected) this.#child.disconnect();
+    await exited.finally(() => clearTimeout(timer));
+  }
+
+  get #hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  async #next<Message>(): Promise<Message> {
+    const stop = new AbortController();
+    const exited = once(this.#child, "exit", stop).then(() => {
+      throw new Error("The process has exited.");
+    });
+    try {
+      const [message] = (await Promise.race([once(this.#child, "message", stop), exited])) as [Message];
+      return message;
+    } finally {
+      exited.catch(() => {});
+      stop.abort();
+    }
   }
 }

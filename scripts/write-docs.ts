@@ -5,6 +5,7 @@ import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
 import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
+import { LOOP_DELAY } from "../packages/server/src/kernel/loop-delay.ts";
 import { figures, filesWithFigures, writeFigures } from "./figures.ts";
 import { importOrder, importRules } from "./import-rules.ts";
 import { code, table } from "./markdown.ts";
@@ -82,7 +83,14 @@ function metrics(): string {
       return [code(metric.name), metric.type, metric.help, values.join(", "), code(event)];
     }),
   );
-  return table(["metric", "type", "meaning", "labels", "event"], rows);
+  const ofNode = [
+    code(LOOP_DELAY.name),
+    "gauge",
+    LOOP_DELAY.help,
+    `${code("quantile")} (${LOOP_DELAY.quantiles.map(String).map(code).join(", ")})`,
+    "",
+  ];
+  return table(["metric", "type", "meaning", "labels", "event"], [...rows, ofNode]);
 }
 
 function tables(): string {

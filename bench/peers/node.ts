@@ -14,7 +14,7 @@ if (profilePath) {
   await session.post("Profiler.enable");
   await session.post("Profiler.start");
 }
-process.send?.({ url: node.url, port: Number(new URL(node.url).port) });
+process.send?.({ url: node.url, internalUrl: node.internalUrl, port: Number(new URL(node.url).port) });
 process.on("message", () => process.send?.({ rssBytes: process.memoryUsage().rss, cpu: process.cpuUsage() }));
 process.on("disconnect", () => void end());
 

@@ -5,6 +5,7 @@ import {
   DatabaseClock,
   Events,
   logEvents,
+  measureLoopDelay,
   migrate,
   observeShares,
   type Random,
@@ -45,6 +46,7 @@ export interface Replacements {
 export async function startNode(config: Config, { clock, random, events = new Events() }: Replacements = {}): Promise<Node> {
   const { emit } = events;
   const metrics = createMetrics(events);
+  measureLoopDelay(metrics);
   logEvents(events, config.logLevel);
   const shares = new Shares({ ...config, tenantConnections: divideConnections(config).tenants, emit });
   observeShares(metrics, shares);

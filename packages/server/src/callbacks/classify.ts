@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
-import { isNestedAtMost, parseHttpDate, systemCode } from "#kernel";
+import { afterSpace, JsonDepthError, JsonSyntaxError, JsonValueScan, parseHttpDate, type SlicedWork, systemCode } from "#kernel";
 import { PrivateNameError, type Response } from "#outbound";
 import type { Redactor } from "#redaction";
 
@@ -11,6 +11,7 @@ const GONE = 410;
 const TOO_MUCH = "it holds too much to be looked through for secrets";
 const NOT_UTF8 = "it is not UTF-8 and cannot be looked through for secrets";
 const EXCERPT_CHARACTERS = 200;
+const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 /** Control characters, which a terminal that prints the error would obey. */
 const CONTROLS = /(?![\t\n\r])\p{Cc}/gu;
 
@@ -26,11 +27,11 @@ export class CallbackTimeoutError extends Error {
  *
  * @param redactor takes the attempt's secrets out of what is kept; null when the attempt used none
  */
-export function classify(response: Response, nowMs: number, redactor: Redactor | null): AttemptResult {
-  if (response.kind === "failed") return unreachable(response.error, redactor);
+export function* classify(response: Response, nowMs: number, redactor: Redactor | null): SlicedWork<AttemptResult> {
+  if (response.kind === "failed") return yield* unreachable(response.error, redactor);
   const { status, headers, body } = response;
   if (status >= 200 && status < 300) {
-    return { kind: "accepted", status, result: resultOf(headers, body, redactor) };
+    return { kind: "accepted", status, result: yield* resultOf(headers, body, redactor) };
   }
   const redirect = status >= 300 && status < 400;
   return {
@@ -39,7 +40,7 @@ export function classify(response: Response, nowMs: number, redactor: Redactor |
     code: redirect ? "REDIRECT" : "HTTP_STATUS",
     message: redirect
       ? `The handler answered ${status}; redirects are not followed.`
-      : `The handler answered ${status}${excerptOf(headers, body, redactor)}`,
+      : `The handler answered ${status}${yield* excerptOf(headers, body, redactor)}`,
     retryAfterSeconds: RETRY_AFTER.has(status) ? retryAfter(single(headers["retry-after"]), nowMs) : null,
     forGood: status === GONE || single(headers[NO_RETRY_HEADER.toLowerCase()])?.trim().toLowerCase() === "true",
   };
@@ -51,27 +52,37 @@ const single = (value: string | string[] | undefined): string | undefined => (Ar
  * The body as JSON text, as it came but without secrets. Null when it is not JSON or has another content type, and when it exceeds
  * 64 KiB (before or after redaction), the limit of depth, or what can be searched for secrets.
  */
-function resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): string | null {
+function* resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<string | null> {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
   if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
+  const text = yield* jsonIn(body);
+  if (text === null) return null;
+  const kept = redactor ? yield* redactor.json(text) : text;
+  return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
+}
+
+/** The text of a body that is one JSON value, without white space around it; else null. A byte order mark is left out. */
+function* jsonIn(body: Buffer): SlicedWork<string | null> {
+  if (!isUtf8(body)) return null;
+  const start = afterSpace(body, body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0);
+  const scan = new JsonValueScan(body, start, LIMITS.jsonDepth);
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    if (!isNestedAtMost(JSON.parse(text), LIMITS.jsonDepth)) return null;
-    const kept = redactor ? redactor.json(text.trim()) : text.trim();
-    return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
-  } catch {
-    return null;
+    while (!scan.advance()) yield;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError || error instanceof JsonDepthError) return null;
+    throw error;
   }
+  return afterSpace(body, scan.at) === body.length ? body.toString("utf8", start, scan.at) : null;
 }
 
 /** Whether the body is compressed or otherwise encoded. It is not decoded here. */
 const isEncoded = (headers: Headers): boolean => !/^(identity)?$/i.test(single(headers["content-encoding"]) ?? "");
 
 /** The beginning of the body, for the error message. Secrets are taken out first: cutting first could leave half of one. */
-function excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): string {
+function* excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<string> {
   const bytes = body && !isEncoded(headers) ? body : Buffer.alloc(0);
   if (redactor && !isUtf8(bytes)) return `; what it said is left out: ${NOT_UTF8}.`;
-  const text = redactor ? redactor.text(bytes.toString("utf8")) : bytes.subarray(0, EXCERPT_CHARACTERS * 4).toString("utf8");
+  const text = redactor ? yield* redactor.text(bytes.toString("utf8")) : bytes.subarray(0, EXCERPT_CHARACTERS * 4).toString("utf8");
   if (text === null) return `; what it said is left out: ${TOO_MUCH}.`;
   const excerpt = text.trim().replace(CONTROLS, "\ufffd");
   if (excerpt === "") return ".";
@@ -111,12 +122,12 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
 /** The same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
 const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved." } as const;
 
-function unreachable(error: unknown, redactor: Redactor | null): AttemptResult {
+function* unreachable(error: unknown, redactor: Redactor | null): SlicedWork<AttemptResult> {
   const { code, message } = error as { code?: string; message?: string };
   if (error instanceof PrivateNameError || CODES[code ?? ""] === "DNS") return UNRESOLVED;
   // A host with several addresses fails with one error per address. The first one gives the reason.
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;
   const reason = first?.message ?? message ?? "The connection failed.";
-  const kept = redactor ? redactor.text(reason) : reason;
+  const kept = redactor ? yield* redactor.text(reason) : reason;
   return { kind: "unreachable", code: CODES[code ?? ""] ?? "CONNECTION", message: kept ?? `The reason is left out: ${TOO_MUCH}.` };
 }

@@ -89,6 +89,8 @@ class Callback implements Attempt {
   readonly #onShortage: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
+  /** Made when secrets are read. */
+  #withdrawn: AbortController | undefined;
   #redactor: Redactor | null = null;
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
@@ -110,7 +112,9 @@ class Callback implements Attempt {
 
   abort(): void {
     this.#end({ kind: "withdrawn" });
-    this.#abort?.(new AbortedError("The attempt was aborted."));
+    const reason = new AbortedError("The attempt was aborted.");
+    this.#abort?.(reason);
+    this.#withdrawn?.abort(reason);
   }
 
   endIfOverdue(nowMs: number): void {
@@ -160,7 +164,8 @@ class Callback implements Attempt {
     const templates = await slowly(readTemplates(endpoint, payload));
     if (templates.secrets.length === 0) return slowly(templates.fill(NO_SECRETS));
     const use = { workspaceId, queue, host, jobId: this.#jobId, attempt, names: templates.secrets };
-    const { values, redactor } = await this.#options.secrets.resolve(use);
+    this.#withdrawn = new AbortController();
+    const { values, redactor } = await this.#options.secrets.resolve(use, this.#withdrawn.signal);
     this.#redactor = redactor;
     return slowly(templates.fill(values));
   }
@@ -205,7 +210,15 @@ class Callback implements Attempt {
     if (response.kind === "failed" && isShortage(response.error)) {
       this.#onShortage(response.error);
       this.#end({ kind: "postponed", waitMs: POSTPONE_MS, shortage: true });
-    } else this.#end(classify(response, this.#options.clock.nowMs(), this.#redactor));
+    } else this.#classify(response);
+  }
+
+  #classify(response: Response): void {
+    const { clock, shares } = this.#options;
+    const characters = (response.kind === "responded" ? (response.body?.length ?? 0) : 0) + (this.#redactor?.size ?? 0);
+    const result = shares.loopTime.run(this.#claim.workspaceId, characters, classify(response, clock.nowMs(), this.#redactor));
+    if (result instanceof Promise) void this.#endOnError(async () => this.#end(await result));
+    else this.#end(result);
   }
 
   #end(result: AttemptResult): void {

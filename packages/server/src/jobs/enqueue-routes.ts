@@ -105,7 +105,8 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const bare = Array.isArray(request.body);
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const principal = principalOf(request);
-      const newJobs = await shares.loopTime.runInSlices(principal.workspaceId, eachNewJob(sent, bare ? "" : "jobs", clock));
+      const characters = Number(request.headers["content-length"] ?? LIMITS.batchBodyBytes);
+      const newJobs = await shares.loopTime.run(principal.workspaceId, characters, eachNewJob(sent, bare ? "" : "jobs", clock));
       const jobs = await enqueue(principal, name, newJobs);
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)

@@ -35,6 +35,7 @@ export * from "./json/tokens.ts";
 export * from "./json/value-end.ts";
 export * from "./key-bytes.ts";
 export * from "./log.ts";
+export * from "./loop-delay.ts";
 export * from "./metrics.ts";
 export * from "./nearest.ts";
 export * from "./not-found.ts";

@@ -1,3 +1,4 @@
+import type { SlicedWork } from "#kernel";
 import { type DecodedText, decodings } from "./decode.ts";
 import { type DigitRange, type DigitRun, decodeRun, digitRuns, digitsOf, rangeOfDigits, startsOf } from "./digit-runs.ts";
 import type { OnMatch, ValueFinder } from "./find-values.ts";
@@ -39,24 +40,25 @@ export class EmbeddedTexts {
   }
 
   /** Reports the digits that hold bits of a value. */
-  find(text: DecodedText, budget: WorkBudget, onMatch: OnMatch): void {
+  *find(text: DecodedText, budget: WorkBudget, onMatch: OnMatch): SlicedWork<void> {
     if (this.#finders.length === 0) return;
     budget.spend(STEPS_PER_CHARACTER * text.bytes.length);
     const runs = digitRuns(text.bytes, this.#minBytes);
     budget.spend(runs.reduce((steps, { text: digits }) => steps + STEPS_PER_RUN + digits.length, 0));
     if (budget.isExhausted) return;
-    this.#search(runs, budget);
+    yield* this.#search(runs, budget);
     for (const run of runs) {
       for (const { range, secret } of this.#searched.get(keyOf(run)) ?? []) {
         budget.spend(run.text.length);
         if (budget.isExhausted) return;
         onMatch(...text.sourceRange(...rangeOfDigits(run, range)), secret);
+        yield* budget.pause();
       }
     }
   }
 
   /** Searches all runs that are new in one pass: one for each would cost more than the search. */
-  #search(runs: readonly DigitRun[], budget: WorkBudget): void {
+  *#search(runs: readonly DigitRun[], budget: WorkBudget): SlicedWork<void> {
     const pieces: Piece[] = [];
     let bytes = "";
     for (const run of runs) {
@@ -75,8 +77,9 @@ export class EmbeddedTexts {
       this.#searched.get(keyOf(piece.run))?.push({ range, secret });
     };
     for (const decoded of decodings(bytes, "text", budget)) {
-      for (const finder of this.#finders) finder.find(decoded, budget, onMatch);
+      for (const finder of this.#finders) yield* finder.find(decoded, budget, onMatch);
       if (budget.isExhausted) return;
+      yield* budget.pause();
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { SlicedWork } from "#kernel";
 import type { DecodedText } from "./decode.ts";
 import type { EncodedValue } from "./encodings.ts";
 import type { WorkBudget } from "./work-budget.ts";
@@ -15,6 +16,8 @@ const STEPS_PER_MATCH = 100;
 /** How many codes an encoded value is indexed by. */
 const PREFIX_LENGTH = 4;
 const IGNORED = -1;
+/** After how many positions of a text it is checked whether to pause. */
+const POSITIONS_PER_CHECK = 1_024;
 
 const alphabetOf = (normalized: (character: string) => string): Alphabet =>
   Int16Array.from({ length: 256 }, (_, byte) => {
@@ -70,19 +73,25 @@ export class ValueFinder {
   readonly #shortCodes = new Uint8Array(256);
   #minBytes = Number.POSITIVE_INFINITY;
 
-  /** Stops adding values when the budget is exhausted. */
-  constructor(alphabet: Alphabet, values: Iterable<EncodedValue>, budget: WorkBudget) {
+  private constructor(alphabet: Alphabet) {
     this.#alphabet = alphabet;
+  }
+
+  /** Makes a finder. Stops adding values when the budget is exhausted. */
+  static *of(alphabet: Alphabet, values: Iterable<EncodedValue>, budget: WorkBudget): SlicedWork<ValueFinder> {
+    const finder = new ValueFinder(alphabet);
     for (const encoded of values) {
       budget.spend(STEPS_PER_ENCODED_CHARACTER * encoded.bytes.length);
       if (budget.isExhausted) break;
-      this.#minBytes = Math.min(this.#minBytes, encoded.bytes.length);
-      this.#add({ encoded, codes: normalize(encoded.bytes, alphabet).codes });
+      finder.#add({ encoded, codes: normalize(encoded.bytes, alphabet).codes });
+      yield* budget.pause();
     }
+    return finder;
   }
 
   #add(needle: Needle): void {
-    const { codes } = needle;
+    const { codes, encoded } = needle;
+    this.#minBytes = Math.min(this.#minBytes, encoded.bytes.length);
     const isShort = codes.length < PREFIX_LENGTH;
     const prefix = codes.subarray(0, isShort ? 1 : PREFIX_LENGTH).reduce((key, code) => (key << 8) | code, 0);
     const index = isShort ? this.#short : this.#byPrefix;
@@ -99,7 +108,7 @@ export class ValueFinder {
   }
 
   /** Reports every match in the original text, overlapping ones too, until the budget is exhausted. */
-  find(text: DecodedText, budget: WorkBudget, onMatch: OnMatch): void {
+  *find(text: DecodedText, budget: WorkBudget, onMatch: OnMatch): SlicedWork<void> {
     const normalized = normalize(text.bytes, this.#alphabet);
     const { codes } = normalized;
     budget.spend(text.bytes.length + codes.length);
@@ -114,6 +123,7 @@ export class ValueFinder {
       prefix = (prefix << 8) | code;
       if (this.#shortCodes[code] === 1) check(this.#short.get(code), at);
       if (at + 1 >= PREFIX_LENGTH && this.#slots[slotOf(prefix)] === 1) check(this.#byPrefix.get(prefix), at + 1 - PREFIX_LENGTH);
+      if (at % POSITIONS_PER_CHECK === 0) yield* budget.pause();
     }
   }
 }

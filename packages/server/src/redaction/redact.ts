@@ -1,4 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
+import type { SlicedWork } from "#kernel";
 import { decodings } from "./decode.ts";
 import { EmbeddedTexts } from "./embedded-texts.ts";
 import { digitEncodings, type EncodedValue, isShort, MAX_NUMBER_LENGTH, textEncodings } from "./encodings.ts";
@@ -9,6 +10,9 @@ import { growthOf, replaceInJson, replaceMatches } from "./replace.ts";
 import { WorkBudget } from "./work-budget.ts";
 
 type NamedValue = readonly [value: string, secret: string];
+
+/** The variants of a longer value take a while. Characters. */
+const LONG_VALUE = 4_096;
 
 interface Finders {
   /** How many values they find. */
@@ -25,22 +29,27 @@ interface Finders {
  * A text that takes too much work, or becomes too long with its marks, gives null. Source: contract §9.
  */
 export class Redactor {
-  /** Secrets by value: the first of those that have the same. */
-  readonly #secrets = new Map<string, string>();
+  /** Secrets by value and its variants: the first of those that have the same. */
+  #secrets: ReadonlyMap<string, string> | undefined;
   /** Finders of the values that are not longer than the text. */
   #finders: Finders | undefined;
 
+  readonly #values: ReadonlyMap<string, string>;
+  /** Characters of all values. */
+  readonly size: number;
+
   /** @param secrets values by name */
   constructor(secrets: ReadonlyMap<string, string>) {
-    for (const [secret, value] of secrets) {
-      for (const variant of variantsOf(value)) if (!this.#secrets.has(variant)) this.#secrets.set(variant, secret);
-    }
+    this.#values = secrets;
+    let size = 0;
+    for (const value of secrets.values()) size += value.length;
+    this.size = size;
   }
 
   /** The text without the values. The text must be complete: the rest of a value that was cut off is not found. */
-  text(text: string): string | null {
+  *text(text: string): SlicedWork<string | null> {
     const bytes = bytesOf(text);
-    const matches = this.#find(bytes, "text");
+    const matches = yield* this.#find(bytes, "text");
     return matches?.length === 0 ? text : matches && textOf(replaceMatches(bytes, matches));
   }
 
@@ -50,48 +59,60 @@ export class Redactor {
    *
    * @param text valid JSON
    */
-  json(text: string): string | null {
+  *json(text: string): SlicedWork<string | null> {
     const bytes = bytesOf(text);
-    const matches = this.#find(bytes, "json");
+    const matches = yield* this.#find(bytes, "json");
     if (!matches || matches.length === 0) return matches && text;
     const redacted = replaceInJson(bytes, matches);
     return redacted === null ? JSON.stringify(textOf(replaceMatches(bytes, matches))) : textOf(redacted);
   }
 
   /** The matches in order; null when finding them is too much work, or the text would become too long. */
-  #find(bytes: string, kind: "text" | "json"): Match[] | null {
+  *#find(bytes: string, kind: "text" | "json"): SlicedWork<Match[] | null> {
+    this.#secrets ??= yield* secretsByVariant(this.#values);
     // A value is no longer than the text that holds it. Only a number may be printed shorter.
     const values = [...this.#secrets].filter(([value]) => value.length <= Math.max(bytes.length, MAX_NUMBER_LENGTH));
     if (values.length === 0 || bytes === "") return [];
     const budget = new WorkBudget();
-    const { short, long } = this.#findersOf(values, budget);
+    const { short, long } = yield* this.#findersOf(values, budget);
     if (budget.isExhausted) return null;
     const matches = new Matches(bytes.length);
     const embedded = new EmbeddedTexts(long);
     for (const decoded of decodings(bytes, kind, budget)) {
       for (const finder of [...short, ...long, embedded])
-        finder.find(decoded, budget, (start, end, secret) => matches.add(start, end, secret));
+        yield* finder.find(decoded, budget, (start, end, secret) => matches.add(start, end, secret));
       if (budget.isExhausted) return null;
+      yield* budget.pause();
     }
     const merged = matches.merged();
     return growthOf(merged) > Math.max(0, LIMITS.resultBytes - bytes.length) ? null : merged;
   }
 
   /** Kept for all responses to attempts that resolved the same secrets. */
-  #findersOf(values: readonly NamedValue[], budget: WorkBudget): Finders {
+  *#findersOf(values: readonly NamedValue[], budget: WorkBudget): SlicedWork<Finders> {
     if (this.#finders?.values === values.length) return this.#finders;
     const short = values.filter(([value]) => isShort(value));
     const long = values.filter(([value]) => !isShort(value));
-    const finderOf = (alphabet: Alphabet, of: readonly NamedValue[], encode: Encode) =>
-      of.length === 0 ? [] : [new ValueFinder(alphabet, encodeAll(of, encode), budget)];
+    const finderOf = function* (alphabet: Alphabet, of: readonly NamedValue[], encode: Encode): SlicedWork<ValueFinder[]> {
+      return of.length === 0 ? [] : [yield* ValueFinder.of(alphabet, encodeAll(of, encode), budget)];
+    };
     const finders = {
       values: values.length,
-      short: finderOf(TEXT_ALPHABET, short, textEncodings),
-      long: [...finderOf(TEXT_ALPHABET, long, textEncodings), ...finderOf(DIGIT_ALPHABET, long, digitEncodings)],
+      short: yield* finderOf(TEXT_ALPHABET, short, textEncodings),
+      long: [...(yield* finderOf(TEXT_ALPHABET, long, textEncodings)), ...(yield* finderOf(DIGIT_ALPHABET, long, digitEncodings))],
     };
     if (!budget.isExhausted) this.#finders = finders;
     return finders;
   }
+}
+
+function* secretsByVariant(values: ReadonlyMap<string, string>): SlicedWork<ReadonlyMap<string, string>> {
+  const secrets = new Map<string, string>();
+  for (const [secret, value] of values) {
+    for (const variant of variantsOf(value)) if (!secrets.has(variant)) secrets.set(variant, secret);
+    if (value.length > LONG_VALUE) yield;
+  }
+  return secrets;
 }
 
 /** The value, also trimmed, and with other line endings or none. */

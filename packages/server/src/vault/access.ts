@@ -43,10 +43,11 @@ export class SecretAccess {
   /**
    * The secrets that an attempt names.
    *
+   * @param signal withdraws the attempt: then its secrets are not read, and the result rejects with the signal's reason
    * @throws {SecretError}; UNAVAILABLE when the database, or the master key of a secret, is not available
    */
-  async resolve(use: SecretUse): Promise<ResolvedSecrets> {
-    const resolution = await this.#batcher.add(use);
+  async resolve(use: SecretUse, signal?: AbortSignal): Promise<ResolvedSecrets> {
+    const resolution = await this.#batcher.add(use, signal);
     if (resolution instanceof Error) throw resolution;
     return resolution;
   }

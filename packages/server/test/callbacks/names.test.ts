@@ -35,12 +35,12 @@ describe("a handler with a name", () => {
     },
   );
 
-  test("a name with a private address is a blocked address", async ({ server, service }) => {
+  test("a name with a private address looks like one that does not exist", async ({ server, service }) => {
     server.names.set("inner.example", { a: ["192.0.2.1"], aaaa: ["fd00::1"] });
     const queue = await service.queue({ callback_url: "http://inner.example/" });
     const job = await service.enqueue({ queue });
     await service.untilState(job, "delayed");
-    expect(await service.job(job)).toMatchObject({ last_error: { code: "BLOCKED_ADDRESS" } });
+    expect(await service.job(job)).toMatchObject({ last_error: { code: "DNS" } });
   });
 });
 

@@ -1,13 +1,19 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runAtOnce } from "#kernel";
 import { Redactor } from "#redaction";
 import { ENCODERS } from "../harness/encoders.ts";
 
 const RUNS = { numRuns: 60 };
 const MARK = "[secret:KEY]";
+/** Redacts at once, in place of in slices. */
+const atOnce = (redactor: Redactor) => ({
+  text: (text: string) => runAtOnce(redactor.text(text)),
+  json: (text: string) => runAtOnce(redactor.json(text)),
+});
 const redactorOf = (value: string): { text(text: string): string; json(text: string): string } => {
-  const redactor = new Redactor(new Map([["KEY", value]]));
+  const redactor = atOnce(new Redactor(new Map([["KEY", value]])));
   return { text: (text) => String(redactor.text(text)), json: (text) => String(redactor.json(text)) };
 };
 
@@ -183,7 +189,7 @@ describe("a JSON text with values stays JSON", () => {
 });
 
 describe("several values", () => {
-  const redact = (text: string, values: Record<string, string>) => new Redactor(new Map(Object.entries(values))).text(text);
+  const redact = (text: string, values: Record<string, string>) => atOnce(new Redactor(new Map(Object.entries(values)))).text(text);
 
   test("several values are each replaced by their own name", () => {
     expect(redact("a first-one, a second-one", { A: "first-one", B: "second-one" })).toBe("a [secret:A], a [secret:B]");
@@ -247,7 +253,7 @@ const MOST_BYTES = 64 * 1024;
 const filled = (piece: string, length = MOST_BYTES): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 /** A secret that cannot be confused with other text. */
 const ordinary = (number: number): string => `tok${number}-${createHash("sha256").update(`${number}`).digest("base64")}`;
-const secretsOf = (values: readonly string[]): Redactor => new Redactor(new Map(values.map((value, number) => [`S${number}`, value])));
+const secretsOf = (values: readonly string[]) => atOnce(new Redactor(new Map(values.map((value, number) => [`S${number}`, value]))));
 const HUNDRED = Array.from({ length: 100 }, (_, number) => number);
 const HOSTILE = "%2541\\u0026#65;=3D41aaaa";
 
@@ -270,6 +276,25 @@ describe("a text of 64 KiB is looked through", () => {
   });
 });
 
+test("a long text is looked through in slices, also for values that take long to encode, and by several responses at once", () => {
+  const values = HUNDRED.map((number) => filled(`${ordinary(number)} `, 10_000));
+  const redactor = new Redactor(new Map(values.map((value, number) => [`S${number}`, value])));
+  const long = new Redactor(new Map(HUNDRED.map((number) => [`S${number}`, ordinary(number)])));
+  const works = [redactor.text(filled("zuiop")), long.text(`${filled(HOSTILE, 60_000)}${ordinary(7)}`), long.text(`x${ordinary(9)}`)];
+  const results = new Map<number, string | null>();
+  let slices = 0;
+  while (results.size < works.length) {
+    for (const [index, work] of works.entries()) {
+      const step = work.next();
+      if (step.done && !results.has(index)) results.set(index, step.value);
+    }
+    slices += 1;
+  }
+  expect(slices).toBeGreaterThan(10);
+  expect(results.get(1)).toMatch(/\[secret:S7\]$/);
+  expect(results.get(2)).toBe("x[secret:S9]");
+});
+
 describe("nothing is kept of a text", () => {
   const inOne = (value: string) => [value];
   test.for([
@@ -289,17 +314,19 @@ describe("nothing is kept of a text", () => {
     const text = (bytes: number) => `the-value ${"x".repeat(bytes - 10)}`;
     const grows = MARK.length - "the-value".length;
     expect(redactorOf("the-value").text(text(MOST_BYTES - grows))).toHaveLength(MOST_BYTES);
-    expect(new Redactor(new Map([["KEY", "the-value"]])).text(text(MOST_BYTES - grows + 1))).toBeNull();
+    expect(atOnce(new Redactor(new Map([["KEY", "the-value"]]))).text(text(MOST_BYTES - grows + 1))).toBeNull();
   });
 });
 
 describe("a value that comes back in another layout", () => {
   const PEM = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----\n";
-  const redactor = new Redactor(
-    new Map([
-      ["KEY", PEM],
-      ["TOKEN", " padded with spaces "],
-    ]),
+  const redactor = atOnce(
+    new Redactor(
+      new Map([
+        ["KEY", PEM],
+        ["TOKEN", " padded with spaces "],
+      ]),
+    ),
   );
 
   test.for([

@@ -12,8 +12,8 @@ interface Task {
 
 /** How long the event loop is held at a time. Milliseconds. */
 const SLICE_MS = 4;
-/** Work on up to this many characters takes less than a slice. */
-const MAX_SHORT = 32 * 1024;
+/** Work on up to this many characters is not worth counting. */
+const MAX_SHORT = 2 * 1024;
 
 /**
  * Shares the event loop's time among works that take long: large bodies, responses with many secrets. A work runs in slices, and
@@ -21,7 +21,7 @@ const MAX_SHORT = 32 * 1024;
  */
 export class LoopTime {
   readonly #line = new Line<Task>();
-  /** Spent in this turn of the event loop by works that ended in their first slice. */
+  /** Spent on first slices in this turn of the event loop. */
   #spentMs = 0;
 
   /** How many works are unfinished. */
@@ -30,43 +30,46 @@ export class LoopTime {
   }
 
   /**
-   * Runs `work` to its end. Work on few characters is done at once.
+   * Runs `work` to its end. Work on few characters, or that ends in its first slice while no other work waits, is done at once: then the
+   * result is no promise.
    *
    * @param characters how long the text is that is worked on
    */
   run<Result>(workspaceId: WorkspaceId, characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
-    return characters <= MAX_SHORT ? runAtOnce(work) : this.runInSlices(workspaceId, work);
+    if (characters <= MAX_SHORT) return runAtOnce(work);
+    const first = this.#line.size === 0 && this.#spentMs < SLICE_MS ? this.#runFirstSlice(work) : null;
+    return first ? first.value : this.#runLater(workspaceId, work);
   }
 
-  /** Runs `work` to its end. The first slice is done at once, unless other works wait. */
-  runInSlices<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const advance = () => {
-        try {
-          const result = advanceFor(work, SLICE_MS);
-          if (result?.done) resolve(result.value);
-          return result?.done === true;
-        } catch (error) {
-          reject(error);
-          return true;
-        }
-      };
-      if (this.#line.size === 0 && this.#spentMs < SLICE_MS && this.#atOnce(advance)) return;
-      this.#line.add({ workspaceId, advance });
-      if (this.#line.size === 1) setImmediate(this.#turn);
-    });
-  }
-
-  #atOnce(advance: () => boolean): boolean {
-    const startedMs = performance.now();
-    const done = advance();
+  #runFirstSlice<Result>(work: SlicedWork<Result>): IteratorReturnResult<Result> | null {
     if (this.#spentMs === 0) {
       setImmediate(() => {
         this.#spentMs = 0;
       });
     }
-    this.#spentMs += performance.now() - startedMs;
-    return done;
+    const startedMs = performance.now();
+    try {
+      return advanceFor(work, SLICE_MS);
+    } finally {
+      this.#spentMs += performance.now() - startedMs;
+    }
+  }
+
+  #runLater<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const advance = () => {
+        try {
+          const end = advanceFor(work, SLICE_MS);
+          if (end) resolve(end.value);
+          return end !== null;
+        } catch (error) {
+          reject(error);
+          return true;
+        }
+      };
+      this.#line.add({ workspaceId, advance });
+      if (this.#line.size === 1) setImmediate(this.#turn);
+    });
   }
 
   readonly #turn = (): void => {

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LoopTime, runAtOnce, type SlicedWork, type WorkspaceId } from "#kernel";
 
+const LONG = 100_000;
 const [a, b] = ["a", "b"] as WorkspaceId[] as [WorkspaceId, WorkspaceId];
 
 /** Holds the event loop for longer than a slice. */
@@ -23,7 +24,7 @@ function* slices(name: string, count: number, notes: string[]): SlicedWork<strin
 describe("the event loop's time", () => {
   test("short work is done at once", async () => {
     const notes: string[] = [];
-    const done = new LoopTime().runInSlices(a, slices("short", 0, notes));
+    const done = new LoopTime().run(a, LONG, slices("short", 0, notes));
     notes.push("after");
     expect(await done).toBe("short");
   });
@@ -31,7 +32,7 @@ describe("the event loop's time", () => {
   test("long work runs in slices, between which the event loop does other things", async () => {
     const notes: string[] = [];
     const loopTime = new LoopTime();
-    const done = loopTime.runInSlices(a, slices("long", 3, notes));
+    const done = loopTime.run(a, LONG, slices("long", 3, notes));
     for (let turn = 0; turn < 2; turn += 1) {
       notes.push("other");
       await setImmediate();
@@ -44,8 +45,8 @@ describe("the event loop's time", () => {
   test("workspaces take turns, however many works one has", async () => {
     const notes: string[] = [];
     const loopTime = new LoopTime();
-    const works = ["a1", "a2", "a3", "a4"].map((name) => loopTime.runInSlices(a, slices(name, 2, notes)));
-    works.push(loopTime.runInSlices(b, slices("b1", 2, notes)));
+    const works = ["a1", "a2", "a3", "a4"].map((name) => loopTime.run(a, LONG, slices(name, 2, notes)));
+    works.push(loopTime.run(b, LONG, slices("b1", 2, notes)));
     await Promise.all(works);
     expect(notes.filter((name) => name === "b1")).toHaveLength(2);
     expect(notes.lastIndexOf("b1")).toBeLessThan(6);
@@ -54,7 +55,7 @@ describe("the event loop's time", () => {
   test("many works that come at once do not hold the event loop together", async () => {
     const notes: string[] = [];
     const loopTime = new LoopTime();
-    const works = Array.from({ length: 20 }, (_, index) => loopTime.runInSlices(a, slices(`${index}`, 1, notes)));
+    const works = Array.from({ length: 20 }, (_, index) => loopTime.run(a, LONG, slices(`${index}`, 1, notes)));
     expect(notes).toHaveLength(1);
     await Promise.all(works);
     expect(notes).toHaveLength(20);
@@ -67,7 +68,7 @@ describe("the event loop's time", () => {
       yield;
       throw new Error("broken");
     };
-    const [failed, next] = await Promise.allSettled([loopTime.runInSlices(a, failing()), loopTime.runInSlices(a, slices("next", 1, []))]);
+    const [failed, next] = await Promise.allSettled([loopTime.run(a, LONG, failing()), loopTime.run(a, LONG, slices("next", 1, []))]);
     expect(failed).toMatchObject({ status: "rejected" });
     expect(next).toMatchObject({ value: "next" });
   });

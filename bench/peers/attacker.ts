@@ -1,0 +1,34 @@
+import type { Start } from "../neighbours/attack.ts";
+import { Attacker, type AttackerOptions } from "../neighbours/attacker.ts";
+import { ATTACKS } from "../neighbours/attacks.ts";
+
+/** One attack, in a process of its own: when the process ends, so does every connection of the attack. */
+type Order =
+  | { readonly kind: "prepare"; readonly attack: number; readonly options: AttackerOptions }
+  | { readonly kind: "start" | "report" };
+
+let attacker: Attacker | undefined;
+let start: Start | undefined;
+
+async function run(order: Order): Promise<object> {
+  if (order.kind === "prepare") {
+    const attack = ATTACKS.find(({ number }) => number === order.attack);
+    attacker = new Attacker(order.options);
+    start = await attack?.prepare(attacker);
+    attacker.forgetCounts();
+  } else if (order.kind === "start") {
+    start?.().catch((error: Error) => attacker?.count(error.message));
+  } else {
+    return { counts: attacker?.counts };
+  }
+  return {};
+}
+
+process.on("message", (order: Order) => {
+  run(order).then(
+    (answer) => process.send?.(answer),
+    (error: Error) => process.send?.({ error: error.message }),
+  );
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.({});
