@@ -247,7 +247,7 @@ describe("a rotation of the master key", () => {
     // A notified node may read the key file later than this, and finish the rotation by itself. Other nodes do not.
     await node.stop();
     const untold = new Service(await vault.node(), vault.database, vault.clock, { id: service.workspaceId, key: service.key });
-    await untold.ok("PATCH", "/v1/secrets/BROKEN", { value: "BROKEN" });
+    await untold.ok("PATCH", "/v1/secrets/BROKEN", { value: "BROKEN", allowed_queues: null, allowed_hosts: null });
     expect(await rotate(vault, { notifyNodes: async () => {} })).toMatchObject({ from, to, unreadable: [] });
     expect(await rotate(vault, { notifyNodes: tell })).toMatchObject({ from: to, rewrapped: 1, unreadable: [] });
     expect(await vault.unreadable()).toEqual([]);
