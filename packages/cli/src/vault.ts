@@ -43,7 +43,9 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
     if (json) printJson(rotation);
     else process.stdout.write(`${sentences(rotation).join("\n")}\n`);
     for (const { workspace, name } of rotation.unreadable)
-      process.stderr.write(`tidemill: The secret ${name} of ${workspace} cannot be decrypted. Give it a new value, or delete it.\n`);
+      process.stderr.write(
+        `tidemill: The secret ${name} of ${workspace} cannot be decrypted. Give it a new value and its limits again, or delete it.\n`,
+      );
     if (rotation.unreadable.length > 0) process.exitCode = 1;
   });
 
