@@ -6,6 +6,7 @@ import { SETTINGS } from "@tidemill/server";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
 import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
 import { LOOP_DELAY } from "../packages/server/src/kernel/loop-delay.ts";
+import { SHARE_GAUGES } from "../packages/server/src/kernel/shares/observe.ts";
 import { figures, filesWithFigures, writeFigures } from "./figures.ts";
 import { importOrder, importRules } from "./import-rules.ts";
 import { code, table } from "./markdown.ts";
@@ -83,14 +84,12 @@ function metrics(): string {
       return [code(metric.name), metric.type, metric.help, values.join(", "), code(event)];
     }),
   );
+  const quantiles = `${code("quantile")} (${LOOP_DELAY.quantiles.map(String).map(code).join(", ")})`;
   const ofNode = [
-    code(LOOP_DELAY.name),
-    "gauge",
-    LOOP_DELAY.help,
-    `${code("quantile")} (${LOOP_DELAY.quantiles.map(String).map(code).join(", ")})`,
-    "",
+    [code(LOOP_DELAY.name), "gauge", LOOP_DELAY.help, quantiles, ""],
+    ...Object.values(SHARE_GAUGES).map(({ name, help, labels }) => [code(name), "gauge", help, labels.map(code).join(", "), ""]),
   ];
-  return table(["metric", "type", "meaning", "labels", "event"], [...rows, ofNode]);
+  return table(["metric", "type", "meaning", "labels", "event"], [...rows, ...ofNode]);
 }
 
 function tables(): string {

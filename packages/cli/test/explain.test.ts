@@ -27,7 +27,7 @@ describe("tidemill explain", () => {
     expect(summary).toBe("Not running: the queue is paused.");
     expect(readRows(standing ?? "")).toEqual([{ STATE: "waiting", AHEAD: "1", ESTIMATED_START: "unknown" }]);
     const rows = readRows(gates ?? "");
-    expect(rows).toHaveLength(11);
+    expect(rows).toHaveLength(12);
     expect(rows.filter(({ HOLDS }) => HOLDS !== "")).toEqual([{ GATE: "queue_paused", HOLDS: "yes", MESSAGE: "The queue is paused." }]);
     expect(JSON.parse(await explain(id, "emails", job, "--json"))).toEqual(await acme.ok("GET", `/v1/queues/emails/jobs/${job}/explain`));
   });

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { jobKey, type Ruling, readJobId, showJob, showJobId } from "#jobs";
-import { cutPage, type EmitEvent, momentMs, type Tenants } from "#kernel";
+import { cutPage, type EmitEvent, momentMs, PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
 import type { Waker } from "#lanes";
 import { decideJob } from "./decide.ts";
 import { listPending } from "./list.ts";
@@ -23,7 +23,7 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
   api.get(
     "/v1/approvals",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
-import { cutPage, type Tenants, type WorkspaceId } from "#kernel";
+import { cutPage, PAGE_RESPONSE_BYTES, type Tenants, type WorkspaceId } from "#kernel";
 import { findLane, type LaneId, queueNotFound, type Waker } from "#lanes";
 import { showWorkspaceId } from "#workspaces";
 import { type AuditedRequest, purgeDeadLetters, retryDeadLetters } from "./retry.ts";
@@ -49,7 +49,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
   api.get(
     "/v1/dlq",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

@@ -1,7 +1,7 @@
 import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, noContent, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { type Clock, cutPage, type Db, notFound, type Shares, type Tenants, type WorkspaceId } from "#kernel";
+import { type Clock, cutPage, type Db, notFound, PAGE_RESPONSE_BYTES, type Shares, type Tenants, type WorkspaceId } from "#kernel";
 import { type Aborter, findLane, queueNotFound, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
 import type { Enqueuer } from "./enqueue.ts";
@@ -31,7 +31,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
   api.get(
     "/v1/queues/:name/jobs",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

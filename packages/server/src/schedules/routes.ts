@@ -9,7 +9,7 @@ import {
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
 import { type Api, noContent, openNumber, PAGE_END, pageOf, readPage, replies, routeDefaults, sealNumber, workspaceOf } from "#http";
-import { cutPage } from "#kernel";
+import { cutPage, PAGE_RESPONSE_BYTES } from "#kernel";
 import { readCursorKey } from "#workspaces";
 import { createSchedule } from "./create.ts";
 import { deleteSchedule } from "./delete.ts";
@@ -31,7 +31,7 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
   api.get(
     "/v1/schedules",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

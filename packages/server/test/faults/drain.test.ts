@@ -119,7 +119,7 @@ describe("a node that is told to end", () => {
       closed = true;
     });
     const body = '{"payload":1}';
-    const head = `POST /v1/queues/${queue}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const head = `POST /v1/queues/${queue}/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     socket.write(head + body.slice(0, 5));
     await until(async () => (await node.client.status("/healthz")) === 200, "the request's head to have arrived");
     node.signal("SIGTERM");
@@ -144,7 +144,7 @@ describe("a node that is told to end", () => {
     ["that never said a word", ""],
     [
       "whose request never ends",
-      `POST /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+      `POST /v1/queues HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
     ],
   ] as const)("a node that is told to end does not wait for a connection %s", async ([, said], { stage }) => {
     const database = await stage.database();

@@ -57,6 +57,37 @@ describe("secrets are handed out", () => {
     expect(await eventsOf(service)).toEqual(["secret.accessed A", "secret.created A"]);
   });
 
+  test("secrets are handed out in turns of workspaces, and not for attempts that were withdrawn meanwhile", async ({
+    service,
+    engine,
+    node,
+    database,
+    clock,
+  }) => {
+    const other = new Service(node, database, clock, await newWorkspace(database));
+    for (const one of [service, other]) await one.ok("POST", "/v1/secrets", { name: "A", value: "x" });
+    const read: string[][] = [];
+    const db = {
+      query: (statement: Parameters<Database["query"]>[0]) => {
+        if (statement.text.includes("requested")) read.push(String(statement.values[1]).slice(1, -1).split(","));
+        return engine.query(statement);
+      },
+    };
+    const { secrets } = await access(db as Database);
+    const [mine, theirs] = [await useOf(service, "A"), await useOf(other, "A")];
+    const withdrawn = new AbortController();
+    const queues = Array.from({ length: 1_200 }, (_, index) => ({ ...mine, queue: `q${index}` }));
+    const many = queues.map((use, index) => secrets.resolve(use, index >= 1_000 ? withdrawn.signal : undefined));
+    const settled = Promise.allSettled(many);
+    const late = secrets.resolve(theirs);
+    withdrawn.abort(new Error("withdrawn"));
+    await late;
+    expect(read[0]?.[1]).toBe(theirs.workspaceId);
+    const results = await settled;
+    expect(results.filter(({ status }) => status === "rejected")).toHaveLength(200);
+    expect(read.flat()).toHaveLength(1_001);
+  });
+
   test("a node that does not have the master key hands no secret out for now, which is no fault of the secret", async ({
     service,
     engine,

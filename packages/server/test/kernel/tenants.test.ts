@@ -1,0 +1,27 @@
+import { expect } from "vitest";
+import { rows, SharedResource, sql, Tenants, type WorkspaceId } from "#kernel";
+import { test } from "../harness/engine.ts";
+import { until } from "../harness/service.ts";
+
+const workspace = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}` as WorkspaceId;
+const SIZE = 4;
+
+test("a workspace whose statements hang keeps three quarters of the connections, and others have the rest at once", async ({
+  database,
+  onTestFinished,
+}) => {
+  const connections = new SharedResource({ name: "connections", capacity: SIZE, maxWaitMs: 60_000 });
+  const options = { connection: { connectionString: database.url }, size: SIZE, statementTimeoutMs: 60_000 };
+  const tenants = new Tenants(options, connections);
+  onTestFinished(() => tenants.close());
+  await database.query("select pg_advisory_lock(4711)");
+  const hanging = Array.from({ length: 2 * SIZE }, () =>
+    tenants.of(workspace(1)).query(sql`select pg_advisory_lock_shared(4711), pg_advisory_unlock_shared(4711)`),
+  );
+  await until(() => connections.waiting === 2 * SIZE - 3, "the others wait for a turn");
+  expect(await rows(tenants.of(workspace(2)), sql`select 1 as answer`)).toEqual([{ answer: 1 }]);
+  expect(connections.total).toBe(3);
+  await database.query("select pg_advisory_unlock(4711)");
+  await Promise.all(hanging);
+  expect(connections.total).toBe(0);
+});
