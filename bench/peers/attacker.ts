@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import type { Start } from "../neighbours/attack.ts";
 import { Attacker, type AttackerOptions } from "../neighbours/attacker.ts";
 import { ATTACKS } from "../neighbours/attacks.ts";
@@ -6,6 +7,9 @@ import { ATTACKS } from "../neighbours/attacks.ts";
 type Order =
   | { readonly kind: "prepare"; readonly attack: number; readonly options: AttackerOptions }
   | { readonly kind: "start" | "report" };
+
+// In production, attackers do not take processor time from the node's machine.
+setPriority(constants.priority.PRIORITY_LOW);
 
 let attacker: Attacker | undefined;
 let start: Start | undefined;

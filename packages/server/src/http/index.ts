@@ -5,6 +5,7 @@ export * from "./cursors.ts";
 export { isHeaderValue, isReservedHeader } from "./formats.ts";
 export * from "./host.ts";
 export * from "./json-body.ts";
+export * from "./json-text.ts";
 export * from "./listen.ts";
 export * from "./method-not-allowed.ts";
 export * from "./module.ts";

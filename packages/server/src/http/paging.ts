@@ -1,5 +1,7 @@
+import type { Readable } from "node:stream";
 import type { PageParameters } from "@tidemill/contract";
 import { invalid } from "#kernel";
+import { jsonItems, jsonText } from "./json-text.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -9,8 +11,8 @@ export const PAGE_END =
   "a `next_cursor` of null means the end.";
 
 /** A page as JSON text, from records that are JSON texts. */
-export const pageOf = (records: readonly string[], nextCursor: string | null): string =>
-  `{"data":[${records.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}}`;
+export const pageOf = (records: readonly string[], nextCursor: string | null): string | Readable =>
+  jsonText([`{"data":[`, ...jsonItems(records), `],"next_cursor":${JSON.stringify(nextCursor)}}`]);
 
 export interface Page<Key> {
   readonly limit: number;

@@ -16,6 +16,30 @@ function asProblem(error: unknown, request: FastifyRequest): ProblemError | null
   return null;
 }
 
+/** More of an unread body than this is not worth reading to keep a connection. */
+const MAX_DUMPED_BYTES = 64 * 1024;
+/** How long a client has to read the response before its connection is closed. */
+const LINGER_MS = 1_000;
+
+/** Whether the request is refused before its body, a large one, was read. */
+function isUnread({ raw, headers }: FastifyRequest): boolean {
+  if (raw.complete) return false;
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > MAX_DUMPED_BYTES;
+}
+
+/** Closes the connection after the response, in place of reading the rest of the body, however long it is. */
+function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
+  const { socket } = raw;
+  // Node reads the rest of a body that nobody began to read.
+  raw.read(0);
+  void reply.header("connection", "close");
+  // Closed at once, the connection would be reset, perhaps before the client has read the response.
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+}
+
 /** Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. */
 export const replyProblem =
   (emit: EmitEvent) =>
@@ -24,6 +48,7 @@ export const replyProblem =
     if (!known || known.code === "UNAVAILABLE") {
       emit(known ? "request_refused" : "request_failed", { requestId: request.id, method: request.method, url: request.url, error });
     }
+    if (isUnread(request)) closeUnread(request, reply);
     const { code, message, details, status, headers } = known ?? problem("INTERNAL");
     void reply
       .code(status)

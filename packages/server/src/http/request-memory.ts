@@ -51,7 +51,8 @@ export function shareRequestMemory(api: Api, memory: SharedResource, stalledMs: 
 
   api.addHook("onSend", (request, reply, payload, done) => {
     const workspaceId = request.principal?.workspaceId;
-    const bytes = typeof payload === "string" ? payload.length : 0;
+    // A stream comes from a request that holds the memory of its response.
+    const bytes = typeof payload === "string" ? payload.length : request.heldBytes;
     if (bytes >= MIN_COUNTED_BYTES) {
       reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
       const more = bytes - request.heldBytes;

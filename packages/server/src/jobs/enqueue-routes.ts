@@ -9,7 +9,7 @@ import {
   LIMITS,
   QueuePath,
 } from "@tidemill/contract";
-import { type Api, compileArrayOr, principalOf, type RawJson, replies, routeDefaults } from "#http";
+import { type Api, compileArrayOr, jsonItems, jsonText, principalOf, type RawJson, replies, routeDefaults } from "#http";
 import { type Clock, invalid, parseMoment, problem, type Shares, type SlicedWork, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -111,7 +111,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)
         .type(JSON_TYPE)
-        .send(`{"jobs":[${jobs.map((job) => showEnqueued(job, name)).join(",")}]}`);
+        .send(jsonText([`{"jobs":[`, ...jsonItems(jobs.map((job) => showEnqueued(job, name))), "]}"]));
     },
   );
 }
