@@ -44,7 +44,7 @@ function strains({ nodes }: Outcome): string[] {
   return nodes.flatMap(({ loopP99Ms, peakMib, events }) => [
     ...(loopP99Ms === null ? ["the node did not answer"] : []),
     ...(loopP99Ms !== null && loopP99Ms > LOOP_P99_MS ? [`loop delay p99 ${loopP99Ms.toFixed(0)} ms (≤ ${LOOP_P99_MS})`] : []),
-    ...(limit !== null && peakMib !== null && peakMib > limit ? [`memory ${peakMib.toFixed(0)} MiB (≤ ${limit})`] : []),
+    ...(peakMib !== null && peakMib > limit ? [`memory ${peakMib.toFixed(0)} MiB (≤ ${limit})`] : []),
     ...(events.node_lease_lost ? ["a lease lost"] : []),
   ]);
 }

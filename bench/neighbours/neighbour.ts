@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { DELIVERIES, type Delivery, REQUESTS, type RequestKind, type Samples } from "./samples.ts";
+import { NAMED_HOST } from "./settings.ts";
 
 /** Requests a second of each kind. */
 const PER_SECOND: Record<RequestKind, number> = {
@@ -28,11 +29,10 @@ interface Accepted {
   readonly run_at: string;
 }
 
-/** The API that the neighbour calls, at each of its nodes in turn, and the host under which its handler has a name. */
+/** The API that the neighbour calls, at each of its nodes in turn. */
 export interface NeighbourOptions {
   readonly urls: readonly string[];
   readonly key: string;
-  readonly namedHost: string;
 }
 
 const nowMs = () => performance.timeOrigin + performance.now();
@@ -68,7 +68,7 @@ export class Neighbour {
     const neighbour = new Neighbour(options, arrivedMs);
     await neighbour.#api("POST", "/v1/secrets", { name: SECRET, value: "sk_live_4eC39HqLyjWDarjtT1zdp7dc" });
     for (const name of DELIVERIES) {
-      const host = name === NAMED ? options.namedHost : "127.0.0.1";
+      const host = name === NAMED ? NAMED_HOST : "127.0.0.1";
       await neighbour.#api("POST", "/v1/queues", { name, callback_url: `http://${host}:${port}/${name}` });
     }
     // Reads need a job to ask for.

@@ -12,7 +12,7 @@ export function report(alone: Outcome, runs: readonly Outcome[]): string {
   return [
     "Verdicts. Delivery and request: the neighbour's p99 of the kind that changed most, alone → during the attack.",
     table(
-      ["attack", "delivery", "request", "refused", "charged", "loop p99 / max", limit ? `memory (≤ ${limit})` : "memory", "PostgreSQL", ""],
+      ["attack", "delivery", "request", "refused", "charged", "loop p99 / max", `memory (≤ ${limit} MiB)`, "PostgreSQL", ""],
       all.map((run) => verdict(run, alone)),
     ),
     "From the 2xx of an enqueue (delayed: from when the job is due) to the handler, p50 / p99 in ms.",

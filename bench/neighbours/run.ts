@@ -39,7 +39,7 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
   try {
     const { peer: neighbour, said } = await Peer.start<{ namePort: number }>("neighbour");
     started(neighbour);
-    const { env, namedHost } = nodeSettings(said.namePort);
+    const env = nodeSettings(said.namePort);
     const limits = attacks.flatMap(({ fileLimit }) => fileLimit ?? []);
     const fileLimit = attacks.length === 1 ? limits[0] : undefined;
     const nodes: WatchedNode[] = [];
@@ -50,7 +50,7 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     const operator = new Operator(nodes[0]?.node.internalUrl ?? "");
     const urls = nodes.map(({ node }) => node.url);
     const workspace = await operator.createWorkspace("Neighbour", "enterprise");
-    await neighbour.ask({ kind: "open", urls, key: workspace.key, namedHost });
+    await neighbour.ask({ kind: "open", urls, key: workspace.key });
     await neighbour.ask({ kind: "measure", seconds: WARM_UP_SECONDS });
     const attackers = await prepare(environment, operator, urls, attacks, started);
     await Promise.all(nodes.map((node) => node.reset()));

@@ -103,7 +103,7 @@ export const ExplainedGate = Type.Union(
     }),
     Gate("WorkspaceShareGate", "workspace_share", "Whether the workspace's share of the node that answers is in use.", {
       used_up: Type.Array(Type.Enum([...JOB_SHARES]), {
-        description: "Of what the workspace has its whole share of that node in use. Another node may have room.",
+        description: "The resources of which the workspace uses its whole share on that node. Another node may have room.",
       }),
     }),
     Gate("QuotaGate", "quota", "How many executions of the month are used. The quota never holds a job that was accepted.", {

@@ -1,7 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
-import { afterSpace, JsonDepthError, JsonSyntaxError, JsonValueScan, parseHttpDate, type SlicedWork, systemCode } from "#kernel";
+import {
+  afterSpace,
+  JsonDepthError,
+  JsonLimitError,
+  JsonSyntaxError,
+  JsonValueScan,
+  parseHttpDate,
+  type SlicedWork,
+  systemCode,
+} from "#kernel";
 import { PrivateNameError, type Response } from "#outbound";
 import type { Redactor } from "#redaction";
 
@@ -64,15 +73,15 @@ function* resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | n
 /** The text of a body that is one JSON value, without white space around it; else null. A byte order mark is left out. */
 function* jsonIn(body: Buffer): SlicedWork<string | null> {
   if (!isUtf8(body)) return null;
-  const start = afterSpace(body, body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0);
-  const scan = new JsonValueScan(body, start, LIMITS.jsonDepth);
   try {
+    const start = afterSpace(body, body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0);
+    const scan = new JsonValueScan(body, start, LIMITS.jsonDepth);
     while (!scan.advance()) yield;
+    return afterSpace(body, scan.at) === body.length ? body.toString("utf8", start, scan.at) : null;
   } catch (error) {
-    if (error instanceof JsonSyntaxError || error instanceof JsonDepthError) return null;
+    if (error instanceof JsonSyntaxError || error instanceof JsonDepthError || error instanceof JsonLimitError) return null;
     throw error;
   }
-  return afterSpace(body, scan.at) === body.length ? body.toString("utf8", start, scan.at) : null;
 }
 
 /** Whether the body is compressed or otherwise encoded. It is not decoded here. */

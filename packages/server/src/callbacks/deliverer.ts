@@ -79,6 +79,14 @@ export class CallbackDeliverer implements Deliverer {
   }
 }
 
+/** A request's body, and the headers that depend on it. */
+interface Signed {
+  readonly body: Buffer;
+  /** Seconds since 1970. */
+  readonly timestamp: number;
+  readonly signature: string;
+}
+
 class Callback implements Attempt {
   readonly result: Promise<AttemptResult>;
   readonly #claim: Claim;
@@ -160,24 +168,39 @@ class Callback implements Attempt {
   async #content(endpoint: Endpoint): Promise<RequestContent> {
     const { payload, workspaceId, attempt } = this.#claim;
     const { queue, host } = endpoint;
-    const slowly = <Result>(work: SlicedWork<Result>) => this.#options.shares.loopTime.run(workspaceId, payload.length, work);
-    const templates = await slowly(readTemplates(endpoint, payload));
-    if (templates.secrets.length === 0) return slowly(templates.fill(NO_SECRETS));
-    const use = { workspaceId, queue, host, jobId: this.#jobId, attempt, names: templates.secrets };
     this.#withdrawn = new AbortController();
+    const templates = await this.#inSlices(payload.length, readTemplates(endpoint, payload));
+    if (templates.secrets.length === 0) return this.#inSlices(payload.length, templates.fill(NO_SECRETS));
+    const use = { workspaceId, queue, host, jobId: this.#jobId, attempt, names: templates.secrets };
     const { values, redactor } = await this.#options.secrets.resolve(use, this.#withdrawn.signal);
     this.#redactor = redactor;
-    return slowly(templates.fill(values));
+    return this.#inSlices(payload.length, templates.fill(values));
   }
 
-  #send(endpoint: Endpoint, { path, headers, payload }: RequestContent): void {
+  /** Work that takes long for a large text. It is dropped when the attempt has ended. */
+  #inSlices<Result>(characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
+    return this.#options.shares.loopTime.run(this.#claim.workspaceId, characters, work, () => !this.#ended);
+  }
+
+  #send(endpoint: Endpoint, content: RequestContent): void {
+    if (this.#ended) return;
+    const signed = this.#inSlices(content.payload.length, this.#sign(endpoint, content.payload));
+    if (signed instanceof Promise) void this.#endOnError(async () => this.#post(endpoint, content, await signed));
+    else this.#post(endpoint, content, signed);
+  }
+
+  *#sign(endpoint: Endpoint, payload: string): SlicedWork<Signed> {
+    const body = Buffer.from(bodyOf(this.#claim, this.#jobId, endpoint.queue, payload));
+    yield;
+    // Signed when it leaves, not when the job was claimed: the receiver compares the timestamp with its own clock.
+    const timestamp = Math.floor(this.#options.clock.nowMs() / 1000);
+    return { body, timestamp, signature: sign(endpoint.key, this.#jobId, timestamp, body) };
+  }
+
+  #post(endpoint: Endpoint, { path, headers }: RequestContent, { body, timestamp, signature }: Signed): void {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
     const id = this.#jobId;
-    const body = Buffer.from(bodyOf(this.#claim, id, endpoint.queue, payload));
-    // Signed now, not when the job was claimed: the receiver compares the timestamp with its own clock.
-    const timestamp = Math.floor(clock.nowMs() / 1000);
-    const signature = sign(endpoint.key, id, timestamp, body);
     this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
     this.#abort = sender.send(
       {
@@ -214,11 +237,17 @@ class Callback implements Attempt {
   }
 
   #classify(response: Response): void {
-    const { clock, shares } = this.#options;
-    const characters = (response.kind === "responded" ? (response.body?.length ?? 0) : 0) + (this.#redactor?.size ?? 0);
-    const result = shares.loopTime.run(this.#claim.workspaceId, characters, classify(response, clock.nowMs(), this.#redactor));
-    if (result instanceof Promise) void this.#endOnError(async () => this.#end(await result));
-    else this.#end(result);
+    const characters = response.kind === "responded" ? (response.body?.length ?? 0) : 0;
+    // Making the encodings of secrets takes long, however short the response is.
+    const cost = this.#redactor ? Number.POSITIVE_INFINITY : characters;
+    const work = classify(response, this.#options.clock.nowMs(), this.#redactor);
+    try {
+      const result = this.#inSlices(cost, work);
+      if (result instanceof Promise) void this.#endOnError(async () => this.#end(await result));
+      else this.#end(result);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #end(result: AttemptResult): void {

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
 import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
@@ -27,8 +26,6 @@ interface AttemptUnderWay {
 
 const TICK_MS = 100;
 const PAUSE_AFTER_FAILURE_MS = 250;
-/** Characters of payload that are signed and sent in one turn of the event loop. A million take about 3 ms. */
-const MAX_PAYLOAD_A_TURN = 2 * 1024 * 1024;
 
 /**
  * Claims jobs for this node and takes each through one attempt: claim, deliver, judge, settle. An aborted attempt gives its job back,
@@ -230,16 +227,11 @@ export class Dispatcher implements Outlet {
     const { claims, found } = await claimAcrossWorkspaces(this.#options.db, { leaseId, served: "push" }, lanes, limited);
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
     const held = new Set<LaneId>();
-    let startedLength = 0;
     for (const claim of claims) {
       if (claim.limited || claim.concurrencyKey !== null) held.add(claim.laneId);
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
       brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
       this.#startIfStillHeld(sent, claim);
-      startedLength += claim.payload.length;
-      if (startedLength < MAX_PAYLOAD_A_TURN) continue;
-      startedLength = 0;
-      await setImmediate();
     }
     const foundOf = new Map(found.map((one) => [one.laneId, one]));
     for (const share of shares) {

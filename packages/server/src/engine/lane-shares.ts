@@ -38,8 +38,10 @@ const STALL_STEP = 64;
 const BUSY_MS = 20;
 const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
-/** Characters of payload in a claim: a thousand large jobs would fill the memory. */
-const MAX_PAYLOAD_A_CLAIM = 32 * 1024 * 1024;
+/** Characters of payload in a claim. A claim with many large ones would make the next one wait. */
+const MAX_PAYLOAD_A_CLAIM = 4 * 1024 * 1024;
+/** How long payloads of a lane are expected to be of which nothing is known. A first claim with larger ones takes longer. */
+const EXPECTED_PAYLOAD = 128 * 1024;
 
 /** What workspaces share of a node for attempts. */
 export interface AttemptShares {
@@ -177,8 +179,8 @@ export class LaneShares {
       this.#ready.moveBack(lane);
       this.#fresh.delete(lane);
       const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / levels.size / lanes));
-      const payloadShare = Math.min(MAX_PAYLOAD_A_CLAIM, this.#payload.roomFor(workspaceId) / lanes);
-      const fitting = Math.max(1, Math.floor(payloadShare / Math.max(1, payloadLength)));
+      const fast = MAX_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD);
+      const fitting = Math.max(1, Math.floor(Math.min(fast, this.#payload.roomFor(workspaceId) / lanes / Math.max(1, payloadLength))));
       const take = Math.min(share, this.#roomOf(lane, level), fitting, left);
       if (take < 1) return [];
       jobs.spend(workspaceId, take);

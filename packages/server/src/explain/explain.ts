@@ -13,7 +13,7 @@ import { summarize } from "./summary.ts";
  * is read in one snapshot, as a claim would read it. Source: contract §4, explain.
  *
  * @param queue name of the job's queue
- * @param sharesUsedUp of what the workspace has its whole share of this node in use; a job needs some of it to start
+ * @param sharesUsedUp the resources of which the workspace uses its whole share on this node; a job needs some of each to start
  * @throws NOT_FOUND
  */
 export async function explainJob(db: Db, key: JobKey, queue: string, sharesUsedUp: readonly JobShare[] = []): Promise<Explanation> {

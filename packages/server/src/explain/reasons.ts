@@ -1,5 +1,5 @@
-import type { GateName, LastError } from "@tidemill/contract";
-import { RESOURCES, type Timestamp } from "#kernel";
+import type { GateName, JobShare, LastError } from "@tidemill/contract";
+import type { Timestamp } from "#kernel";
 import { mayProbe } from "./holds.ts";
 import type { ExplainedJob } from "./store.ts";
 import { fromNow } from "./times.ts";
@@ -54,8 +54,10 @@ const REASONS: Record<HoldingGate, (job: ExplainedJob) => string> = {
   },
 
   workspace_share: ({ shares_used_up }) =>
-    `your workspace's share of this node's ${shares_used_up.map((share) => RESOURCES[share]).join(" and ")} is in use`,
+    `your workspace's share of this node's ${shares_used_up.map((share) => SHARE_WORDS[share]).join(" and ")} is in use`,
 };
+
+const SHARE_WORDS: Record<JobShare, string> = { delivery_slots: "delivery slots", payload_memory: "memory for payloads" };
 
 export const openCircuit = ({ last_error }: ExplainedJob): string => {
   const code = last_error === null ? null : (JSON.parse(last_error) as LastError).code;

@@ -58,7 +58,7 @@ export interface JobSnapshot {
 
 /** A job with everything that may hold it, on the node that explains it. */
 export interface ExplainedJob extends JobSnapshot {
-  /** Of what the workspace has its whole share of this node in use. */
+  /** The resources of which the workspace uses its whole share on this node. */
   readonly shares_used_up: readonly JobShare[];
 }
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { JsonDepthError, JsonSyntaxError, positionAfter, type SlicedWork, syntaxErrorAt } from "#kernel";
-import { TooManyValuesError, takeOutRawMembers } from "./raw-members.ts";
+import { JsonDepthError, JsonLimitError, JsonSyntaxError, positionAfter, type SlicedWork, syntaxErrorAt } from "#kernel";
+import { takeOutRawMembers } from "./raw-members.ts";
 
 /** The exact source text of one JSON value, without surrounding white space. */
 export class RawJson {
@@ -12,7 +12,7 @@ export class RawJson {
 
 export class JsonBodyError extends Error {
   override readonly name = "JsonBodyError";
-  readonly reason: "empty" | "not_utf8" | "syntax" | "too_deep" | "too_many_values";
+  readonly reason: "empty" | "not_utf8" | "syntax" | "too_deep" | "too_large";
   constructor(reason: JsonBodyError["reason"], message: string) {
     super(message);
     this.reason = reason;
@@ -79,10 +79,10 @@ function hasPrototypeMember(value: unknown): boolean {
 const MAX_LOCATED_BYTES = 262_144;
 
 function explained(error: unknown, bytes: Buffer, maxDepth: number): unknown {
-  if (error instanceof TooManyValuesError) return new JsonBodyError("too_many_values", error.message);
+  if (error instanceof JsonLimitError) return new JsonBodyError("too_large", `The body ${error.message}.`);
   if (error instanceof JsonDepthError) {
-    const where = positionAfter(bytes.toString("utf8", 0, error.at));
-    return new JsonBodyError("too_deep", `The body nests arrays and objects more than ${maxDepth} deep at ${where}.`);
+    const where = error.at > MAX_LOCATED_BYTES ? "" : ` at ${positionAfter(bytes.toString("utf8", 0, error.at))}`;
+    return new JsonBodyError("too_deep", `The body nests arrays and objects more than ${maxDepth} deep${where}.`);
   }
   if (!(error instanceof SyntaxError || error instanceof JsonSyntaxError)) return error;
   if (bytes.length > MAX_LOCATED_BYTES) return new JsonBodyError("syntax", "The body is not valid JSON.");

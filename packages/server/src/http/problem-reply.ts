@@ -1,11 +1,12 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { type EmitEvent, invalid, ProblemError, problem } from "#kernel";
+import { type EmitEvent, invalid, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
 import { JsonBodyError } from "./json-body.ts";
 
 /** Fastify's own refusals as problems of the catalogue, matched by their error codes. Null for any other error. */
 function asProblem(error: unknown, request: FastifyRequest): ProblemError | null {
   if (error instanceof ProblemError) return error;
   if (error instanceof JsonBodyError) return invalid("", error.message);
+  if (error instanceof WorkDroppedError) return unavailable("The connection was closed before the response.");
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body was complete.");
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return problem("PAYLOAD_TOO_LARGE", { limit_bytes: request.routeOptions.bodyLimit });

@@ -23,12 +23,16 @@ declare module "fastify" {
 export function shareRequestMemory(api: Api, memory: SharedResource, stalledMs: number): void {
   api.decorateRequest("heldBytes", 0);
 
-  /** The request has taken these bytes. They are given back when its exchange is over, however it ends. */
+  /** The request has taken these bytes. What it holds is given back when its exchange is over, however it ends. */
   const hold = (request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): void => {
+    const isFirst = request.heldBytes === 0;
     request.heldBytes += bytes;
-    const giveBack = () => memory.giveBack(workspaceId, bytes);
+    const giveBack = () => {
+      memory.giveBack(workspaceId, request.heldBytes);
+      request.heldBytes = 0;
+    };
     if (reply.raw.destroyed) giveBack();
-    else reply.raw.once("close", giveBack);
+    else if (isFirst) reply.raw.once("close", giveBack);
   };
 
   api.addHook("onRequest", (request, _reply, done) => {
@@ -55,11 +59,15 @@ export function shareRequestMemory(api: Api, memory: SharedResource, stalledMs: 
     const bytes = typeof payload === "string" ? payload.length : request.heldBytes;
     if (bytes >= MIN_COUNTED_BYTES) {
       reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
-      const more = bytes - request.heldBytes;
-      if (workspaceId !== undefined && more > 0) {
-        memory.take(workspaceId, more);
-        hold(request, reply, workspaceId, more);
-      }
+    }
+    const more = bytes - request.heldBytes;
+    if (workspaceId !== undefined && more > 0 && bytes >= MIN_COUNTED_BYTES) {
+      memory.take(workspaceId, more);
+      hold(request, reply, workspaceId, more);
+    } else if (workspaceId !== undefined && more < 0) {
+      // The body is no longer needed, and the response may be smaller than was taken for it.
+      memory.giveBack(workspaceId, -more);
+      request.heldBytes += more;
     }
     done(null, payload);
   });

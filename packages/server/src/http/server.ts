@@ -84,7 +84,8 @@ export function createApi(options: ApiOptions): Api {
     const work = readBody(body as Buffer, request.routeOptions.config.rawMember ?? null);
     try {
       const { principal } = request;
-      const read = shares && principal ? shares.loopTime.run(principal.workspaceId, body.length, work) : runAtOnce(work);
+      const isWanted = () => !request.raw.socket.destroyed;
+      const read = shares && principal ? shares.loopTime.run(principal.workspaceId, body.length, work, isWanted) : runAtOnce(work);
       if (read instanceof Promise) return read;
       done(null, read);
     } catch (error) {

@@ -106,7 +106,12 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const principal = principalOf(request);
       const characters = Number(request.headers["content-length"] ?? LIMITS.batchBodyBytes);
-      const newJobs = await shares.loopTime.run(principal.workspaceId, characters, eachNewJob(sent, bare ? "" : "jobs", clock));
+      const newJobs = await shares.loopTime.run(
+        principal.workspaceId,
+        characters,
+        eachNewJob(sent, bare ? "" : "jobs", clock),
+        () => !request.raw.socket.destroyed,
+      );
       const jobs = await enqueue(principal, name, newJobs);
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)

@@ -3,7 +3,9 @@ import {
   type EmitEvent,
   isAway,
   type JobId,
+  MAX_PAGE_BYTES,
   momentMs,
+  OneAtATime,
   ProblemError,
   type SharedResource,
   type Transactional,
@@ -65,7 +67,6 @@ const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }
  * batch fills a statement of its own.
  */
 export class Enqueuer {
-  readonly #db: Transactional;
   readonly #ids: UuidSource;
   readonly #outlet: Outlet;
   readonly #emit: EmitEvent;
@@ -75,7 +76,6 @@ export class Enqueuer {
   readonly #large: Writers;
 
   constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; backlog: SharedResource }) {
-    this.#db = options.db;
     this.#ids = options.ids;
     this.#outlet = options.outlet;
     this.#emit = options.emit;
@@ -88,19 +88,20 @@ export class Enqueuer {
         workspaceOf: ({ workspaceId }) => workspaceId,
         write: (requests) => this.#writeGroup(requests, insert),
       });
-    const writers = (): Writers => ({
-      plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(this.#db, leaseId, requests)),
-      keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, false)),
-      limited: batcher((leaseId, requests) => acceptAcrossWorkspaces(this.#db, leaseId, requests, true)),
+    const writers = (db: Transactional): Writers => ({
+      plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(db, leaseId, requests)),
+      keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(db, leaseId, requests, false)),
+      limited: batcher((leaseId, requests) => acceptAcrossWorkspaces(db, leaseId, requests, true)),
     });
-    this.#free = writers();
-    this.#ordered = writers();
-    this.#large = writers();
+    this.#free = writers(options.db);
+    this.#ordered = writers(options.db);
+    // Large writes take long. They leave the other connections to those who need them for a moment, authentication among them.
+    this.#large = writers(new OneAtATime(options.db));
   }
 
   /**
    * Stores jobs of one queue, all or none, and returns them in their order once they are durable. A duplicate is returned as the
-   * original with the same idempotency key. Returns null when the workspace has no such queue.
+   * original with the same idempotency key; duplicates whose results together exceed 4 MiB are returned without. Returns null when the workspace has no such queue.
    *
    * @throws IDEMPOTENCY_MISMATCH when a key belongs to a different job; QUOTA_EXCEEDED when the month has fewer executions left;
    *   UNAVAILABLE when too many jobs wait to be written, or the database is away
@@ -109,15 +110,18 @@ export class Enqueuer {
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
     const request = { workspaceId, queue, jobs: toInsert };
     const weight = weigh(request);
-    this.#backlog.takeOrRefuse(workspaceId, weight);
+    await this.#backlog.takeInTurn(workspaceId, weight);
     const outcome = await this.#batcherOf(request, weight, executionsPerMonth)
       .add(request)
       .finally(() => this.#backlog.giveBack(workspaceId, weight));
     if (outcome instanceof Error) throw outcome;
     if (!outcome) return null;
-    return outcome.map((one, index) =>
-      "original" in one ? { ...one.original, duplicate: true } : recordOf(toInsert[index] as JobToInsert, one),
-    );
+    let resultLength = 0;
+    return outcome.map((one, index) => {
+      if (!("original" in one)) return recordOf(toInsert[index] as JobToInsert, one);
+      resultLength += one.original.result?.length ?? 0;
+      return { ...one.original, result: resultLength <= MAX_PAGE_BYTES ? one.original.result : null, duplicate: true };
+    });
   }
 
   #batcherOf({ jobs }: InsertRequest, weight: number, executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {

@@ -29,7 +29,6 @@ interface Waiting<Item, Done> {
 export class Batcher<Item, Done> {
   readonly #options: BatcherOptions<Item, Done>;
   readonly #line = new Line<Waiting<Item, Done>>();
-  #weight = 0;
   #writing = 0;
   #idle: (() => void)[] = [];
 
@@ -37,18 +36,13 @@ export class Batcher<Item, Done> {
     this.#options = options;
   }
 
-  /** The weight of the items that wait for a write. Items in a running write do not count. */
-  get waiting(): number {
-    return this.#weight;
-  }
-
   /** @param signal takes the item back if its write has not begun; the result then rejects with the signal's reason */
   add(item: Item, signal?: AbortSignal): Promise<Done> {
     return new Promise((resolve, reject) => {
       const { weigh, workspaceOf, writers } = this.#options;
       const waiting = { workspaceId: workspaceOf(item), item, weight: weigh?.(item) ?? 1, resolve, reject };
+      if (signal?.aborted) return reject(signal.reason);
       this.#line.add(waiting);
-      this.#weight += waiting.weight;
       signal?.addEventListener("abort", () => this.#withdraw(waiting, signal.reason), { once: true });
       if (this.#writing < writers) {
         this.#writing += 1;
@@ -72,22 +66,26 @@ export class Batcher<Item, Done> {
   }
 
   #take(): Waiting<Item, Done>[] {
+    const { maxWeight } = this.#options;
     const batch: Waiting<Item, Done>[] = [];
+    // A workspace whose next item does not fit has no more turns in this write: its items keep their order.
+    const full = new Set<WorkspaceId>();
     let weight = 0;
-    for (const waiting of this.#line.inTurns()) {
-      if (batch.length > 0 && weight + waiting.weight > this.#options.maxWeight) break;
-      weight += waiting.weight;
-      batch.push(waiting);
+    for (const waiting of this.#line.inTurns((workspaceId) => full.has(workspaceId))) {
+      if (batch.length > 0 && weight + waiting.weight > maxWeight) full.add(waiting.workspaceId);
+      else {
+        weight += waiting.weight;
+        batch.push(waiting);
+      }
+      if (weight >= maxWeight) break;
     }
     for (const waiting of batch) this.#line.finish(waiting);
-    this.#weight -= weight;
     return batch;
   }
 
   #withdraw(waiting: Waiting<Item, Done>, reason: unknown): void {
     if (!this.#line.has(waiting)) return;
     this.#line.delete(waiting);
-    this.#weight -= waiting.weight;
     waiting.reject(reason);
   }
 

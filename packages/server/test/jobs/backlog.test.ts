@@ -26,7 +26,7 @@ const OUTLET: Outlet = {
 
 /** An enqueuer whose database answers when a test lets it, that no queue exists. */
 function held() {
-  const backlog = new SharedResource({ name: "enqueue_backlog", capacity: 100 });
+  const backlog = new SharedResource({ name: "enqueue_backlog", capacity: 100, maxWaitMs: 1 });
   const writes: (() => void)[] = [];
   const db: Db = {
     query: ({ values }) =>

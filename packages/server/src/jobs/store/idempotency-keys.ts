@@ -1,4 +1,4 @@
-import { type Db, type JobId, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { type Db, type JobId, MAX_PAGE_BYTES, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
 import type { JobRow } from "../job.ts";
@@ -78,7 +78,8 @@ export async function findExistingAcrossWorkspaces(tx: Db, keys: readonly LaneId
   const found = await rows<ExistingJob["record"] & { at: number; fingerprint: string }>(
     tx,
     sql`
-      select n.at, encode(k.fingerprint, 'hex') as fingerprint, r.*
+      select n.at, encode(k.fingerprint, 'hex') as fingerprint, r.*,
+        case when sum(octet_length(r.result)) over (partition by n.workspace_id order by n.at) <= ${MAX_PAGE_BYTES}::int then r.result end as result
       from unnest(${plainArray(keys.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(keys.map(({ laneId }) => laneId))}::bigint[],
         ${textArray(keys.map(({ key }) => key))}::text[]) with ordinality n (workspace_id, lane_id, key, at)
       join idempotency_key k on k.workspace_id = n.workspace_id and k.lane_id = n.lane_id and k.key = n.key

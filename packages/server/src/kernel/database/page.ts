@@ -7,7 +7,7 @@ import { Fragment, fragment } from "./sql.ts";
  */
 export const MAX_SCANNED_ROWS = 10_000;
 /** Bytes of payloads and results on a page. A page has at least one record. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 /** How large the response with such a page may be: the last record may reach beyond the page's bytes. */
 export const PAGE_RESPONSE_BYTES = MAX_PAGE_BYTES + LIMITS.payloadBytes;
 

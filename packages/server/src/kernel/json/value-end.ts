@@ -15,8 +15,16 @@ export class JsonDepthError extends Error {
   }
 }
 
+/** JSON that no one needs. The message is the rest of a sentence that begins with "The body". */
+export class JsonLimitError extends Error {
+  override readonly name = "JsonLimitError";
+}
+
 /** Work on JSON pauses after about this many bytes, which take less than half a millisecond. */
 export const JSON_SLICE_BYTES = 64 * 1024;
+
+/** Digits of a number, or characters of white space in a row. */
+const MAX_RUN = 65_536;
 
 // Constants of this file: imported ones are loaded again at each comparison.
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
@@ -58,7 +66,7 @@ export class JsonValueScan {
   /**
    * Scans one slice. Returns whether the value ended.
    *
-   * @throws {JsonSyntaxError}, {JsonDepthError}
+   * @throws {JsonSyntaxError}, {JsonDepthError}, {JsonLimitError}
    */
   advance(): boolean {
     const bytes = this.#bytes;
@@ -145,8 +153,9 @@ function numberEnd(bytes: Buffer, start: number): number {
 
 function digitsEnd(bytes: Buffer, start: number): number {
   let at = start;
-  while (isDigit(bytes[at])) at += 1;
+  while (isDigit(bytes[at]) && at - start <= MAX_RUN) at += 1;
   if (at === start) throw new JsonSyntaxError();
+  if (at - start > MAX_RUN) throw new JsonLimitError(`has a number of more than ${MAX_RUN} digits`);
   return at;
 }
 
@@ -170,6 +179,7 @@ export function afterSpace(bytes: Buffer, start: number): number {
     const byte = bytes[at];
     if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
     at += 1;
+    if (at - start > MAX_RUN) throw new JsonLimitError(`has more than ${MAX_RUN} characters of white space in a row`);
   }
 }
 

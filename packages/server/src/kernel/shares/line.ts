@@ -42,8 +42,15 @@ export class Line<Member extends OfWorkspace> {
     const members = this.#members.get(member.workspaceId);
     if (!members?.delete(member)) return;
     members.add(member);
-    this.#members.delete(member.workspaceId);
-    this.#members.set(member.workspaceId, members);
+    this.moveWorkspaceBack(member.workspaceId);
+  }
+
+  /** The workspace had its turn: it goes behind the others. Its members keep their order. */
+  moveWorkspaceBack(workspaceId: WorkspaceId): void {
+    const members = this.#members.get(workspaceId);
+    if (!members) return;
+    this.#members.delete(workspaceId);
+    this.#members.set(workspaceId, members);
   }
 
   /** The member had its turn and leaves: its workspace goes behind the others. */
@@ -65,26 +72,25 @@ export class Line<Member extends OfWorkspace> {
   /**
    * Members in the order of their turns: the first of each workspace, then the second of each, and so on.
    *
-   * @param skips whether to leave out a workspace, however many members it has
+   * @param skips whether to leave out the members of a workspace that have not had their turn yet
    */
   *inTurns(skips: (workspaceId: WorkspaceId) => boolean = () => false): Generator<Member> {
-    let waiting: Iterator<Member>[] = [];
-    for (const [workspaceId, members] of this.#members) {
-      if (skips(workspaceId)) continue;
-      const rest = members.values();
-      const { value } = rest.next();
-      if (value) yield value;
-      waiting.push(rest);
-    }
-    while (waiting.length > 0) {
-      const more: Iterator<Member>[] = [];
-      for (const rest of waiting) {
+    let waiting: Iterable<readonly [WorkspaceId, Iterator<Member>]> = this.#iterators();
+    for (let size = 1; size > 0; ) {
+      const more: [WorkspaceId, Iterator<Member>][] = [];
+      for (const [workspaceId, rest] of waiting) {
+        if (skips(workspaceId)) continue;
         const { value, done } = rest.next();
         if (done) continue;
         yield value;
-        more.push(rest);
+        more.push([workspaceId, rest]);
       }
       waiting = more;
+      size = more.length;
     }
+  }
+
+  *#iterators(): Generator<readonly [WorkspaceId, Iterator<Member>]> {
+    for (const [workspaceId, members] of this.#members) yield [workspaceId, members.values()];
   }
 }

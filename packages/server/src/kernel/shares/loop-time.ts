@@ -10,6 +10,11 @@ interface Task {
   readonly advance: () => boolean;
 }
 
+/** The work was dropped before its end, because nobody wants its result. */
+export class WorkDroppedError extends Error {
+  override readonly name = "WorkDroppedError";
+}
+
 /** How long the event loop is held at a time. Milliseconds. */
 const SLICE_MS = 4;
 /** Work on up to this many characters is not worth counting. */
@@ -31,14 +36,20 @@ export class LoopTime {
 
   /**
    * Runs `work` to its end. Work on few characters, or that ends in its first slice while no other work waits, is done at once: then the
-   * result is no promise.
+   * result is no promise, and an error of the work is thrown.
    *
    * @param characters how long the text is that is worked on
+   * @param isWanted says whether the result is still wanted when the work's turn comes; if not, the promise rejects with `WorkDroppedError`
    */
-  run<Result>(workspaceId: WorkspaceId, characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
+  run<Result>(
+    workspaceId: WorkspaceId,
+    characters: number,
+    work: SlicedWork<Result>,
+    isWanted: () => boolean = () => true,
+  ): Result | Promise<Result> {
     if (characters <= MAX_SHORT) return runAtOnce(work);
     const first = this.#line.size === 0 && this.#spentMs < SLICE_MS ? this.#runFirstSlice(work) : null;
-    return first ? first.value : this.#runLater(workspaceId, work);
+    return first ? first.value : this.#runLater(workspaceId, work, isWanted);
   }
 
   #runFirstSlice<Result>(work: SlicedWork<Result>): IteratorReturnResult<Result> | null {
@@ -55,10 +66,11 @@ export class LoopTime {
     }
   }
 
-  #runLater<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {
+  #runLater<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>, isWanted: () => boolean): Promise<Result> {
     return new Promise((resolve, reject) => {
       const advance = () => {
         try {
+          if (!isWanted()) throw new WorkDroppedError("The result of the work is no longer wanted.");
           const end = advanceFor(work, SLICE_MS);
           if (end) resolve(end.value);
           return end !== null;
@@ -75,8 +87,9 @@ export class LoopTime {
   readonly #turn = (): void => {
     const [task] = this.#line.firstOfEach();
     if (!task) return;
-    if (task.advance()) this.#line.finish(task);
-    else this.#line.moveBack(task);
+    // A workspace's works are done one after the other: each that has begun holds memory.
+    if (task.advance()) this.#line.delete(task);
+    this.#line.moveWorkspaceBack(task.workspaceId);
     if (this.#line.size > 0) setImmediate(this.#turn);
   };
 }

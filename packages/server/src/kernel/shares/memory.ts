@@ -1,13 +1,15 @@
 import { totalmem } from "node:os";
 import { constrainedMemory } from "node:process";
+import { LIMITS } from "@tidemill/contract";
 
 const MIB = 1024 * 1024;
 /** What a node without work takes, and what the engine holds whatever workspaces do. */
 const BASE_MIB = 200;
 /** What a node takes at most unless it is told otherwise. */
 const MAX_DEFAULT_MIB = 2_048;
-/** A batch of the largest size needs this much. */
 export const MIN_MEMORY_MIB = 384;
+/** Two batches of the largest size must fit, those of two workspaces. */
+const MIN_REQUEST_BYTES = 2 * LIMITS.batchBodyBytes;
 
 /** How much memory a node takes unless it is told otherwise: half of the container's or the machine's. MiB. */
 export function defaultMemoryMib(): number {
@@ -29,5 +31,5 @@ export interface MemoryShares {
  */
 export function divideMemory(memoryMib: number): MemoryShares {
   const eighth = Math.floor(((memoryMib - BASE_MIB) * MIB) / 8);
-  return { requestBytes: eighth, payloadCharacters: eighth };
+  return { requestBytes: Math.max(MIN_REQUEST_BYTES, eighth), payloadCharacters: eighth };
 }

@@ -1,6 +1,6 @@
-/** What workspaces share on a node. Each has a singular noun phrase, for the sentence "Your workspace's share of this node's … is in use." */
+/** What workspaces share on a node. Each has words for the sentence "All of this node's … is in use." */
 export const RESOURCES = {
-  delivery_slots: "delivery slots",
+  delivery_slots: "capacity for callbacks in flight",
   payload_memory: "memory for payloads of callbacks in flight",
   lookups: "capacity for looking up host names",
   connections: "capacity for database requests",

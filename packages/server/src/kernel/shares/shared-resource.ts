@@ -53,15 +53,6 @@ export class SharedResource extends FairShare {
   }
 
   /**
-   * Takes units if the workspace has room for them.
-   *
-   * @throws UNAVAILABLE
-   */
-  takeOrRefuse(workspaceId: WorkspaceId, units = 1): void {
-    if (!this.tryTake(workspaceId, units)) throw this.refusal(workspaceId);
-  }
-
-  /**
    * Takes units at once, or when it is the workspace's turn.
    *
    * @throws UNAVAILABLE when that takes too long
@@ -80,6 +71,8 @@ export class SharedResource extends FairShare {
       const timer = setTimeout(() => {
         this.#line.delete(waiting);
         reject(this.refusal(workspaceId));
+        // The next one of the workspace may need less.
+        this.#serve();
       }, this.#maxWaitMs);
       this.#line.add(waiting);
     });
@@ -100,11 +93,12 @@ export class SharedResource extends FairShare {
     this.#serve();
   }
 
-  /** The error for a request that the resource is refused to. It says whether the workspace or all of them use it up. */
+  /** The error of a request that gets no units. It says who uses them: the workspace, or all of them together. */
   refusal(workspaceId: WorkspaceId): ProblemError {
     this.#onRefused?.(this.name, workspaceId);
-    const whose = this.free > 0 ? "Your workspace's share of this node's" : "All of this node's";
-    return unavailable(`${whose} ${RESOURCES[this.name]} is in use. Try again later.`);
+    const what = `this node's ${RESOURCES[this.name]}`;
+    if (this.roomFor(workspaceId) > 0) return unavailable(`Not enough of ${what} is free. Try again later.`);
+    return unavailable(`${this.free > 0 ? "Your workspace's share" : "All"} of ${what} is in use. Try again later.`);
   }
 
   #serve(): void {

@@ -27,12 +27,10 @@ export class Shares {
   readonly requestMemory: SharedResource;
   readonly enqueueBacklog: SharedResource;
   readonly loopTime = new LoopTime();
-  readonly memoryMib: number;
   readonly all: readonly SharedResource[];
 
   constructor({ callbacksInFlight, enqueueBacklog, memoryMib, tenantConnections, emit }: SharesOptions) {
-    this.memoryMib = memoryMib ?? defaultMemoryMib();
-    const { requestBytes, payloadCharacters } = divideMemory(this.memoryMib);
+    const { requestBytes, payloadCharacters } = divideMemory(memoryMib ?? defaultMemoryMib());
     const all: SharedResource[] = [];
     const onRefused = (resource: ResourceName, workspaceId: WorkspaceId) => emit("share_refused", { resource, workspaceId });
     const share = (name: ResourceName, capacity: number): SharedResource => {
@@ -47,10 +45,5 @@ export class Shares {
     this.requestMemory = share("request_memory", requestBytes);
     this.enqueueBacklog = share("enqueue_backlog", enqueueBacklog);
     this.all = all;
-  }
-
-  /** The resources of which the workspace may take no more for now. */
-  usedUpBy(workspaceId: WorkspaceId): ResourceName[] {
-    return this.all.filter((resource) => resource.roomFor(workspaceId) < 1).map(({ name }) => name);
   }
 }

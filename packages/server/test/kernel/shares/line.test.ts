@@ -49,5 +49,5 @@ test("a line leaves out workspaces with all their members", () => {
     return workspaceId !== "c";
   };
   expect(names(lineOf(a1, a2, a3, b1, c1, c2), skips)).toEqual(["c1", "c2"]);
-  expect(asked).toEqual(["a", "b", "c"]);
+  expect(new Set(asked)).toEqual(new Set(["a", "b", "c"]));
 });

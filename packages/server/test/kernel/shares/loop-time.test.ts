@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { LoopTime, runAtOnce, type SlicedWork, type WorkspaceId } from "#kernel";
+import { LoopTime, runAtOnce, type SlicedWork, WorkDroppedError, type WorkspaceId } from "#kernel";
 
 const LONG = 100_000;
 const [a, b] = ["a", "b"] as WorkspaceId[] as [WorkspaceId, WorkspaceId];
@@ -22,11 +22,28 @@ function* slices(name: string, count: number, notes: string[]): SlicedWork<strin
 }
 
 describe("the event loop's time", () => {
-  test("short work is done at once", async () => {
+  test.each([1, LONG])("work that ends in its first slice is done at once, on %i characters", (characters) => {
+    expect(new LoopTime().run(a, characters, slices("short", 0, []))).toBe("short");
+  });
+
+  test("a workspace's works are done one after the other", async () => {
     const notes: string[] = [];
-    const done = new LoopTime().run(a, LONG, slices("short", 0, notes));
-    notes.push("after");
-    expect(await done).toBe("short");
+    const loopTime = new LoopTime();
+    await Promise.all(["a1", "a2", "a3"].map((name) => loopTime.run(a, LONG, slices(name, 2, notes))));
+    expect(notes.join(" ")).toBe("a1 a1 a2 a2 a3 a3");
+  });
+
+  test("work whose result nobody wants any more is dropped when its turn comes", async () => {
+    const notes: string[] = [];
+    const loopTime = new LoopTime();
+    let isWanted = true;
+    const first = loopTime.run(a, LONG, slices("first", 2, notes));
+    const dropped = loopTime.run(a, LONG, slices("dropped", 1, notes), () => isWanted);
+    isWanted = false;
+    await expect(dropped).rejects.toThrow(WorkDroppedError);
+    await first;
+    expect(notes).toEqual(["first", "first"]);
+    expect(loopTime.waiting).toBe(0);
   });
 
   test("long work runs in slices, between which the event loop does other things", async () => {

@@ -79,6 +79,18 @@ describe("a shared resource", () => {
     expect(resource.free).toBe(1);
   });
 
+  test("of which less is free than is needed, says so, and goes to the next of the workspace that needs less", async () => {
+    const resource = resourceOf(100, 1);
+    resource.take(b, 50);
+    const large = resource.takeInTurn(a, 60);
+    const small = resource.takeInTurn(a, 1);
+    await expect(large).rejects.toMatchObject({
+      message: "Not enough of this node's capacity for database requests is free. Try again later.",
+    });
+    await small;
+    expect(resource.total).toBe(51);
+  });
+
   test("gives back what a failed work took", async () => {
     const resource = resourceOf(2);
     await expect(resource.use(a, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
