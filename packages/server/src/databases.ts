@@ -13,15 +13,18 @@ import {
 
 /** How the connections of a node are divided. The rest is for requests of workspaces. */
 const ENGINE_CONNECTIONS = 5;
-const API_CONNECTIONS = 3;
+const API_CONNECTIONS = 2;
+const WRITE_CONNECTIONS = 3;
 const LEASE_CONNECTIONS = 1;
 /** `LISTEN` has a connection of its own. */
 const LISTEN_CONNECTIONS = 1;
 
 export interface OpenDatabases {
   readonly connection: Connection;
-  /** For statements of requests that cross workspaces: finding the principal of a key, and storing jobs of many callers together. */
+  /** For short statements of requests that cross workspaces: finding the principal of a key, counting requests. */
   readonly api: Database;
+  /** For storing jobs of many callers together. These statements may take long, and wait for locks. */
+  readonly writes: Database;
   /** For requests of one workspace, which see only its rows. */
   readonly tenants: Tenants;
   /** For the engine and the background loops, so that many requests cannot keep jobs from being settled. */
@@ -63,9 +66,10 @@ export async function openDatabases(
   const engine = new Database(options(sizes.engine));
   const lease = new Database(options(LEASE_CONNECTIONS));
   const api = new Database(options(sizes.api));
+  const writes = new Database(options(sizes.writes));
   const tenants = new Tenants(options(sizes.tenants), shares?.connections);
   const close = async () => {
-    await Promise.all([api.close(), tenants.close(), engine.close(), lease.close()]);
+    await Promise.all([api.close(), writes.close(), tenants.close(), engine.close(), lease.close()]);
     await embedded?.stop();
   };
   try {
@@ -74,15 +78,17 @@ export async function openDatabases(
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, tenants, engine, housekeeping: new OneAtATime(engine), lease, close };
+  return { connection, api, writes, tenants, engine, housekeeping: new OneAtATime(engine), lease, close };
 }
 
 /** How many connections each part of a node has. */
-export function divideConnections({ databaseConnections }: Config): { engine: number; api: number; tenants: number } {
-  const free = databaseConnections - LEASE_CONNECTIONS - LISTEN_CONNECTIONS;
-  const engine = Math.min(ENGINE_CONNECTIONS, Math.floor(free / 2));
-  const api = Math.min(API_CONNECTIONS, Math.floor((free - engine) / 2));
-  return { engine, api, tenants: free - engine - api };
+export function divideConnections({ databaseConnections }: Config): Record<"engine" | "api" | "writes" | "tenants", number> {
+  const all = databaseConnections - LEASE_CONNECTIONS - LISTEN_CONNECTIONS;
+  const engine = Math.min(ENGINE_CONNECTIONS, Math.floor(all / 2));
+  const requests = all - engine;
+  const api = Math.max(1, Math.min(API_CONNECTIONS, Math.floor(requests / 4)));
+  const writes = Math.max(1, Math.min(WRITE_CONNECTIONS, Math.floor((requests - api) / 2)));
+  return { engine, api, writes, tenants: requests - api - writes };
 }
 
 /** The message of the original error. A host name with several addresses fails with one error for each; this takes the first. */

@@ -56,9 +56,9 @@ export async function composeNode({
 }: NodeParts): Promise<ComposedNode> {
   const { keyring } = openVault;
   const adminContext = createAdminContext(clock, random);
-  const { api, tenants, housekeeping, engine: engineDatabase } = databases;
+  const { api, writes, tenants, housekeeping, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
-  const shared = { config, shares, api, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
+  const shared = { config, shares, api, writes, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
   const names = createNames({ config, share: shares.lookups, clock });
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, names.lookup);
 

@@ -1,5 +1,7 @@
 import type { Api } from "./api.ts";
 
+/** Connections that wait to be accepted. A client whose connection does not fit tries again after 1, 3, 7 and 15 s. The kernel may allow fewer. */
+const BACKLOG = 4_096;
 const IDLE_LOOK_MS = 50;
 const UNFINISHED_MS = 1_000;
 const CUT_EVERY_MS = 20;
@@ -12,7 +14,7 @@ export async function closeAtOnce(api: Api): Promise<void> {
 
 /** Listens. Returns the URL at which the listener can be reached. */
 export async function listen(api: Api, host: string, port: number): Promise<string> {
-  await api.listen({ host, port, listenTextResolver: () => "" });
+  await api.listen({ host, port, backlog: BACKLOG, listenTextResolver: () => "" });
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;
   // The address for all interfaces is not one to connect to. The loopback address is.

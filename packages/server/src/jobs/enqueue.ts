@@ -74,6 +74,11 @@ export class Enqueuer {
   readonly #free: Writers;
   readonly #ordered: Writers;
   readonly #large: Writers;
+  /**
+   * How many large writes each workspace has. Its small ones go with them: beside them they would wait for the locks of its quota and its
+   * idempotency keys, and with them the small ones of others in the same statement.
+   */
+  readonly #writingLarge = new Map<WorkspaceId, number>();
 
   constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; backlog: SharedResource }) {
     this.#ids = options.ids;
@@ -95,13 +100,14 @@ export class Enqueuer {
     });
     this.#free = writers(options.db);
     this.#ordered = writers(options.db);
-    // Large writes take long. They leave the other connections to those who need them for a moment, authentication among them.
+    // Large writes take long. They leave the other connections to small ones.
     this.#large = writers(new OneAtATime(options.db));
   }
 
   /**
    * Stores jobs of one queue, all or none, and returns them in their order once they are durable. A duplicate is returned as the
-   * original with the same idempotency key; duplicates whose results together exceed 4 MiB are returned without. Returns null when the workspace has no such queue.
+   * original with the same idempotency key; duplicates whose results together exceed 4 MiB are returned without. Returns null when the
+   * workspace has no such queue.
    *
    * @throws IDEMPOTENCY_MISMATCH when a key belongs to a different job; QUOTA_EXCEEDED when the month has fewer executions left;
    *   UNAVAILABLE when too many jobs wait to be written, or the database is away
@@ -111,9 +117,11 @@ export class Enqueuer {
     const request = { workspaceId, queue, jobs: toInsert };
     const weight = weigh(request);
     await this.#backlog.takeInTurn(workspaceId, weight);
-    const outcome = await this.#batcherOf(request, weight, executionsPerMonth)
+    const isLarge = weight > MAX_WEIGHT || this.#writingLarge.has(workspaceId);
+    if (isLarge) this.#writingLarge.set(workspaceId, (this.#writingLarge.get(workspaceId) ?? 0) + 1);
+    const outcome = await this.#batcherOf(request, isLarge, executionsPerMonth)
       .add(request)
-      .finally(() => this.#backlog.giveBack(workspaceId, weight));
+      .finally(() => this.#written(request, weight, isLarge));
     if (outcome instanceof Error) throw outcome;
     if (!outcome) return null;
     let resultLength = 0;
@@ -124,9 +132,17 @@ export class Enqueuer {
     });
   }
 
-  #batcherOf({ jobs }: InsertRequest, weight: number, executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {
+  #written({ workspaceId }: InsertRequest, weight: number, isLarge: boolean): void {
+    this.#backlog.giveBack(workspaceId, weight);
+    if (!isLarge) return;
+    const left = (this.#writingLarge.get(workspaceId) ?? 0) - 1;
+    if (left > 0) this.#writingLarge.set(workspaceId, left);
+    else this.#writingLarge.delete(workspaceId);
+  }
+
+  #batcherOf({ jobs }: InsertRequest, isLarge: boolean, executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {
     const ordered = jobs.some(({ concurrencyKey }) => concurrencyKey !== null);
-    const { plain, keyed, limited } = weight > MAX_WEIGHT ? this.#large : ordered ? this.#ordered : this.#free;
+    const { plain, keyed, limited } = isLarge ? this.#large : ordered ? this.#ordered : this.#free;
     if (executionsPerMonth !== null) return limited;
     return jobs.some(({ idempotency }) => idempotency) ? keyed : plain;
   }

@@ -7,7 +7,7 @@ import { sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.t
 
 export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly shares: Shares;
-  readonly api: Database;
+  readonly writes: Database;
   readonly housekeeping: Transactional;
   readonly ids: UuidSource;
   readonly random: Random;
@@ -18,8 +18,8 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
 const HOUR_MS = 3_600_000;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
-export function createJobs({ api, housekeeping, ids, random, emit, outlet, shares, ...routes }: JobsOptions): Module {
-  const enqueuer = new Enqueuer({ db: api, ids, outlet, emit, backlog: shares.enqueueBacklog });
+export function createJobs({ writes, housekeeping, ids, random, emit, outlet, shares, ...routes }: JobsOptions): Module {
+  const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
     routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),

@@ -134,8 +134,8 @@ export const SETTINGS = {
   ),
   databaseConnections: setting(
     "TIDEMILL_DATABASE_CONNECTIONS",
-    integer({ min: 6, max: 500 }),
-    14,
+    integer({ min: 7, max: 500 }),
+    16,
     "The most database connections that a node opens.",
   ),
   statementTimeoutMs: setting(

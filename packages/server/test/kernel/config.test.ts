@@ -66,7 +66,7 @@ describe("a wrong value is refused in one clear line", () => {
     ["DATABASE_URL", "mysql://localhost/db", "must be a postgres:// URL"],
     ["DATABASE_URL", "localhost:5432", "must be a postgres:// URL"],
     ["DATABASE_URL", "postgres://[", "must be a postgres:// URL"],
-    ["TIDEMILL_DATABASE_CONNECTIONS", "5", "must be a whole number from 6 to 500"],
+    ["TIDEMILL_DATABASE_CONNECTIONS", "6", "must be a whole number from 7 to 500"],
     ["TIDEMILL_STATEMENT_TIMEOUT_MS", "0", "must be a whole number from 100 to"],
     ["TIDEMILL_ADMIN_TOKEN", "short", "must have at least 16 characters, all printable ASCII and no spaces"],
     ["TIDEMILL_ADMIN_TOKEN", "0123456789abcdef ", "must have at least 16 characters, all printable ASCII and no spaces"],
