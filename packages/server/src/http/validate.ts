@@ -6,6 +6,8 @@ import { messageOf } from "./schema-messages.ts";
 
 /** The most issues that one error lists. */
 export const MAX_ISSUES = 20;
+/** Longer names are cut in the paths of issues. */
+const MAX_NAME_LENGTH = 100;
 
 /** The schemas are our own: a test checks them, not each start. */
 const options = { strict: false, allErrors: false, verbose: true, formats: FORMATS, validateSchema: false } as const;
@@ -111,8 +113,17 @@ function dotted(pointer: string): string {
   return pointer
     .split("/")
     .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map(unescapedStart)
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), "");
 }
 
-const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
+/** A name of a pointer, as much of it as is shown. An escaped character is two long. */
+const unescapedStart = (part: string): string =>
+  part
+    .slice(0, 2 * (MAX_NAME_LENGTH + 1))
+    .replaceAll("~1", "/")
+    .replaceAll("~0", "~");
+
+const join = (path: string, name: string): string => (path === "" ? cut(name) : `${path}.${cut(name)}`);
+
+const cut = (name: string): string => (name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…` : name);

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { canonicalJson, type SlicedWork } from "#kernel";
 import type { NewJob } from "./new-job.ts";
 
@@ -9,5 +9,10 @@ import type { NewJob } from "./new-job.ts";
 export function* fingerprintOf(job: Omit<NewJob, "idempotency">): SlicedWork<string> {
   const { delaySeconds, runAtMs, tag, priority, concurrencyKey, attempts, backoffDelayMs } = job;
   const options = JSON.stringify([delaySeconds, runAtMs, tag, priority, concurrencyKey, attempts, backoffDelayMs]);
-  return hash("sha256", options + (yield* canonicalJson(job.payload)));
+  const digest = createHash("sha256").update(options);
+  for (const chunk of yield* canonicalJson(job.payload)) {
+    digest.update(chunk);
+    yield;
+  }
+  return digest.digest("hex");
 }

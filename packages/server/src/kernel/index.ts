@@ -30,6 +30,7 @@ export * from "./files.ts";
 export * from "./ids.ts";
 export * from "./json/canonical.ts";
 export * from "./json/depth.ts";
+export * from "./json/pauses.ts";
 export * from "./json/syntax-error.ts";
 export * from "./json/tokens.ts";
 export * from "./json/value-end.ts";

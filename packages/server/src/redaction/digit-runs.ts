@@ -1,3 +1,6 @@
+import type { SlicedWork } from "#kernel";
+import type { WorkBudget } from "./work-budget.ts";
+
 /** How a base writes bytes. */
 interface Base {
   readonly name: "base64" | "hex";
@@ -46,11 +49,20 @@ export type DigitRange = readonly [start: number, end: number];
 
 const HEX_DIGITS = /^[\da-f]*$/i;
 
+/** Of reading a text in one base. */
+const STEPS_PER_CHARACTER = 4;
+
 /** The runs of digits in a text that hold at least `minBytes` bytes, each as long as possible. */
-export const digitRuns = (bytes: string, minBytes: number): DigitRun[] => [
-  ...[BASE64, BASE64URL].flatMap((base) => runsOf(bytes, base, minBytes)).filter(({ digits }) => !HEX_DIGITS.test(digits)),
-  ...runsOf(bytes, HEX, minBytes),
-];
+export function* digitRuns(bytes: string, minBytes: number, budget: WorkBudget): SlicedWork<DigitRun[]> {
+  let runs: DigitRun[] = [];
+  for (const base of [BASE64, BASE64URL, HEX]) {
+    const ofBase = runsOf(bytes, base, minBytes);
+    runs = runs.concat(base === HEX ? ofBase : ofBase.filter(({ digits }) => !HEX_DIGITS.test(digits)));
+    budget.countToPause(STEPS_PER_CHARACTER * bytes.length);
+    yield* budget.pause();
+  }
+  return runs;
+}
 
 function runsOf(bytes: string, base: Base, minBytes: number): DigitRun[] {
   const minDigits = Math.ceil((8 * minBytes) / base.bitsPerDigit);

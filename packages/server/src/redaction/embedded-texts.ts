@@ -8,6 +8,8 @@ import type { WorkBudget } from "./work-budget.ts";
 const STEPS_PER_CHARACTER = 3;
 /** A run costs more than its characters. */
 const STEPS_PER_RUN = 100;
+/** Of decoding a run. */
+const STEPS_PER_PIECE = 500;
 /** Between texts: not valid UTF-8, so no value stands across it. */
 const SEPARATOR = "\xff\xfe\xff";
 
@@ -21,6 +23,8 @@ interface Piece {
   readonly run: DigitRun;
   readonly skipped: number;
   readonly start: number;
+  /** The matches in the run, from all its pieces. */
+  readonly matches: EmbeddedMatch[];
 }
 
 /**
@@ -43,7 +47,7 @@ export class EmbeddedTexts {
   *find(text: DecodedText, budget: WorkBudget, onMatch: OnMatch): SlicedWork<void> {
     if (this.#finders.length === 0) return;
     budget.spend(STEPS_PER_CHARACTER * text.bytes.length);
-    const runs = digitRuns(text.bytes, this.#minBytes);
+    const runs = yield* digitRuns(text.bytes, this.#minBytes, budget);
     budget.spend(runs.reduce((steps, { text: digits }) => steps + STEPS_PER_RUN + digits.length, 0));
     if (budget.isExhausted) return;
     yield* this.#search(runs, budget);
@@ -63,18 +67,20 @@ export class EmbeddedTexts {
     let bytes = "";
     for (const run of runs) {
       if (this.#searched.has(keyOf(run))) continue;
-      this.#searched.set(keyOf(run), []);
+      const matches: EmbeddedMatch[] = [];
+      this.#searched.set(keyOf(run), matches);
       for (const skipped of startsOf(run)) {
-        pieces.push({ run, skipped, start: bytes.length });
+        pieces.push({ run, skipped, start: bytes.length, matches });
         bytes += decodeRun(run, skipped) + SEPARATOR;
+        budget.countToPause(STEPS_PER_PIECE + STEPS_PER_CHARACTER * run.digits.length);
+        yield* budget.pause();
       }
     }
     budget.spend(bytes.length);
     const onMatch: OnMatch = (start, end, secret) => {
       const piece = pieceAt(pieces, start);
       if (!piece) return;
-      const range = digitsOf(piece.run, piece.skipped, start - piece.start, end - piece.start);
-      this.#searched.get(keyOf(piece.run))?.push({ range, secret });
+      piece.matches.push({ range: digitsOf(piece.run, piece.skipped, start - piece.start, end - piece.start), secret });
     };
     for (const decoded of decodings(bytes, "text", budget)) {
       for (const finder of this.#finders) yield* finder.find(decoded, budget, onMatch);

@@ -1,4 +1,4 @@
-import { bytesOf, unescapeAll } from "./escapes.ts";
+import { bytesOf, unescapedLayers } from "./escapes.ts";
 
 /** One way in which a value may stand in a text whose escapes are decoded. */
 export interface EncodedValue {
@@ -25,40 +25,58 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 /** Whether a value is too short to be looked for in anything but the text itself. */
 export const isShort = (value: string): boolean => value.length < MIN_VALUE_LENGTH;
 
-/** The value as it is, without its own escapes, in other character sets, and quoted for forms, shells, SQL and CSV. */
-export function textEncodings(secret: string, value: string): EncodedValue[] {
+/**
+ * The value as it is, without its own escapes, in other character sets, and quoted for forms, shells, SQL and CSV. Encodings are made
+ * one at a time; null stands for one that is too short, or equal to another.
+ */
+export function* textEncodings(secret: string, value: string): Iterable<EncodedValue | null> {
   const bytes = bytesOf(value);
-  if (isShort(value)) return [encodedValue(secret, bytes)];
-  const plain = new Set([bytes, unescapeAll(bytes), unescapeAll(bytesOf(bytes))]);
-  const others = [...asNumber(value), ...inCharacterSets(value), ...[...plain].flatMap(quoted)];
-  const long = others.filter((other) => other.length >= MIN_ENCODED_LENGTH);
-  return [...new Set([bytes, ...long])].map((other) => encodedValue(secret, other));
+  yield encodedValue(secret, bytes);
+  if (isShort(value)) return;
+  const known = new Set([bytes]);
+  for (const other of otherTexts(value, bytes)) {
+    const isNew = other !== null && other.length >= MIN_ENCODED_LENGTH && !known.has(other);
+    if (isNew) known.add(other);
+    yield isNew ? encodedValue(secret, other) : null;
+  }
 }
 
-/** The value as hexadecimal, decimal and base64 digits. Line breaks, commas and colons may stand between the digits. */
-export function digitEncodings(secret: string, value: string): EncodedValue[] {
-  if (isShort(value)) return [];
-  const bytes = Buffer.from(value);
-  const hex = Array.from(bytes, (byte) => HEX[byte]);
-  const digits = [hex.join(""), hex.join("-"), hex.join("0x"), bytes.join("")];
-  const packed = [...new Set([bytesOf(value), bytesOf(JSON.stringify(value).slice(1, -1)), utf16(value).toString("latin1")])];
-  const encoded = [...digits.map((other) => encodedValue(secret, other)), ...packed.flatMap((other) => inBase64(secret, other))];
-  return encoded.filter((one) => one.bytes.length >= MIN_ENCODED_LENGTH);
+/** The value as hexadecimal, decimal and base64 digits, one at a time. Line breaks, commas and colons may stand between the digits. */
+export function* digitEncodings(secret: string, value: string): Iterable<EncodedValue | null> {
+  if (isShort(value)) return;
+  for (const digits of inDigits(Buffer.from(value))) yield long(encodedValue(secret, digits));
+  const packed = new Set([bytesOf(value), bytesOf(JSON.stringify(value).slice(1, -1)), utf16(value).toString("latin1")]);
+  for (const bytes of packed) for (const lead of [0, 1, 2]) yield long(inBase64(secret, bytes, lead));
 }
+
+const long = (encoded: EncodedValue): EncodedValue | null => (encoded.bytes.length >= MIN_ENCODED_LENGTH ? encoded : null);
 
 const encodedValue = (secret: string, bytes: string): EncodedValue => ({ bytes, secret, digitsBefore: 0, digitsAfter: 0 });
 
+/** Null where work was done that gives no text yet. */
+function* otherTexts(value: string, bytes: string): Iterable<string | null> {
+  yield* asNumber(value);
+  yield* inCharacterSets(value);
+  const plain = new Set([bytes]);
+  for (const escaped of [bytes, bytesOf(bytes)]) {
+    let last = escaped;
+    for (last of unescapedLayers(escaped)) yield null;
+    plain.add(last);
+  }
+  for (const one of plain) for (const quote of QUOTES) yield quote(one);
+}
+
 /** The second is UTF-8 that a program took for Latin-1. */
-const quoted = (bytes: string): string[] => [
-  bytes,
-  bytesOf(bytes),
-  bytes.replaceAll(" ", "+"),
-  bytes.replaceAll("+", " "),
-  bytes.replaceAll("'", "'\\''"),
-  bytes.replaceAll("'", "'''"),
-  bytes.replaceAll("'", `'"'"'`),
-  bytes.replaceAll("'", "''"),
-  bytes.replaceAll('"', '""'),
+const QUOTES: readonly ((bytes: string) => string)[] = [
+  (bytes) => bytes,
+  bytesOf,
+  (bytes) => bytes.replaceAll(" ", "+"),
+  (bytes) => bytes.replaceAll("+", " "),
+  (bytes) => bytes.replaceAll("'", "'\\''"),
+  (bytes) => bytes.replaceAll("'", "'''"),
+  (bytes) => bytes.replaceAll("'", `'"'"'`),
+  (bytes) => bytes.replaceAll("'", "''"),
+  (bytes) => bytes.replaceAll('"', '""'),
 ];
 
 function asNumber(value: string): string[] {
@@ -70,21 +88,30 @@ function asNumber(value: string): string[] {
 const utf16 = (value: string): Buffer => Buffer.from(value, "utf16le");
 
 /** UTF-16 in both byte orders, and Latin-1. */
-function inCharacterSets(value: string): string[] {
-  const latin1 = /^[\0-\xff]*$/.test(value) ? [value] : [];
-  return [utf16(value).toString("latin1"), utf16(value).swap16().toString("latin1"), ...latin1];
+function* inCharacterSets(value: string): Iterable<string> {
+  yield utf16(value).toString("latin1");
+  yield utf16(value).swap16().toString("latin1");
+  if (/^[\0-\xff]*$/.test(value)) yield value;
+}
+
+function* inDigits(bytes: Buffer): Iterable<string> {
+  yield bytes.toString("hex");
+  const hex: string[] = [];
+  for (const byte of bytes) hex.push(HEX[byte] as string);
+  yield hex.join("-");
+  yield hex.join("0x");
+  yield bytes.join("");
 }
 
 /** Three bytes make four digits, so the digits of a value depend on how many bytes stand before it, modulo three. */
-const inBase64 = (secret: string, bytes: string): EncodedValue[] =>
-  [0, 1, 2].map((lead) => {
-    const first = 8 * lead;
-    const end = first + 8 * bytes.length;
-    const digits = Buffer.from("\0".repeat(lead) + bytes, "latin1").toString("base64");
-    return {
-      bytes: digits.slice(Math.ceil(first / 6), Math.floor(end / 6)),
-      secret,
-      digitsBefore: first % 6 === 0 ? 0 : 1,
-      digitsAfter: end % 6 === 0 ? 0 : 1,
-    };
-  });
+function inBase64(secret: string, bytes: string, lead: number): EncodedValue {
+  const first = 8 * lead;
+  const end = first + 8 * bytes.length;
+  const digits = Buffer.from("\0".repeat(lead) + bytes, "latin1").toString("base64");
+  return {
+    bytes: digits.slice(Math.ceil(first / 6), Math.floor(end / 6)),
+    secret,
+    digitsBefore: first % 6 === 0 ? 0 : 1,
+    digitsAfter: end % 6 === 0 ? 0 : 1,
+  };
+}

@@ -33,15 +33,15 @@ export const QUOTED_PRINTABLE: EscapeSyntax = {
   decode: (escaped) => (escaped.endsWith("\n") ? "" : byteOf(escaped.slice(1), 16)),
 };
 
-/** Decodes the common escapes of bytes, layer after layer. */
-export function unescapeAll(bytes: string): string {
+/** The bytes with one more layer of common escapes decoded each, until none is left. */
+export function* unescapedLayers(bytes: string): Iterable<string> {
   let last = bytes;
   for (let layer = 0; layer < MAX_LAYERS; layer += 1) {
     const next = last.replace(COMMON_ESCAPES.pattern, COMMON_ESCAPES.decode);
     if (next === last) break;
+    yield next;
     last = next;
   }
-  return last;
 }
 
 const byteOf = (digits: string, base: number): string => String.fromCharCode(Number.parseInt(digits, base) & 0xff);

@@ -77,13 +77,15 @@ export class ValueFinder {
     this.#alphabet = alphabet;
   }
 
-  /** Makes a finder. Stops adding values when the budget is exhausted. */
-  static *of(alphabet: Alphabet, values: Iterable<EncodedValue>, budget: WorkBudget): SlicedWork<ValueFinder> {
+  /** Makes a finder. Stops adding values when the budget is exhausted. Null stands for work that gave no value. */
+  static *of(alphabet: Alphabet, values: Iterable<EncodedValue | null>, budget: WorkBudget): SlicedWork<ValueFinder> {
     const finder = new ValueFinder(alphabet);
     for (const encoded of values) {
-      budget.spend(STEPS_PER_ENCODED_CHARACTER * encoded.bytes.length);
-      if (budget.isExhausted) break;
-      finder.#add({ encoded, codes: normalize(encoded.bytes, alphabet).codes });
+      if (encoded) {
+        budget.spend(STEPS_PER_ENCODED_CHARACTER * encoded.bytes.length);
+        if (budget.isExhausted) break;
+        finder.#add({ encoded, codes: normalize(encoded.bytes, alphabet).codes });
+      }
       yield* budget.pause();
     }
     return finder;

@@ -13,6 +13,9 @@ type NamedValue = readonly [value: string, secret: string];
 
 /** The variants of a longer value take a while. Characters. */
 const LONG_VALUE = 4_096;
+/** Of making one encoding of a value. */
+const STEPS_PER_ENCODING = 500;
+const STEPS_PER_CHARACTER = 4;
 
 interface Finders {
   /** How many values they find. */
@@ -94,7 +97,7 @@ export class Redactor {
     const short = values.filter(([value]) => isShort(value));
     const long = values.filter(([value]) => !isShort(value));
     const finderOf = function* (alphabet: Alphabet, of: readonly NamedValue[], encode: Encode): SlicedWork<ValueFinder[]> {
-      return of.length === 0 ? [] : [yield* ValueFinder.of(alphabet, encodeAll(of, encode), budget)];
+      return of.length === 0 ? [] : [yield* ValueFinder.of(alphabet, encodeAll(of, encode, budget), budget)];
     };
     const finders = {
       values: values.length,
@@ -129,10 +132,15 @@ function variantsOf(value: string): Set<string> {
   return new Set(variants.filter((variant) => variant !== ""));
 }
 
-type Encode = (secret: string, value: string) => EncodedValue[];
+type Encode = (secret: string, value: string) => Iterable<EncodedValue | null>;
 
-function* encodeAll(values: Iterable<NamedValue>, encode: Encode): Iterable<EncodedValue> {
-  for (const [value, secret] of values) yield* encode(secret, value);
+function* encodeAll(values: Iterable<NamedValue>, encode: Encode, budget: WorkBudget): Iterable<EncodedValue | null> {
+  for (const [value, secret] of values) {
+    for (const encoded of encode(secret, value)) {
+      budget.countToPause(STEPS_PER_ENCODING + STEPS_PER_CHARACTER * value.length);
+      yield encoded;
+    }
+  }
 }
 
 const textOf = (bytes: string): string => Buffer.from(bytes, "latin1").toString("utf8");

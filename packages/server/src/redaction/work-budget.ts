@@ -8,10 +8,16 @@ const SLICE_STEPS = 250_000;
 /** How much work one text may still cost, and when to pause. */
 export class WorkBudget {
   #left = MAX_STEPS;
-  #pauseAt = MAX_STEPS - SLICE_STEPS;
+  #untilPause = SLICE_STEPS;
 
   spend(steps: number): void {
     this.#left -= steps;
+    this.#untilPause -= steps;
+  }
+
+  /** Counts work that is limited otherwise: it only brings the next pause nearer. */
+  countToPause(steps: number): void {
+    this.#untilPause -= steps;
   }
 
   get isExhausted(): boolean {
@@ -20,8 +26,8 @@ export class WorkBudget {
 
   /** Yields when a slice of the work is done. */
   *pause(): SlicedWork<void> {
-    if (this.#left > this.#pauseAt) return;
-    this.#pauseAt = this.#left - SLICE_STEPS;
+    if (this.#untilPause > 0) return;
+    this.#untilPause = SLICE_STEPS;
     yield;
   }
 }

@@ -52,6 +52,17 @@ describe("a value that breaks a rule of its schema", () => {
     expect(refusal(schema, { field: null })).toBeUndefined();
   });
 
+  test.for([
+    ["an unknown field", { properties: {}, additionalProperties: false }, 0],
+    ["a field beside a missing one", { properties: { field: {} }, additionalProperties: false, required: ["field"] }, 1],
+    ["an invalid field", { additionalProperties: { type: "string" } }, 0],
+    ["a name that is invalid", { propertyNames: { maxLength: 9 } }, 0],
+  ] as const)("a long name is cut in the path of %s", ([, schema, at]) => {
+    const name = "~/".repeat(1_000_000);
+    const { issues } = refusal({ type: "object", ...schema }, { [name]: 1 }) as { issues: { path: string }[] };
+    expect(issues[at]?.path).toBe(`${name.slice(0, 100)}…`);
+  });
+
   test("the message for a pattern of the API is in words, whichever it is", () => {
     const patterns = JSON.stringify(openapi).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g);
     // Only in replies.

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import { LIMITS } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runAtOnce } from "#kernel";
+import { runAtOnce, type SlicedWork } from "#kernel";
 import { Redactor } from "#redaction";
 import { ENCODERS } from "../harness/encoders.ts";
 
@@ -276,23 +277,58 @@ describe("a text of 64 KiB is looked through", () => {
   });
 });
 
-test("a long text is looked through in slices, also for values that take long to encode, and by several responses at once", () => {
-  const values = HUNDRED.map((number) => filled(`${ordinary(number)} `, 10_000));
-  const redactor = new Redactor(new Map(values.map((value, number) => [`S${number}`, value])));
-  const long = new Redactor(new Map(HUNDRED.map((number) => [`S${number}`, ordinary(number)])));
-  const works = [redactor.text(filled("zuiop")), long.text(`${filled(HOSTILE, 60_000)}${ordinary(7)}`), long.text(`x${ordinary(9)}`)];
-  const results = new Map<number, string | null>();
-  let slices = 0;
-  while (results.size < works.length) {
-    for (const [index, work] of works.entries()) {
-      const step = work.next();
-      if (step.done && !results.has(index)) results.set(index, step.value);
-    }
-    slices += 1;
+/** How often the work yields, and its result. */
+function pausesOf(work: SlicedWork<string | null>): { pauses: number; result: string | null } {
+  for (let pauses = 0; ; pauses += 1) {
+    const step = work.next();
+    if (step.done) return { pauses, result: step.value };
   }
-  expect(slices).toBeGreaterThan(10);
-  expect(results.get(1)).toMatch(/\[secret:S7\]$/);
-  expect(results.get(2)).toBe("x[secret:S9]");
+}
+
+describe("in slices", () => {
+  const redactorFor = (values: readonly string[]) => new Redactor(new Map(values.map((value, number) => [`S${number}`, value])));
+
+  test("in slices, a long text is looked through", () => {
+    const { pauses, result } = pausesOf(redactorFor(HUNDRED.map(ordinary)).text(`${filled(HOSTILE, 60_000)}${ordinary(7)}`));
+    expect(pauses).toBeGreaterThan(20);
+    expect(result).toMatch(/\[secret:S7\]$/);
+  });
+
+  test.for(['"', "'", "\\", "é", "%2541"])("in slices, the encodings of a long value of %s are made", (piece) => {
+    const { pauses, result } = pausesOf(redactorFor([filled(piece, LIMITS.secretBytes / Buffer.byteLength("é"))]).text(filled("zuiop")));
+    expect(pauses).toBeGreaterThan(20);
+    expect(result).toBe(filled("zuiop"));
+  });
+
+  test("in slices, the encodings of a hundred long values are made", () => {
+    const values = HUNDRED.map((number) => filled(`${ordinary(number)} `, 10_000));
+    expect(pausesOf(redactorFor(values).text(filled("zuiop"))).pauses).toBeGreaterThan(150);
+  });
+
+  test("in slices, the encodings of a hundred short values are made", () => {
+    const { pauses, result } = pausesOf(redactorFor(HUNDRED.map((number) => `${ordinary(number).slice(0, 19)}+`)).text("x"));
+    expect(pauses).toBeGreaterThanOrEqual(4);
+    expect(result).toBe("x");
+  });
+
+  test("in slices, runs of digits are read and decoded", () => {
+    const runs = Array.from({ length: 1_500 }, (_, number) => Buffer.from(`${number} the value ${number}`).toString("base64"));
+    expect(pausesOf(redactorFor(["the secret value"]).text(runs.join(" "))).pauses).toBeGreaterThan(6);
+  });
+
+  test("in slices, several texts are looked through at once with the same values", () => {
+    const redactor = redactorFor(HUNDRED.map(ordinary));
+    const works = [redactor.text(`${filled(HOSTILE, 60_000)}${ordinary(7)}`), redactor.text(`x${ordinary(9)}`)];
+    const results = new Map<number, string | null>();
+    while (results.size < works.length) {
+      for (const [index, work] of works.entries()) {
+        const step = work.next();
+        if (step.done && !results.has(index)) results.set(index, step.value);
+      }
+    }
+    expect(results.get(0)).toMatch(/\[secret:S7\]$/);
+    expect(results.get(1)).toBe("x[secret:S9]");
+  });
 });
 
 describe("nothing is kept of a text", () => {

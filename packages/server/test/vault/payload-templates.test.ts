@@ -1,7 +1,7 @@
 import { LIMITS, parseTemplates } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runAtOnce } from "#kernel";
+import { runAtOnce, type SlicedWork } from "#kernel";
 import { checkPayloadTemplates, fillPayload, mayHoldTemplates, parsePayload } from "../../src/vault/payload-templates.ts";
 import { secretNamesIn, TemplateFiller } from "../../src/vault/template-filler.ts";
 
@@ -95,6 +95,25 @@ describe("a payload's templates", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("a payload with many templates in few strings", () => {
+  const json = JSON.stringify(Array(40).fill("${{ secrets.A }}".repeat(LIMITS.textTemplates)));
+  const pausesOf = (work: SlicedWork<unknown>): number => {
+    let pauses = 0;
+    while (!work.next().done) pauses += 1;
+    return pauses;
+  };
+
+  test("a payload with many templates in few strings is taken apart, and filled, in slices", () => {
+    expect(pausesOf(parsePayload(json))).toBeGreaterThanOrEqual(39);
+    expect(pausesOf(fillPayload(runAtOnce(parsePayload(json)), new TemplateFiller(new Map([["A", "v"]]))))).toBeGreaterThanOrEqual(20);
+  });
+
+  test("a payload with long strings that hold no template is looked through in slices", () => {
+    const long = JSON.stringify(["${{ secrets.A }}", ..."ab".split("").map((letter) => letter.repeat(500_000))]);
+    expect(pausesOf(parsePayload(long))).toBeGreaterThanOrEqual(3);
   });
 });
 

@@ -1,100 +1,74 @@
 import type { SlicedWork } from "../shares/loop-time.ts";
-import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, nextToken, OPEN_ARRAY, OPEN_OBJECT, tokenEnd } from "./tokens.ts";
+import { Pauses } from "./pauses.ts";
+import { Pieces } from "./pieces.ts";
+import { sortedByName } from "./sort-by-name.ts";
+import { CLOSE_ARRAY, CLOSE_OBJECT, COMMA, nextToken, OPEN_ARRAY, OPEN_OBJECT, tokenEnd } from "./tokens.ts";
 
 interface Member {
   readonly name: string;
-  readonly text: string;
+  /** The name, the colon and the value. */
+  readonly text: Pieces;
 }
 
-/** An array or object that is not closed yet. */
-type Open =
-  | { readonly kind: "array"; readonly items: string[] }
-  | { readonly kind: "object"; readonly members: Member[]; name: string | null };
+/** An object that is not closed yet. */
+interface OpenObject {
+  readonly members: Member[];
+  /** What is written of the text around it. */
+  readonly around: Pieces;
+}
 
-/** Tokens, items or members that are worked on before a pause. They take about a millisecond. */
-const SLICE = 2_048;
+const STEPS_PER_TOKEN = 64;
 
 /**
  * Writes JSON without white space, with the members of each object sorted by name. Strings and numbers stay as they are.
  *
  * @param text valid JSON
+ * @returns the JSON in pieces of some 16,384 characters, longer where a token is. None ends inside a token.
  */
-export function* canonicalJson(text: string): SlicedWork<string> {
-  const open: Open[] = [];
-  let at = 0;
-  for (let tokens = 1; ; tokens += 1) {
-    if (tokens % SLICE === 0) yield;
-    at = nextToken(text, at);
-    const code = text.charCodeAt(at);
-    const start = at;
-    at = tokenEnd(text, start);
-    if (code === COMMA || code === COLON) continue;
-    if (code === OPEN_ARRAY) open.push({ kind: "array", items: [] });
-    else if (code === OPEN_OBJECT) open.push({ kind: "object", members: [], name: null });
-    else {
-      const closed = code === CLOSE_ARRAY || code === CLOSE_OBJECT ? open.pop() : undefined;
-      const value = closed ? yield* textOf(closed) : text.slice(start, at);
-      const container = open.at(-1);
-      if (!container) return value;
-      add(container, value);
+export function* canonicalJson(text: string): SlicedWork<readonly string[]> {
+  const pauses = new Pauses();
+  /** Of arrays, null. */
+  const open: (OpenObject | null)[] = [];
+  let written = new Pieces();
+  let beginsMember = false;
+  /** The tokens from `from` to before `to` follow one another without white space, and are not written yet. */
+  let [from, to] = [0, 0];
+  const writeTo = (next: number) => {
+    if (from < to) written.add(text.slice(from, to));
+    from = next;
+    to = next;
+  };
+  for (let start = nextToken(text, 0), end: number; start < text.length; start = nextToken(text, end)) {
+    end = tokenEnd(text, start);
+    if (start !== to) writeTo(start);
+    const code = text.charCodeAt(start);
+    const object = open.at(-1);
+    if (beginsMember && code !== CLOSE_OBJECT) {
+      written = new Pieces();
+      object?.members.push({ name: text.slice(start, end), text: written });
     }
+    beginsMember = code === OPEN_OBJECT || (code === COMMA && !!object);
+    if (code === OPEN_ARRAY) open.push(null);
+    else if (code === OPEN_OBJECT) open.push({ members: [], around: written });
+    else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) open.pop();
+    if (beginsMember || code === CLOSE_OBJECT) writeTo(end);
+    else to = end;
+    if (code === CLOSE_OBJECT && object) {
+      written = object.around;
+      yield* writeObject(object.members, written, pauses);
+    }
+    if (pauses.after(STEPS_PER_TOKEN + end - start)) yield;
   }
+  writeTo(to);
+  return written.all();
 }
 
-/** Adds a value, or the name of the member whose value comes next. */
-function add(container: Open, value: string): void {
-  if (container.kind === "array") container.items.push(value);
-  else if (container.name === null) container.name = value;
-  else {
-    container.members.push({ name: container.name, text: `${container.name}:${value}` });
-    container.name = null;
+function* writeObject(members: readonly Member[], to: Pieces, pauses: Pauses): SlicedWork<void> {
+  to.add("{");
+  for (const [index, { text }] of (yield* sortedByName(members, pauses)).entries()) {
+    if (index > 0) to.add(",");
+    to.addAll(text);
+    if (pauses.after(STEPS_PER_TOKEN)) yield;
   }
-}
-
-function* textOf(closed: Open): SlicedWork<string> {
-  if (closed.kind === "array") return `[${yield* joined(closed.items)}]`;
-  const members = yield* sorted(closed.members);
-  return `{${yield* joined(members.map(({ text }) => text))}}`;
-}
-
-function* joined(parts: readonly string[]): SlicedWork<string> {
-  if (parts.length <= SLICE) return parts.join();
-  const chunks: string[] = [];
-  for (let from = 0; from < parts.length; from += SLICE) {
-    chunks.push(parts.slice(from, from + SLICE).join());
-    yield;
-  }
-  return chunks.join();
-}
-
-const byName = (a: Member, b: Member): number => (a.name < b.name ? -1 : Number(a.name > b.name));
-
-/** Sorts members by name. It is stable, so of duplicate members the last one still counts. */
-function* sorted(members: Member[]): SlicedWork<Member[]> {
-  if (members.length <= SLICE) return members.length > 1 ? members.sort(byName) : members;
-  let runs: Member[][] = [];
-  for (let from = 0; from < members.length; from += SLICE) {
-    runs.push(members.slice(from, from + SLICE).sort(byName));
-    yield;
-  }
-  while (runs.length > 1) {
-    const merged: Member[][] = [];
-    for (let index = 0; index < runs.length; index += 2) merged.push(yield* merge(runs[index] as Member[], runs[index + 1] ?? []));
-    runs = merged;
-  }
-  return runs[0] as Member[];
-}
-
-function* merge(first: readonly Member[], second: readonly Member[]): SlicedWork<Member[]> {
-  const merged: Member[] = [];
-  let [one, two] = [0, 0];
-  while (one < first.length && two < second.length) {
-    const [a, b] = [first[one] as Member, second[two] as Member];
-    const takesSecond = byName(b, a) < 0;
-    merged.push(takesSecond ? b : a);
-    if (takesSecond) two += 1;
-    else one += 1;
-    if (merged.length % SLICE === 0) yield;
-  }
-  return merged.concat(first.slice(one), second.slice(two));
+  to.add("}");
 }

@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalJson, runAtOnce } from "#kernel";
 
-const canonical = (text: string) => runAtOnce(canonicalJson(text));
+const canonical = (text: string) => runAtOnce(canonicalJson(text)).join("");
+
+function pausesOf(text: string): number {
+  const work = canonicalJson(text);
+  let pauses = 0;
+  while (!work.next().done) pauses += 1;
+  return pauses;
+}
 
 /** The value as JSON whose white space and order of members `random` decides. */
 function spelled(value: unknown, random: () => number): string {
@@ -58,12 +65,25 @@ describe("canonical JSON", () => {
   test("canonical JSON of many members and items is written in slices", () => {
     const members = Array.from({ length: 20_000 }, (_, index) => `"m${(index * 7_919) % 20_000}":[${index}]`);
     const text = `{${members.join()},"list":[${"[],".repeat(20_000)}1]}`;
-    const work = canonicalJson(text);
-    let slices = 1;
-    while (!work.next().done) slices += 1;
-    expect(slices).toBeGreaterThan(20);
+    expect(pausesOf(text)).toBeGreaterThan(20);
     const value = JSON.parse(text);
     const sorted = Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
     expect(canonical(text)).toBe(JSON.stringify(sorted));
+  });
+
+  test("canonical JSON of long tokens is written in slices", () => {
+    expect(pausesOf(`["${"x".repeat(500_000)}", "${"y".repeat(500_000)}"]`)).toBeGreaterThan(1);
+  });
+
+  test("canonical JSON of few members with long names that begin alike is written in slices", () => {
+    const members = Array.from({ length: 2_000 }, (_, index) => `"${"n".repeat(490)}${(index * 7_919) % 2_000}":1`);
+    expect(pausesOf(`{${members.join()}}`)).toBeGreaterThan(50);
+  });
+
+  test("canonical JSON of a long string stays a piece of its own in the objects around it", () => {
+    const long = `"${"x".repeat(100_000)}"`;
+    const pieces = runAtOnce(canonicalJson(`${'{"b":'.repeat(60)}${long}${',"a":1}'.repeat(60)}`));
+    expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(long.length + 10);
+    expect(pieces.join("")).toBe(`${'{"a":1,"b":'.repeat(60)}${long}${"}".repeat(60)}`);
   });
 });
