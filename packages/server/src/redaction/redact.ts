@@ -38,15 +38,10 @@ export class Redactor {
   #finders: Finders | undefined;
 
   readonly #values: ReadonlyMap<string, string>;
-  /** Characters of all values. */
-  readonly size: number;
 
   /** @param secrets values by name */
   constructor(secrets: ReadonlyMap<string, string>) {
     this.#values = secrets;
-    let size = 0;
-    for (const value of secrets.values()) size += value.length;
-    this.size = size;
   }
 
   /** The text without the values. The text must be complete: the rest of a value that was cut off is not found. */
