@@ -14,7 +14,7 @@ import {
 } from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
-import { CallbackTimeoutError, classify, isShortage } from "./classify.ts";
+import { CallbackTimeoutError, classify, isLookupNotRun, isShortage } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
 import { RequestContentError } from "./request-content-error.ts";
@@ -31,11 +31,11 @@ export interface DelivererOptions {
 }
 
 /**
- * How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors or memory. It uses no
- * attempt. Milliseconds.
+ * How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors, memory or
+ * a name server. It uses no attempt. Milliseconds.
  */
 const POSTPONE_MS = 2_000;
-/** A shortage concerns many callbacks at once. It is reported this often. Milliseconds. */
+/** What the node lacks concerns many callbacks at once. It is reported this often. Milliseconds. */
 const REPORT_EVERY_MS = 10_000;
 
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
@@ -59,7 +59,7 @@ export class CallbackDeliverer implements Deliverer {
       claim,
       this.#options,
       () => this.#running.delete(callback),
-      (error) => this.#reportShortage(error),
+      (error) => this.#reportPostponed(error),
     );
     this.#running.add(callback);
     callback.begin();
@@ -71,7 +71,7 @@ export class CallbackDeliverer implements Deliverer {
     for (const callback of this.#running) callback.endIfOverdue(nowMs);
   }
 
-  #reportShortage(error: unknown): void {
+  #reportPostponed(error: unknown): void {
     const nowMs = this.#options.clock.elapsedMs();
     if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
     this.#reportedMs = nowMs;
@@ -86,7 +86,7 @@ class Callback implements Attempt {
   readonly #jobId: string;
   readonly #options: DelivererOptions;
   readonly #onEnd: () => void;
-  readonly #onShortage: (error: unknown) => void;
+  readonly #onPostponed: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
   /** Made when secrets are read. */
@@ -95,12 +95,12 @@ class Callback implements Attempt {
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(claim: Claim, options: DelivererOptions, onEnd: () => void, onShortage: (error: unknown) => void) {
+  constructor(claim: Claim, options: DelivererOptions, onEnd: () => void, onPostponed: (error: unknown) => void) {
     this.#claim = claim;
     this.#jobId = showJobId(claim.id);
     this.#options = options;
     this.#onEnd = onEnd;
-    this.#onShortage = onShortage;
+    this.#onPostponed = onPostponed;
     this.result = this.#settled.promise;
   }
 
@@ -207,9 +207,11 @@ class Callback implements Attempt {
     if (response.kind === "failed" && response.error instanceof PrivateNameError) {
       this.#options.emit("callback_blocked", { jobId: this.#jobId, address: response.error.address, error: response.error });
     }
-    if (response.kind === "failed" && isShortage(response.error)) {
-      this.#onShortage(response.error);
-      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, shortage: true });
+    const error = response.kind === "failed" ? response.error : null;
+    const shortage = isShortage(error);
+    if (shortage || isLookupNotRun(error)) {
+      this.#onPostponed(error);
+      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, ...(shortage && { shortage }) });
     } else this.#classify(response);
   }
 

@@ -61,7 +61,7 @@ function stage(
   resolution: Resolution | Promise<Resolution> = FOUND,
 ) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
-  const told: string[] = [];
+  const reported: string[] = [];
   const sent: { request: Request; done: (response: Response) => void }[] = [];
   const send = (request: Request, done: (response: Response) => void): Abort => {
     sent.push({ request, done });
@@ -74,10 +74,10 @@ function stage(
     secrets: { resolve },
     shares: { loopTime: new LoopTime() },
     version: "1.2.3",
-    emit: (event) => void told.push(event),
+    emit: (event) => void reported.push(event),
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
   });
-  return { deliverer, now, sent, told };
+  return { deliverer, now, sent, reported };
 }
 
 describe("a callback", () => {
@@ -136,7 +136,7 @@ describe("a callback", () => {
   test.for(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"])(
     "a callback that the node cannot send for %s is postponed, and that is reported once",
     async (code) => {
-      const { deliverer, now, sent, told } = stage(endpoint);
+      const { deliverer, now, sent, reported } = stage(endpoint);
       const fail = async (error: Error) => {
         const attempt = deliverer.start(claim);
         sent.shift()?.done({ kind: "failed", error });
@@ -147,10 +147,10 @@ describe("a callback", () => {
       expect(await fail(shortage)).toEqual({ kind: "postponed", waitMs: 2_000, shortage: true });
       expect(await fail(new AggregateError([refused, shortage]))).toMatchObject({ kind: "postponed", shortage: true });
       expect(await fail(refused)).toMatchObject({ kind: "unreachable", code: "CONNECTION" });
-      expect(told).toEqual(["callbacks_postponed"]);
+      expect(reported).toEqual(["callbacks_postponed"]);
       now.elapsedMs += 10_000;
       await fail(shortage);
-      expect(told).toEqual(["callbacks_postponed", "callbacks_postponed"]);
+      expect(reported).toEqual(["callbacks_postponed", "callbacks_postponed"]);
     },
   );
 
@@ -204,16 +204,16 @@ describe("the name of a handler", () => {
     expect(asked).toEqual([]);
   });
 
-  test("a callback is postponed when its name could not be looked up here, and that is reported", async () => {
-    const { deliverer, told } = stage(endpoint, undefined, failure("LOOKUP_NOT_RUN"));
-    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000, shortage: true });
-    expect(told).toEqual(["callbacks_postponed"]);
+  test("a callback is postponed when its name could not be looked up here, which is reported, and the node goes on", async () => {
+    const { deliverer, reported } = stage(endpoint, undefined, failure("LOOKUP_NOT_RUN"));
+    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
+    expect(reported).toEqual(["callbacks_postponed"]);
   });
 
   test("a callback is postponed when its workspace got no turn for the look-up, and the node goes on", async () => {
-    const { deliverer, told } = stage(endpoint, undefined, Promise.reject(unavailable()));
+    const { deliverer, reported } = stage(endpoint, undefined, Promise.reject(unavailable()));
     expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test("a callback that is aborted during its look-up asks for no secrets", async () => {
