@@ -5,6 +5,7 @@ import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork 
 import {
   type Abort,
   BlockedAddressError,
+  type HostsInUse,
   type Names,
   PrivateNameError,
   type Resolution,
@@ -22,6 +23,8 @@ import { RequestContentError } from "./request-content-error.ts";
 export interface DelivererOptions {
   readonly sender: Pick<Sender, "send">;
   readonly names: Pick<Names, "resolve">;
+  /** Keeps what a host was resolved to for the connection. */
+  readonly hosts: Pick<HostsInUse, "begin" | "end">;
   readonly endpoints: Endpoints;
   readonly secrets: Pick<SecretAccess, "resolve">;
   readonly shares: Pick<Shares, "loopTime">;
@@ -89,6 +92,7 @@ class Callback implements Attempt {
   readonly #onPostponed: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
+  #host: string | undefined;
   /** Made when secrets are read. */
   #withdrawn: AbortController | undefined;
   #redactor: Redactor | null = null;
@@ -140,9 +144,19 @@ class Callback implements Attempt {
     const { payload } = this.#claim;
     if (this.#ended) return undefined;
     if (resolution.kind === "failed") this.#receive(resolution);
-    else if (endpoint.plain && !mayHoldTemplates(payload)) this.#send(endpoint, { ...endpoint.plain, payload });
-    else return this.#endOnError(async () => this.#send(endpoint, await this.#content(endpoint)));
+    else {
+      this.#use(endpoint.host, resolution.addresses);
+      if (!endpoint.plain || mayHoldTemplates(payload)) {
+        return this.#endOnError(async () => this.#send(endpoint, await this.#content(endpoint)));
+      }
+      this.#send(endpoint, { ...endpoint.plain, payload });
+    }
     return undefined;
+  }
+
+  #use(host: string, addresses: Extract<Resolution, { kind: "found" }>["addresses"]): void {
+    this.#host = host;
+    this.#options.hosts.begin(host, addresses);
   }
 
   async #endOnError(work: () => Promise<unknown>): Promise<void> {
@@ -235,6 +249,7 @@ class Callback implements Attempt {
   #markEnded(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
+    if (this.#host !== undefined) this.#options.hosts.end(this.#host);
     this.#onEnd();
     return true;
   }
