@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import type { Api } from "./api.ts";
 
 const IDLE_LOOK_MS = 50;
@@ -10,9 +11,12 @@ export async function closeAtOnce(api: Api): Promise<void> {
   await api.close().finally(() => clearInterval(cutting));
 }
 
+/** Given `localhost` itself, Fastify opens a second server for its other address, to which what was added to the first does not apply. */
+const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { order: "ipv4first" })).address;
+
 /** Listens. Returns the URL at which the listener can be reached. */
 export async function listen(api: Api, host: string, port: number): Promise<string> {
-  await api.listen({ host, port, listenTextResolver: () => "" });
+  await api.listen({ host: host === "localhost" ? await oneLocalhost() : host, port, listenTextResolver: () => "" });
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;
   // The address for all interfaces is not one to connect to. The loopback address is.

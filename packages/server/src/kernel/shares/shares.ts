@@ -13,6 +13,8 @@ export interface SharesOptions {
   readonly enqueueBacklog: number;
   /** Null: half of the machine's. */
   readonly memoryMib: number | null;
+  /** Connections that clients may have open. */
+  readonly clientConnections: number;
   /** Database connections for requests of workspaces. */
   readonly tenantConnections: number;
   readonly emit: EmitEvent;
@@ -23,6 +25,7 @@ export class Shares {
   readonly deliverySlots: SharedResource;
   readonly payloadMemory: SharedResource;
   readonly lookups: SharedResource;
+  readonly clientConnections: SharedResource;
   readonly connections: SharedResource;
   readonly requestMemory: SharedResource;
   readonly enqueueBacklog: SharedResource;
@@ -30,7 +33,7 @@ export class Shares {
   readonly memoryMib: number;
   readonly all: readonly SharedResource[];
 
-  constructor({ callbacksInFlight, enqueueBacklog, memoryMib, tenantConnections, emit }: SharesOptions) {
+  constructor({ callbacksInFlight, enqueueBacklog, memoryMib, clientConnections, tenantConnections, emit }: SharesOptions) {
     this.memoryMib = memoryMib ?? defaultMemoryMib();
     const { requestBytes, payloadCharacters } = divideMemory(this.memoryMib);
     const all: SharedResource[] = [];
@@ -43,6 +46,7 @@ export class Shares {
     this.deliverySlots = share("delivery_slots", callbacksInFlight);
     this.payloadMemory = share("payload_memory", payloadCharacters);
     this.lookups = share("lookups", MAX_LOOKUPS);
+    this.clientConnections = share("client_connections", clientConnections);
     this.connections = share("connections", tenantConnections);
     this.requestMemory = share("request_memory", requestBytes);
     this.enqueueBacklog = share("enqueue_backlog", enqueueBacklog);
