@@ -147,7 +147,7 @@ class Connections {
 /** Called for each request when it is known who sent it. */
 export type AdmitConnection = (request: FastifyRequest, reply: FastifyReply) => void;
 
-/** Limits the connections of a listener. The result is to be called after authentication, and before anything else can refuse a request. */
+/** Limits the connections of a listener. Call the result after authentication, before anything else can refuse the request. */
 export function limitConnections(api: Api, options: ConnectionsOptions): AdmitConnection {
   const connections = new Connections(options);
   api.server.on("connection", (socket: Socket) => connections.add(socket));
