@@ -1,8 +1,11 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Api } from "#http";
-import { notFound } from "#kernel";
+import { notFound, type ProblemError } from "#kernel";
+import { readDocsFiles } from "./docs-files.ts";
 
 const PREFIX = "/docs";
+/** The route by which the module would send its files from disk. */
+const FILES_ROUTE = `${PREFIX}/static/*`;
 
 /** The page has no inline scripts. Swagger UI writes inline styles, and pictures as data URLs. */
 const CONTENT_SECURITY_POLICY = [
@@ -29,7 +32,14 @@ const HEADERS = {
 /** Mounts the page that shows the OpenAPI document to people. It keeps keys only until it is closed. */
 export async function mountDocsPage(api: Api): Promise<void> {
   const { default: swaggerUi } = await import("@fastify/swagger-ui");
+  const files = await readDocsFiles();
   await api.register(async (page) => {
+    page.addHook("preHandler", (request, reply, done) => {
+      if (request.routeOptions.url !== FILES_ROUTE) return done();
+      const file = files.get((request.params as Record<string, string>)["*"] ?? "");
+      if (!file) return done(unknownFile(request));
+      void reply.type(file.type).send(file.content);
+    });
     page.addHook("onSend", async (_request: FastifyRequest, reply: FastifyReply) => {
       reply.headers(HEADERS);
     });
@@ -44,11 +54,14 @@ export async function mountDocsPage(api: Api): Promise<void> {
 }
 
 /** Paths that leave the directory of files, and malformed ones, name nothing. The module that serves files has other errors for them. */
-function refuseFile(error: Error & { statusCode?: number }, { method, url }: FastifyRequest): never {
+function refuseFile(error: Error & { statusCode?: number }, request: FastifyRequest): never {
   const { statusCode = 500 } = error;
+  throw statusCode >= 400 && statusCode < 500 ? unknownFile(request) : error;
+}
+
+function unknownFile({ method, url }: FastifyRequest): ProblemError {
   const [path = ""] = url.split("?");
-  if (statusCode >= 400 && statusCode < 500) throw notFound({ resource: "route", method, path, suggestion: null });
-  throw error;
+  return notFound({ resource: "route", method, path, suggestion: null });
 }
 
 const LOGO = Buffer.from(

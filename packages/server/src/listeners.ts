@@ -10,18 +10,7 @@ import {
   type Module,
   type RateLimiter,
 } from "#http";
-import {
-  after,
-  type Clock,
-  type Config,
-  type Database,
-  defaultMaxConnections,
-  type EmitEvent,
-  type Random,
-  readFileLimit,
-  type Service,
-  type Shares,
-} from "#kernel";
+import { after, type Clock, type Config, type Database, type EmitEvent, type Random, type Service, type Shares } from "#kernel";
 import { mountInternal, mountPublic } from "./app.ts";
 
 /** The internal listener has connections of its own, so that metrics and the operator API can be reached whatever clients do. */
@@ -60,7 +49,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
   const isReady = () => serving;
   const { allowedHosts: names, publicUrl } = config;
   const checkHost = (bound: string) => checkHostOf({ bound, names, publicUrl });
-  const max = config.maxConnections ?? defaultMaxConnections(readFileLimit(), config);
+  const share = shares.clientConnections;
   const api = createApi({
     authenticator,
     rateLimiter,
@@ -69,7 +58,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     shares,
     isServing: isReady,
     checkHost: checkHost(config.host),
-    connections: { listener: "public", max, clock },
+    connections: { listener: "public", max: share.capacity, clock, share },
   });
   await mountPublic(api, modules, { database, isReady });
   const internal = createApi({

@@ -7,7 +7,7 @@ import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares } from "#kernel";
-import { createAddressGuard, createNames } from "#outbound";
+import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
 import { createSchedules } from "#schedules";
@@ -59,12 +59,13 @@ export async function composeNode({
   const { api, writes, tenants, housekeeping, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
   const shared = { config, shares, api, writes, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
-  const names = createNames({ config, share: shares.lookups, clock });
-  const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, names.lookup);
+  const hosts = new HostsInUse();
+  const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, hosts.lookup);
+  const names = createNames({ config, guard, share: shares.lookups, clock });
 
   const vault = createVault({ ...shared, keyring });
   const ownPorts = () => listeners.ownPorts();
-  const callbacks = createCallbacks({ ...shared, guard, names, ownPorts, secrets: vault.secrets, version: VERSION });
+  const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,

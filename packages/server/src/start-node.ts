@@ -3,12 +3,14 @@ import {
   type Config,
   createMetrics,
   DatabaseClock,
+  defaultMaxConnections,
   Events,
   logEvents,
   measureLoopDelay,
   migrate,
   observeShares,
   type Random,
+  readFileLimit,
   Shares,
   systemRandom,
   tolerate,
@@ -48,7 +50,8 @@ export async function startNode(config: Config, { clock, random, events = new Ev
   const metrics = createMetrics(events);
   measureLoopDelay(metrics);
   logEvents(events, config.logLevel);
-  const shares = new Shares({ ...config, tenantConnections: divideConnections(config).tenants, emit });
+  const clientConnections = config.maxConnections ?? defaultMaxConnections(readFileLimit(), config);
+  const shares = new Shares({ ...config, clientConnections, tenantConnections: divideConnections(config).tenants, emit });
   observeShares(metrics, shares);
   const databases = await openDatabases(config, "owner", emit, shares);
   const close = () =>

@@ -1,7 +1,7 @@
 import type { JobKind } from "#engine";
 import type { Module } from "#http";
 import type { Clock, Database, EmitEvent, Shares } from "#kernel";
-import { type AddressGuard, type Names, type OwnPorts, Sender } from "#outbound";
+import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { CallbackDeliverer } from "./deliverer.ts";
 import { Endpoints } from "./endpoint.ts";
@@ -10,6 +10,7 @@ export interface CallbacksOptions {
   readonly engine: Database;
   readonly guard: AddressGuard;
   readonly names: Names;
+  readonly hosts: HostsInUse;
   readonly ownPorts: OwnPorts;
   readonly secrets: SecretAccess;
   readonly shares: Shares;
@@ -23,6 +24,7 @@ export function createCallbacks({
   engine,
   guard,
   names,
+  hosts,
   ownPorts,
   secrets,
   shares,
@@ -34,6 +36,7 @@ export function createCallbacks({
   const deliverer = new CallbackDeliverer({
     sender,
     names,
+    hosts,
     endpoints: new Endpoints(engine, guard),
     secrets,
     shares,

@@ -106,8 +106,8 @@ function retryAfter(value: string | undefined, nowMs: number): number | null {
   return atMs === null ? null : Math.max(0, (atMs - nowMs) / 1000);
 }
 
-/** What the node itself lacks: file descriptors, memory, buffers, or a name server. */
-const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "LOOKUP_NOT_RUN"]);
+/** What the node itself lacks: file descriptors, memory or buffers. */
+const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
 
 /**
  * Whether a callback could not be sent because the node lacks something, to one of the handler's addresses at least. EADDRNOTAVAIL is
@@ -115,6 +115,9 @@ const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "LOOKUP_NOT_
  */
 export const isShortage = (error: unknown): boolean =>
   (error instanceof AggregateError ? error.errors : [error]).some((one) => SHORTAGES.has(systemCode(one)));
+
+/** Whether the name was not looked up, for a reason that lies with the node. Callbacks to other hosts can still be sent. */
+export const isLookupNotRun = (error: unknown): boolean => systemCode(error) === "LOOKUP_NOT_RUN";
 
 const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["code"]> = {
   CALLBACK_TIMEOUT: "TIMEOUT",

@@ -5,6 +5,7 @@ import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork 
 import {
   type Abort,
   BlockedAddressError,
+  type HostsInUse,
   type Names,
   PrivateNameError,
   type Resolution,
@@ -14,7 +15,7 @@ import {
 } from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
-import { CallbackTimeoutError, classify, isShortage } from "./classify.ts";
+import { CallbackTimeoutError, classify, isLookupNotRun, isShortage } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
 import { RequestContentError } from "./request-content-error.ts";
@@ -22,6 +23,8 @@ import { RequestContentError } from "./request-content-error.ts";
 export interface DelivererOptions {
   readonly sender: Pick<Sender, "send">;
   readonly names: Pick<Names, "resolve">;
+  /** Keeps what a host was resolved to for the connection. */
+  readonly hosts: Pick<HostsInUse, "begin" | "end">;
   readonly endpoints: Endpoints;
   readonly secrets: Pick<SecretAccess, "resolve">;
   readonly shares: Pick<Shares, "loopTime">;
@@ -31,11 +34,11 @@ export interface DelivererOptions {
 }
 
 /**
- * How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors or memory. It uses no
- * attempt. Milliseconds.
+ * How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors, memory or
+ * a name server. It uses no attempt. Milliseconds.
  */
 const POSTPONE_MS = 2_000;
-/** A shortage concerns many callbacks at once. It is reported this often. Milliseconds. */
+/** What the node lacks concerns many callbacks at once. It is reported this often. Milliseconds. */
 const REPORT_EVERY_MS = 10_000;
 
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
@@ -59,7 +62,7 @@ export class CallbackDeliverer implements Deliverer {
       claim,
       this.#options,
       () => this.#running.delete(callback),
-      (error) => this.#reportShortage(error),
+      (error) => this.#reportPostponed(error),
     );
     this.#running.add(callback);
     callback.begin();
@@ -71,7 +74,7 @@ export class CallbackDeliverer implements Deliverer {
     for (const callback of this.#running) callback.endIfOverdue(nowMs);
   }
 
-  #reportShortage(error: unknown): void {
+  #reportPostponed(error: unknown): void {
     const nowMs = this.#options.clock.elapsedMs();
     if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
     this.#reportedMs = nowMs;
@@ -94,21 +97,22 @@ class Callback implements Attempt {
   readonly #jobId: string;
   readonly #options: DelivererOptions;
   readonly #onEnd: () => void;
-  readonly #onShortage: (error: unknown) => void;
+  readonly #onPostponed: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
+  #host: string | undefined;
   /** Made when secrets are read. */
   #withdrawn: AbortController | undefined;
   #redactor: Redactor | null = null;
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(claim: Claim, options: DelivererOptions, onEnd: () => void, onShortage: (error: unknown) => void) {
+  constructor(claim: Claim, options: DelivererOptions, onEnd: () => void, onPostponed: (error: unknown) => void) {
     this.#claim = claim;
     this.#jobId = showJobId(claim.id);
     this.#options = options;
     this.#onEnd = onEnd;
-    this.#onShortage = onShortage;
+    this.#onPostponed = onPostponed;
     this.result = this.#settled.promise;
   }
 
@@ -148,9 +152,19 @@ class Callback implements Attempt {
     const { payload } = this.#claim;
     if (this.#ended) return undefined;
     if (resolution.kind === "failed") this.#receive(resolution);
-    else if (endpoint.plain && !mayHoldTemplates(payload)) this.#send(endpoint, { ...endpoint.plain, payload });
-    else return this.#endOnError(async () => this.#send(endpoint, await this.#content(endpoint)));
+    else {
+      this.#use(endpoint.host, resolution.addresses);
+      if (!endpoint.plain || mayHoldTemplates(payload)) {
+        return this.#endOnError(async () => this.#send(endpoint, await this.#content(endpoint)));
+      }
+      this.#send(endpoint, { ...endpoint.plain, payload });
+    }
     return undefined;
+  }
+
+  #use(host: string, addresses: Extract<Resolution, { kind: "found" }>["addresses"]): void {
+    this.#host = host;
+    this.#options.hosts.begin(host, addresses);
   }
 
   async #endOnError(work: () => Promise<unknown>): Promise<void> {
@@ -230,9 +244,11 @@ class Callback implements Attempt {
     if (response.kind === "failed" && response.error instanceof PrivateNameError) {
       this.#options.emit("callback_blocked", { jobId: this.#jobId, address: response.error.address, error: response.error });
     }
-    if (response.kind === "failed" && isShortage(response.error)) {
-      this.#onShortage(response.error);
-      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, shortage: true });
+    const error = response.kind === "failed" ? response.error : null;
+    const shortage = isShortage(error);
+    if (shortage || isLookupNotRun(error)) {
+      this.#onPostponed(error);
+      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, ...(shortage && { shortage }) });
     } else this.#classify(response);
   }
 
@@ -262,6 +278,7 @@ class Callback implements Attempt {
   #markEnded(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
+    if (this.#host !== undefined) this.#options.hosts.end(this.#host);
     this.#onEnd();
     return true;
   }

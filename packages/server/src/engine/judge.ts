@@ -24,7 +24,8 @@ export type AttemptResult =
   | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string }
   /**
    * What the request needs could not be read, or the node could not send it. The job is tried again after the wait; neither it nor the
-   * handler is at fault. In a shortage nothing else could be sent either.
+   * handler is at fault. `shortage` says that the node lacks descriptors or memory: it claims no jobs during the wait, because nothing
+   * else could be sent either.
    */
   | { readonly kind: "postponed"; readonly waitMs: number; readonly shortage?: true }
   /** There is no result: the attempt was aborted, or the queue lost its callback_url after the claim. */

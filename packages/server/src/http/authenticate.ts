@@ -54,7 +54,7 @@ export async function authenticate(authenticator: Authenticator, request: Fastif
 }
 
 /** Authenticates a request for an unknown route if it has a valid key, so that it counts against the rate limit. */
-export async function recognise(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+export async function identify(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
   const token = tokenOf(request);
   if (token !== undefined) request.principal = await authenticator.findPrincipal(token);
 }

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import type { Clock, EmitEvent } from "#kernel";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Clock, EmitEvent, SharedResource, WorkspaceId } from "#kernel";
 import type { Api } from "./api.ts";
 
 export interface ConnectionsOptions {
@@ -8,20 +9,24 @@ export interface ConnectionsOptions {
   readonly max: number;
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly emit: EmitEvent;
+  /** Connections with a request in progress, by workspace. Without it, one workspace may have all. */
+  readonly share?: SharedResource;
 }
 
 interface Connection {
   readonly socket: Socket;
   /** Whether it sent a valid key, or the operator's token. */
-  keyed: boolean;
+  authenticated: boolean;
+  /** The workspace of the requests in progress. */
+  workspaceId: WorkspaceId | null;
   requests: number;
   busySinceMs: number;
   /** The line in which it waits to give way, if it may. */
   line: Set<Connection> | null;
 }
 
-/** A request without a key takes less, unless its response is not read. Milliseconds. */
-const MAX_STRANGER_MS = 30_000;
+/** An unauthenticated request takes less, unless its body does not come or its response is not read. Milliseconds. */
+const MAX_UNAUTHENTICATED_MS = 5_000;
 /** Milliseconds. */
 const REPORT_EVERY_MS = 10_000;
 
@@ -33,9 +38,9 @@ class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Connection>();
   /** Each in the order in which its connections entered it. */
-  readonly #idleStrangers = new Set<Connection>();
-  readonly #busyStrangers = new Set<Connection>();
-  readonly #idleKeyed = new Set<Connection>();
+  readonly #idleUnauthenticated = new Set<Connection>();
+  readonly #busyUnauthenticated = new Set<Connection>();
+  readonly #idleAuthenticated = new Set<Connection>();
   #refused = 0;
   #reportedMs = Number.NEGATIVE_INFINITY;
 
@@ -48,7 +53,7 @@ class Connections {
       this.#refuse(socket);
       return;
     }
-    const connection: Connection = { socket, keyed: false, requests: 0, busySinceMs: 0, line: null };
+    const connection: Connection = { socket, authenticated: false, workspaceId: null, requests: 0, busySinceMs: 0, line: null };
     this.#open.set(socket, connection);
     this.#enterLine(connection);
     socket.once("close", () => this.#remove(connection));
@@ -67,15 +72,32 @@ class Connections {
     const connection = this.#open.get(socket);
     if (!connection) return;
     connection.requests -= 1;
-    if (connection.requests === 0) this.#enterLine(connection);
+    if (connection.requests > 0) return;
+    this.#giveBack(connection);
+    this.#enterLine(connection);
   }
 
-  /** The connection sent a valid key. */
-  recognise(socket: Socket): void {
+  /**
+   * A request of the connection has a valid key, or the operator's token.
+   *
+   * @throws UNAVAILABLE when the workspace has too many connections with a request in progress
+   */
+  authenticate(socket: Socket, workspaceId: WorkspaceId | null): void {
     const connection = this.#open.get(socket);
-    if (!connection || connection.keyed) return;
-    connection.keyed = true;
+    if (!connection) return;
+    if (workspaceId !== null && connection.workspaceId === null) {
+      this.#options.share?.takeOrRefuse(workspaceId);
+      connection.workspaceId = workspaceId;
+    }
+    if (connection.authenticated) return;
+    connection.authenticated = true;
     this.#enterLine(connection);
+  }
+
+  #giveBack(connection: Connection): void {
+    if (connection.workspaceId === null) return;
+    this.#options.share?.giveBack(connection.workspaceId);
+    connection.workspaceId = null;
   }
 
   #enterLine(connection: Connection): void {
@@ -84,30 +106,30 @@ class Connections {
     connection.line?.add(connection);
   }
 
-  #lineOf({ keyed, requests }: Connection): Set<Connection> | null {
-    if (requests === 0) return keyed ? this.#idleKeyed : this.#idleStrangers;
-    return keyed ? null : this.#busyStrangers;
+  #lineOf({ authenticated, requests }: Connection): Set<Connection> | null {
+    if (requests === 0) return authenticated ? this.#idleAuthenticated : this.#idleUnauthenticated;
+    return authenticated ? null : this.#busyUnauthenticated;
   }
 
   /** Returns false when no connection can give way. */
   #makeRoom(): boolean {
-    const [stranger] = this.#idleStrangers;
-    const [keyed] = this.#idleKeyed;
-    const connection = stranger ?? this.#overdueStranger() ?? keyed;
+    const [unauthenticated] = this.#idleUnauthenticated;
+    const [authenticated] = this.#idleAuthenticated;
+    const connection = unauthenticated ?? this.#overdue() ?? authenticated;
     if (!connection) return false;
     this.#remove(connection);
     connection.socket.destroy();
     return true;
   }
 
-  #overdueStranger(): Connection | undefined {
-    const [oldest] = this.#busyStrangers;
-    return oldest && this.#options.clock.elapsedMs() - oldest.busySinceMs >= MAX_STRANGER_MS ? oldest : undefined;
+  #overdue(): Connection | undefined {
+    const [oldest] = this.#busyUnauthenticated;
+    return oldest && this.#options.clock.elapsedMs() - oldest.busySinceMs >= MAX_UNAUTHENTICATED_MS ? oldest : undefined;
   }
 
   #remove(connection: Connection): void {
     connection.line?.delete(connection);
-    this.#open.delete(connection.socket);
+    if (this.#open.delete(connection.socket)) this.#giveBack(connection);
   }
 
   #refuse(socket: Socket): void {
@@ -122,16 +144,24 @@ class Connections {
   }
 }
 
-/** Limits the connections of a listener. To be called when its hooks for authentication are there. */
-export function limitConnections(api: Api, options: ConnectionsOptions): void {
+/** Called for each request when it is known who sent it. */
+export type AdmitConnection = (request: FastifyRequest, reply: FastifyReply) => void;
+
+/** Limits the connections of a listener. Call the result after authentication, before anything else can refuse the request. */
+export function limitConnections(api: Api, options: ConnectionsOptions): AdmitConnection {
   const connections = new Connections(options);
   api.server.on("connection", (socket: Socket) => connections.add(socket));
   api.server.on("request", ({ socket }, response) => {
     connections.beginRequest(socket);
     response.once("close", () => connections.endRequest(socket));
   });
-  api.addHook("onRequest", (request, _reply, done) => {
-    if (request.principal || request.routeOptions.config.access === "operator") connections.recognise(request.raw.socket);
-    done();
-  });
+  return ({ principal, routeOptions, raw }, reply) => {
+    if (!principal && routeOptions.config.access !== "operator") return;
+    try {
+      connections.authenticate(raw.socket, principal?.workspaceId ?? null);
+    } catch (error) {
+      void reply.header("connection", "close");
+      throw error;
+    }
+  };
 }

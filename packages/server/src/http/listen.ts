@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import type { Api } from "./api.ts";
 
 /** Connections that wait to be accepted. A client whose connection does not fit tries again after 1, 3, 7 and 15 s. The kernel may allow fewer. */
@@ -12,9 +13,13 @@ export async function closeAtOnce(api: Api): Promise<void> {
   await api.close().finally(() => clearInterval(cutting));
 }
 
+/** Given `localhost` itself, Fastify opens a second server for its other address, to which what was added to the first does not apply. */
+const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { order: "ipv4first" })).address;
+
 /** Listens. Returns the URL at which the listener can be reached. */
 export async function listen(api: Api, host: string, port: number): Promise<string> {
-  await api.listen({ host, port, backlog: BACKLOG, listenTextResolver: () => "" });
+  const bindTo = host === "localhost" ? await oneLocalhost() : host;
+  await api.listen({ host: bindTo, port, backlog: BACKLOG, listenTextResolver: () => "" });
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;
   // The address for all interfaces is not one to connect to. The loopback address is.

@@ -18,9 +18,9 @@ declare module "fastify" {
 
 /**
  * Counts the bytes of large bodies and responses by workspace, until the client has taken the response. A request waits for its turn
- * before its body is read and its handler runs. A client that takes nothing of a response for `stalledMs` is disconnected.
+ * before its body is read and its handler runs.
  */
-export function shareRequestMemory(api: Api, memory: SharedResource, stalledMs: number): void {
+export function shareRequestMemory(api: Api, memory: SharedResource): void {
   api.decorateRequest("heldBytes", 0);
 
   /** The request has taken these bytes. What it holds is given back when its exchange is over, however it ends. */
@@ -57,9 +57,6 @@ export function shareRequestMemory(api: Api, memory: SharedResource, stalledMs: 
     const workspaceId = request.principal?.workspaceId;
     // A stream comes from a request that holds the memory of its response.
     const bytes = typeof payload === "string" ? payload.length : request.heldBytes;
-    if (bytes >= MIN_COUNTED_BYTES) {
-      reply.raw.setTimeout(stalledMs, () => reply.raw.destroy());
-    }
     const more = bytes - request.heldBytes;
     if (workspaceId !== undefined && more > 0 && bytes >= MIN_COUNTED_BYTES) {
       memory.take(workspaceId, more);

@@ -6,6 +6,7 @@ import {
   invalid,
   malformed,
   notFound,
+  type ProblemError,
   problem,
   type Random,
   runAtOnce,
@@ -15,8 +16,9 @@ import {
 } from "#kernel";
 import type { CheckHost } from "./allowed-hosts.ts";
 import type { Api } from "./api.ts";
-import { type Authenticator, authenticate, checkRole, recognise } from "./authenticate.ts";
+import { type Authenticator, authenticate, checkRole, identify } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
+import { limitBodyTime } from "./body-time.ts";
 import { type ConnectionsOptions, limitConnections } from "./connections.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { nearRoute } from "./near-route.ts";
@@ -24,6 +26,7 @@ import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
 import { shareRequestMemory } from "./request-memory.ts";
+import { endStalledResponses } from "./stalled-responses.ts";
 import { compileSchema, MAX_ISSUES } from "./validate.ts";
 
 const REQUEST_TIMEOUT_MS = 120_000;
@@ -31,6 +34,7 @@ const KEEP_ALIVE_MS = 72_000;
 /** A connection that has not sent a complete head by then is closed, also one that sends nothing. */
 const HEAD_TIMEOUT_MS = 10_000;
 const STALLED_RESPONSE_MS = 30_000;
+const SMALL_BODY_TIMEOUT_MS = 10_000;
 
 export interface ApiOptions {
   readonly authenticator: Authenticator;
@@ -42,6 +46,8 @@ export interface ApiOptions {
   readonly shares?: Pick<Shares, "requestMemory" | "loopTime">;
   /** How long a client may take nothing of a response. Milliseconds. */
   readonly stalledResponseMs?: number;
+  /** How long a body of 64 KiB or less may take. Milliseconds. */
+  readonly smallBodyTimeoutMs?: number;
   readonly isServing?: () => boolean;
   /** Without it, connections are not limited. */
   readonly connections?: Omit<ConnectionsOptions, "emit">;
@@ -53,7 +59,7 @@ export interface ApiOptions {
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
 export function createApi(options: ApiOptions): Api {
   const { authenticator, rateLimiter, emit, random, shares, connections, isServing = () => true, checkHost = () => {} } = options;
-  const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS } = options;
+  const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS, smallBodyTimeoutMs = SMALL_BODY_TIMEOUT_MS } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -78,7 +84,10 @@ export function createApi(options: ApiOptions): Api {
   // Routes build their responses field by field, so there is nothing to filter out.
   api.setSerializerCompiler(() => JSON.stringify);
   api.setErrorHandler(onError);
-  refuseUnknownRoutes(api as unknown as Api);
+  const unknownRoute = unknownRoutes(api as unknown as Api);
+  api.setNotFoundHandler((request) => {
+    throw unknownRoute(request);
+  });
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
     const work = readBody(body as Buffer, request.routeOptions.config.rawMember ?? null);
@@ -96,11 +105,12 @@ export function createApi(options: ApiOptions): Api {
   api.addHook("preValidation", (request, _reply, done) => {
     readQuery(request);
     if (request.body === undefined && request.routeOptions.config.emptyBody) request.body = {};
-    if (!request.is404 && request.routeOptions.schema?.body === undefined) refuseBody(request.body);
+    if (request.routeOptions.schema?.body === undefined) refuseBody(request.body);
     done();
   });
   api.decorateRequest("principal", null);
   trackInFlight(api as unknown as Api);
+  const admitConnection = connections && limitConnections(api as unknown as Api, { ...connections, emit });
   api.addHook("onRequest", async (request, reply) => {
     reply.raw.setHeader("X-Request-Id", request.id);
     reply.raw.setHeader("X-Content-Type-Options", "nosniff");
@@ -109,26 +119,31 @@ export function createApi(options: ApiOptions): Api {
     if (!request.routeOptions.config.anyHost) checkHost(request.headers.host);
     if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
     await authenticate(authenticator, request);
-    if (rateLimiter && request.is404 && request.url.startsWith("/v1/")) await recognise(authenticator, request);
+    if (rateLimiter && request.is404 && request.url.startsWith("/v1/")) await identify(authenticator, request);
+    admitConnection?.(request, reply);
     if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);
     checkRole(request);
+    // Here and not in the handler, which runs when the body was read.
+    if (request.is404) throw unknownRoute(request);
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
   });
-  if (connections) limitConnections(api as unknown as Api, { ...connections, emit });
-  if (shares) shareRequestMemory(api as unknown as Api, shares.requestMemory, stalledResponseMs);
+  if (shares) shareRequestMemory(api as unknown as Api, shares.requestMemory);
+  limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
+  endStalledResponses(api as unknown as Api, stalledResponseMs);
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;
 }
 
-function refuseUnknownRoutes(api: Api): void {
+/** Returns what makes the error for a request of an unknown route. */
+function unknownRoutes(api: Api): (request: FastifyRequest) => ProblemError {
   const routes = new Set<string>();
   api.addHook("onRoute", ({ url, path }) => void routes.add(url ?? path));
-  api.setNotFoundHandler(({ method, url }) => {
+  return ({ method, url }) => {
     const [path = ""] = url.split("?");
-    throw notFound({ resource: "route", method, path, suggestion: nearRoute(path, routes) });
-  });
+    return notFound({ resource: "route", method, path, suggestion: nearRoute(path, routes) });
+  };
 }
 
 function trackInFlight(api: Api): void {

@@ -119,7 +119,7 @@ export const EVENTS = {
   ),
   connections_refused: event(
     "warn",
-    "New connections were closed: as many were open as `TIDEMILL_MAX_CONNECTIONS` allows, all with a request in progress. Reported at most every 10 seconds.",
+    "New connections were closed: as many were open as `TIDEMILL_MAX_CONNECTIONS` allows, all with a request in progress. Reported at most every 10 seconds: `count` are the refusals since the last report, and those after the last one are not yet in the metric.",
     { listener: ["public", "internal"], max: "number", count: "number" },
     [
       {

@@ -17,6 +17,8 @@ export interface AddressGuard {
    * such as `localhost`. Other names are checked when they are resolved.
    */
   refusesHost(hostname: string): boolean;
+  /** The error for a name that resolves to a refused address, or to none; null when all addresses may be reached. */
+  check(hostname: string, addresses: readonly LookupAddress[]): PrivateNameError | null;
   /** For `connect: { lookup }`. Sockets do not call it for hosts that are IP literals: see {@link AddressGuard.refusesHost}. */
   lookup: LookupFunction;
 }
@@ -58,18 +60,23 @@ export function createAddressGuard(
     return implied.length > 0 && !implied.some(allows);
   };
 
+  const check = (hostname: string, addresses: readonly LookupAddress[]): PrivateNameError | null => {
+    const blocked = addresses.find(({ address }) => !allows(address));
+    return blocked || addresses.length === 0 ? new PrivateNameError(hostname, blocked?.address ?? null) : null;
+  };
+
   const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, []);
+      const privateName = check(hostname, addresses);
       const first = addresses[0]; // undefined for an empty hostname
-      const blocked = addresses.find(({ address }) => !allows(address));
-      if (!first || blocked) return callback(new PrivateNameError(hostname, blocked?.address ?? null), []);
+      if (!first || privateName) return callback(privateName, []);
       if (lookupOptions.all) callback(null, addresses);
       else callback(null, first.address, first.family);
     });
   };
 
-  return { allows, refusesHost, lookup };
+  return { allows, refusesHost, check, lookup };
 }
 
 const resolveNothing: Resolve = (hostname, _options, callback) =>

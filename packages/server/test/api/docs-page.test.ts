@@ -1,6 +1,8 @@
+import { readdir, readlink } from "node:fs/promises";
+import net from "node:net";
 import { describe, expect } from "vitest";
 import { sendRaw } from "../harness/raw-request.ts";
-import { test } from "../harness/service.ts";
+import { test, until } from "../harness/service.ts";
 
 describe("the page at /docs", () => {
   test.for(["/docs", "/docs/", "/docs/static/swagger-initializer.js", "/docs/static/swagger-ui-bundle.js"])(
@@ -25,6 +27,32 @@ describe("the page at /docs", () => {
     const page = await (await fetch(`${node.url}/docs/`)).text();
     expect(page.match(/<script[^>]*>/g)).toEqual(Array(3).fill(expect.stringMatching(/^<script src="\.\/static\//)));
     expect(page).not.toMatch(/<script[^>]*>\s*[^\s<]|\son\w+=|<style/);
+  });
+
+  test("the page has all of its files, with their types", async ({ node }) => {
+    const page = await (await fetch(`${node.url}/docs/`)).text();
+    const files = [...page.matchAll(/(?:src|href)="\.\/(static\/[^"]+)"/g)].map(([, file]) => file);
+    const replies = await Promise.all(files.map((file) => fetch(`${node.url}/docs/${file}`)));
+    const types = replies.map((reply) => [reply.status, reply.headers.get("content-type")?.replace(/;.*/, "")]);
+    expect(new Set(types.map(String))).toEqual(
+      new Set(["200,text/css", "200,image/png", "200,text/javascript", "200,application/javascript"]),
+    );
+    for (const reply of replies) await reply.arrayBuffer();
+  });
+
+  test("responses that nobody reads hold no files open", async ({ node, onTestFinished }) => {
+    const { hostname, port } = new URL(node.url);
+    const socket = net.connect(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    const request = `GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`;
+    socket.write(request.repeat(6));
+    const started = new Promise((resolve) => socket.once("readable", resolve));
+    await started;
+    await until(async () => (await fetch(`${node.url}/healthz`)).ok);
+    const links = await Promise.all(
+      (await readdir("/proc/self/fd")).map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => "")),
+    );
+    expect(links.filter((link) => link.includes("swagger-ui"))).toEqual([]);
   });
 
   test("the page does not store keys", async ({ node }) => {

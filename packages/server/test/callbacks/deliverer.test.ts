@@ -1,13 +1,15 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Claim } from "#jobs";
-import { type JobId, LoopTime, unavailable, type WorkspaceId } from "#kernel";
+import { type JobId, LoopTime, SharedResource, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { type Abort, type Request, type Resolution, type Response, sign, signingKey } from "#outbound";
+import { type Abort, createAddressGuard, HostsInUse, type Request, type Resolution, type Response, sign, signingKey } from "#outbound";
 import { Redactor } from "#redaction";
 import { type ResolvedSecrets, SecretError, type SecretUse } from "#vault";
 import { CallbackDeliverer } from "../../src/callbacks/deliverer.ts";
 import type { Endpoint, Endpoints } from "../../src/callbacks/endpoint.ts";
+import type { LookupResult } from "../../src/outbound/names/lookup.ts";
+import { Names } from "../../src/outbound/names/names.ts";
 import { LookupError } from "../../src/outbound/names/resolution.ts";
 import { until } from "../harness/service.ts";
 
@@ -52,32 +54,35 @@ const handed = (...values: [name: string, value: string][]): ResolvedSecrets => 
   redactor: new Redactor(new Map(values)),
 });
 
-const FOUND: Resolution = { kind: "found", addresses: [{ address: "192.0.2.1", family: 4 }] };
+const FOUND: Extract<Resolution, { kind: "found" }> = { kind: "found", addresses: [{ address: "192.0.2.1", family: 4 }] };
 
 /** A deliverer whose names, clock, endpoints and wire are the test's own. */
 function stage(
   of: Endpoint | Promise<Endpoint | null>,
   resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed(),
   resolution: Resolution | Promise<Resolution> = FOUND,
+  names: Pick<Names, "resolve"> = { resolve: () => resolution },
 ) {
   const now = { ms: 1_795_262_400_000, elapsedMs: 0 };
-  const told: string[] = [];
+  const reported: string[] = [];
   const sent: { request: Request; done: (response: Response) => void }[] = [];
+  const hosts = new HostsInUse();
   const send = (request: Request, done: (response: Response) => void): Abort => {
     sent.push({ request, done });
     return (reason) => done({ kind: "failed", error: reason });
   };
   const deliverer = new CallbackDeliverer({
     sender: { send },
-    names: { resolve: () => resolution },
+    names,
+    hosts,
     endpoints: { of: () => of } as unknown as Endpoints,
     secrets: { resolve },
     shares: { loopTime: new LoopTime() },
     version: "1.2.3",
-    emit: (event) => void told.push(event),
+    emit: (event) => void reported.push(event),
     clock: { nowMs: () => now.ms, elapsedMs: () => now.elapsedMs },
   });
-  return { deliverer, now, sent, told };
+  return { deliverer, now, sent, reported, hosts };
 }
 
 describe("a callback", () => {
@@ -136,7 +141,7 @@ describe("a callback", () => {
   test.for(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"])(
     "a callback that the node cannot send for %s is postponed, and that is reported once",
     async (code) => {
-      const { deliverer, now, sent, told } = stage(endpoint);
+      const { deliverer, now, sent, reported } = stage(endpoint);
       const fail = async (error: Error) => {
         const attempt = deliverer.start(claim);
         sent.shift()?.done({ kind: "failed", error });
@@ -147,10 +152,10 @@ describe("a callback", () => {
       expect(await fail(shortage)).toEqual({ kind: "postponed", waitMs: 2_000, shortage: true });
       expect(await fail(new AggregateError([refused, shortage]))).toMatchObject({ kind: "postponed", shortage: true });
       expect(await fail(refused)).toMatchObject({ kind: "unreachable", code: "CONNECTION" });
-      expect(told).toEqual(["callbacks_postponed"]);
+      expect(reported).toEqual(["callbacks_postponed"]);
       now.elapsedMs += 10_000;
       await fail(shortage);
-      expect(told).toEqual(["callbacks_postponed", "callbacks_postponed"]);
+      expect(reported).toEqual(["callbacks_postponed", "callbacks_postponed"]);
     },
   );
 
@@ -204,16 +209,52 @@ describe("the name of a handler", () => {
     expect(asked).toEqual([]);
   });
 
-  test("a callback is postponed when its name could not be looked up here, and that is reported", async () => {
-    const { deliverer, told } = stage(endpoint, undefined, failure("LOOKUP_NOT_RUN"));
-    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000, shortage: true });
-    expect(told).toEqual(["callbacks_postponed"]);
+  test("a callback to a name with a private address fails as one to an absent name does, and asks for no secrets", async () => {
+    const asked: SecretUse[] = [];
+    const found: LookupResult = { resolution: { kind: "found", addresses: [{ address: "10.0.0.1", family: 4 }] }, ttlSeconds: 60 };
+    const names = new Names({
+      files: { read: () => ({ hosts: new Map(), search: { domains: [], ndots: 1 } }) },
+      lookup: { run: async () => found, isServed: async () => true },
+      guard: createAddressGuard({ allowLoopback: false, allowed: [] }),
+      share: new SharedResource({ name: "lookups", capacity: 1 }),
+      clock: { elapsedMs: () => 0 },
+    });
+    const { deliverer, sent, reported } = stage(
+      endpoint,
+      async (use) => {
+        asked.push(use);
+        throw new SecretError("SECRET_NOT_FOUND", "There is no secret TO.");
+      },
+      undefined,
+      names,
+    );
+    const absent = await stage(endpoint, undefined, failure("ENOTFOUND")).deliverer.start(templated).result;
+    expect(await deliverer.start(templated).result).toEqual(absent);
+    expect([asked, sent, reported]).toEqual([[], [], ["callback_blocked"]]);
+  });
+
+  test("the connection of a callback is made to what its name was resolved to, until the callback ends", async () => {
+    const { deliverer, sent, hosts } = stage(endpoint);
+    const connected = () =>
+      new Promise((resolve) => hosts.lookup("example.com", { all: true }, (error, addresses) => resolve(error?.code ?? addresses)));
+    const attempts = [deliverer.start(claim), deliverer.start(claim)];
+    sent[0]?.done({ kind: "responded", status: 200, headers: {}, body: null });
+    await attempts[0]?.result;
+    expect(await connected()).toEqual(FOUND.addresses);
+    attempts[1]?.abort();
+    expect(await connected()).toBe("LOOKUP_NOT_RUN");
+  });
+
+  test("a callback is postponed when its name could not be looked up here, which is reported, and the node goes on", async () => {
+    const { deliverer, reported } = stage(endpoint, undefined, failure("LOOKUP_NOT_RUN"));
+    expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
+    expect(reported).toEqual(["callbacks_postponed"]);
   });
 
   test("a callback is postponed when its workspace got no turn for the look-up, and the node goes on", async () => {
-    const { deliverer, told } = stage(endpoint, undefined, Promise.reject(unavailable()));
+    const { deliverer, reported } = stage(endpoint, undefined, Promise.reject(unavailable()));
     expect(await deliverer.start(claim).result).toEqual({ kind: "postponed", waitMs: 2_000 });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test("a callback that is aborted during its look-up asks for no secrets", async () => {

@@ -25,7 +25,7 @@ async function resultOf(resolve: Resolve, host = "name.example"): Promise<unknow
 }
 
 test.for([["10.0.0.1"], ["127.0.0.1"], ["169.254.169.254"], ["fd00::1"], ["93.184.216.34", "10.0.0.1"]])(
-  "a name that resolves to %j is told like one that does not exist",
+  "a name that resolves to %j fails like one that does not exist",
   async (addresses) => {
     expect(await resultOf(at(...addresses))).toEqual(await resultOf(absent));
     expect(await resultOf(at(...addresses))).toEqual({
@@ -37,7 +37,7 @@ test.for([["10.0.0.1"], ["127.0.0.1"], ["169.254.169.254"], ["fd00::1"], ["93.18
 );
 
 test.for(["10.0.0.1", "[::1]", "localhost", "metadata.google.internal"])(
-  "%s, which the tenant wrote, is told to be blocked",
+  "%s, which the tenant wrote, is reported as blocked",
   async (host) => {
     expect(await resultOf(absent, host)).toMatchObject({ kind: "unreachable", code: "BLOCKED_ADDRESS" });
   },

@@ -73,7 +73,7 @@ export async function startEngine(
   const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" });
   const engine = createEngine({
     config,
-    shares: new Shares({ ...config, tenantConnections: 1, emit: quiet }),
+    shares: new Shares({ ...config, clientConnections: 1, tenantConnections: 1, emit: quiet }),
     clock,
     random: systemRandom,
     emit: quiet,

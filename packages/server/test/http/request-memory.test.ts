@@ -1,4 +1,5 @@
 import net from "node:net";
+import { Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { type Api, createApi, listen, type Principal } from "#http";
 import { LoopTime, SharedResource, systemRandom, type Uuid, type WorkspaceId } from "#kernel";
@@ -40,6 +41,8 @@ async function service(stalledResponseMs?: number) {
   });
   api.post("/bodies", { bodyLimit: LARGE, config: { access: "read" }, schema: { body: {} } }, () => ({ taken: true }));
   api.get("/large", { config: { access: "read" } }, (_request, reply) => reply.send("x".repeat(LARGE)));
+  api.get("/buffer", (_request, reply) => reply.send(Buffer.alloc(LARGE)));
+  api.get("/stream", (_request, reply) => reply.send(Readable.from([Buffer.alloc(LARGE)])));
   api.get("/small", { config: { access: "read" } }, () => ({ small: true }));
   const url = await listen(api, "127.0.0.1", 0);
   const sockets: net.Socket[] = [];
@@ -56,6 +59,7 @@ async function service(stalledResponseMs?: number) {
   };
   return {
     memory,
+    connections: () => new Promise((resolve) => api.server.getConnections((_error, count) => resolve(count))),
     /** A body of which only the first byte comes. */
     stall: (key: string, framing: string) => {
       const socket = begin(key, "POST /bodies");
@@ -63,8 +67,8 @@ async function service(stalledResponseMs?: number) {
       return socket;
     },
     /** A response that is not read. */
-    leave: (key: string) => {
-      const socket = begin(key, "GET /large");
+    leave: (key: string, path = "/large") => {
+      const socket = begin(key, `GET ${path}`);
       socket.pause();
       socket.write("\r\n");
       return socket;
@@ -124,6 +128,13 @@ test("a client that does not go on reading a response is disconnected", async ()
   leave("a");
   await until(() => memory.total === LARGE, "the response counts");
   await until(() => memory.total === 0, "the connection is closed");
+});
+
+test.for(["/buffer", "/stream"])("a client that does not go on reading %s is disconnected, also without a key", async (path) => {
+  const { leave, connections } = await service(50);
+  leave("a", path);
+  await until(async () => (await connections()) === 1, "the connection");
+  await until(async () => (await connections()) === 0, "the connection is closed");
 });
 
 test("small bodies and responses do not count", async () => {

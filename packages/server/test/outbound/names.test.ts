@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { test as base, describe, expect } from "vitest";
 import { SharedResource, type WorkspaceId } from "#kernel";
+import { createAddressGuard } from "#outbound";
 import { Lookup } from "../../src/outbound/names/lookup.ts";
 import { Names } from "../../src/outbound/names/names.ts";
 import type { Resolution } from "../../src/outbound/names/resolution.ts";
@@ -23,6 +24,8 @@ interface ResolverOptions {
   readonly capacity?: number;
   readonly maxWaitMs?: number;
   readonly tries?: number;
+  readonly allowed?: readonly string[];
+  readonly maxLookupMs?: number;
 }
 
 /** Resolvers that ask the test's name server, give up soon, and whose clock stands still. */
@@ -45,7 +48,15 @@ const test = base
     const { servers = [server.address], systemLookup = null, capacity = 256, maxWaitMs = 60_000, tries = 1 } = options;
     const share = new SharedResource({ name: "lookups", capacity, maxWaitMs });
     const lookup = new Lookup({ servers, timeoutMs: 250, tries }, systemLookup);
-    const names = new Names({ files: new SystemFiles(clock, files), lookup, share, clock });
+    const guard = createAddressGuard({ allowLoopback: true, allowed: options.allowed ?? ["0.0.0.0/0", "::/0"] });
+    const names = new Names({
+      files: new SystemFiles(clock, files),
+      lookup,
+      guard,
+      share,
+      clock,
+      ...(options.maxLookupMs && { maxLookupMs: options.maxLookupMs }),
+    });
     const show = (resolution: Resolution) =>
       resolution.kind === "found" ? resolution.addresses.map(({ address }) => address) : resolution.error.code;
     const resolve = async (name: string, workspaceId = OURS) => show(await names.resolve(workspaceId, name));
@@ -233,16 +244,23 @@ describe("what is known", () => {
     expect(await resolve("b.example")).toBe("ENOTFOUND");
   });
 
-  test("connections get the addresses that were found last", async ({ server, resolver }) => {
-    server.names.set("a.example", { a: ["192.0.2.1"], ttlSeconds: 1 });
-    const { names, resolve, clock } = await resolver();
+  test("a name with a private address fails, and that is known as briefly as any failure", async ({ server, resolver }) => {
+    server.names.set("inner.example", { a: ["192.0.2.1", "10.0.0.1"] });
+    const { names, clock } = await resolver({ allowed: ["192.0.2.0/24"] });
+    expect(await names.resolve(OURS, "inner.example")).toMatchObject({ kind: "failed", error: { address: "10.0.0.1" } });
+    server.names.set("inner.example", { a: ["192.0.2.1"] });
+    clock.ms += 100;
+    expect(await names.resolve(OURS, "inner.example")).toMatchObject({ addresses: [{ address: "192.0.2.1" }] });
+  });
+
+  test("a name under .invalid is not looked up, and takes the place of no other", async ({ server, resolver }) => {
+    server.names.set("a.example", { a: ["192.0.2.1"] });
+    const { names, resolve } = await resolver();
     await resolve("a.example");
-    clock.ms += 5_000;
-    const looked = (name: string) =>
-      new Promise((done) => names.lookup(name, { all: true }, (error, addresses) => done(error?.code ?? addresses)));
-    expect(await looked("a.example")).toEqual([{ address: "192.0.2.1", family: 4 }]);
-    expect(await looked("never.example")).toBe("LOOKUP_NOT_RUN");
-    expect(server.asked).toHaveLength(2);
+    const asked = server.asked.length;
+    for (let name = 0; name < 6_000; name += 1) expect(names.resolve(OTHER, `x${name}.invalid`)).toMatchObject({ kind: "failed" });
+    expect(await resolve("a.example")).toEqual(["192.0.2.1"]);
+    expect(server.asked).toHaveLength(asked);
   });
 });
 
@@ -295,6 +313,25 @@ describe("this node's own name server", () => {
   test("a name was not looked up when no name server can be reached", async ({ resolver }) => {
     const { resolve } = await resolver({ servers: [`127.0.0.1:${await closedPort()}`] });
     expect(await resolve("a.example")).toBe("LOOKUP_NOT_RUN");
+  });
+
+  test("a name was not looked up when the name server answers nothing at all", async ({ server, resolver }) => {
+    for (const name of ["a.example", "localhost"]) server.names.set(name, "silent");
+    expect(await (await resolver()).resolve("a.example")).toBe("LOOKUP_NOT_RUN");
+  });
+
+  test("a look-up that is given up holds its part of the share until it ends, and was not made when nothing is answered", async ({
+    server,
+    resolver,
+  }) => {
+    for (const name of ["a.example", "b.example"]) server.names.set(name, "silent");
+    const { resolve, share } = await resolver({ maxLookupMs: 1, tries: 2 });
+    expect(await resolve("a.example")).toBe("EAI_AGAIN");
+    expect(share.total).toBe(1);
+    await until(() => share.total === 0, "the look-up to end");
+    server.names.set("localhost", "silent");
+    const other = await resolver({ maxLookupMs: 1, tries: 2 });
+    expect(await other.resolve("b.example")).toBe("LOOKUP_NOT_RUN");
   });
 
   test("a second name server answers for one that cannot be reached", async ({ server, resolver }) => {

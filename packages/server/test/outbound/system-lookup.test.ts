@@ -32,11 +32,18 @@ test("two names at a time occupy the system's resolver, and workspaces take turn
 test.for([
   ["ENOTFOUND", "ENOTFOUND"],
   ["EAI_AGAIN", "EAI_AGAIN"],
+  ["EAI_FAIL", "ENOTFOUND"],
+  ["EINVAL", "ENOTFOUND"],
   ["EMFILE", "LOOKUP_NOT_RUN"],
+  ["EAI_MEMORY", "LOOKUP_NOT_RUN"],
 ] as const)("an error of the system's resolver, %s, is %s", async ([code, expected]) => {
   const { lookup, asked } = hanging();
   const looked = lookup(OURS, "a");
   await setImmediate();
   asked[0]?.answer(Object.assign(new Error("it failed"), { code }), []);
   expect(await looked).toMatchObject({ kind: "failed", error: { code: expected } });
+});
+
+test("a name that is too long for the system's resolver is absent", async () => {
+  expect(await createSystemLookup()(OURS, "a".repeat(256))).toMatchObject({ kind: "failed", error: { code: "ENOTFOUND" } });
 });

@@ -3,6 +3,7 @@ export const RESOURCES = {
   delivery_slots: "capacity for callbacks in flight",
   payload_memory: "memory for payloads of callbacks in flight",
   lookups: "capacity for looking up host names",
+  client_connections: "capacity for connections with requests in progress",
   connections: "capacity for database requests",
   request_memory: "memory for requests and responses",
   enqueue_backlog: "room for jobs that wait to be stored",

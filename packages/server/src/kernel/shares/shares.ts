@@ -13,6 +13,8 @@ export interface SharesOptions {
   readonly enqueueBacklog: number;
   /** Null: half of the machine's. */
   readonly memoryMib: number | null;
+  /** Connections that clients may have open. */
+  readonly clientConnections: number;
   /** Database connections for requests of workspaces. */
   readonly tenantConnections: number;
   readonly emit: EmitEvent;
@@ -23,13 +25,14 @@ export class Shares {
   readonly deliverySlots: SharedResource;
   readonly payloadMemory: SharedResource;
   readonly lookups: SharedResource;
+  readonly clientConnections: SharedResource;
   readonly connections: SharedResource;
   readonly requestMemory: SharedResource;
   readonly enqueueBacklog: SharedResource;
   readonly loopTime = new LoopTime();
   readonly all: readonly SharedResource[];
 
-  constructor({ callbacksInFlight, enqueueBacklog, memoryMib, tenantConnections, emit }: SharesOptions) {
+  constructor({ callbacksInFlight, enqueueBacklog, memoryMib, clientConnections, tenantConnections, emit }: SharesOptions) {
     const { requestBytes, payloadCharacters } = divideMemory(memoryMib ?? defaultMemoryMib());
     const all: SharedResource[] = [];
     const onRefused = (resource: ResourceName, workspaceId: WorkspaceId) => emit("share_refused", { resource, workspaceId });
@@ -41,6 +44,7 @@ export class Shares {
     this.deliverySlots = share("delivery_slots", callbacksInFlight);
     this.payloadMemory = share("payload_memory", payloadCharacters);
     this.lookups = share("lookups", MAX_LOOKUPS);
+    this.clientConnections = share("client_connections", clientConnections);
     this.connections = share("connections", tenantConnections);
     this.requestMemory = share("request_memory", requestBytes);
     this.enqueueBacklog = share("enqueue_backlog", enqueueBacklog);

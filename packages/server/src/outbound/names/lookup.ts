@@ -7,9 +7,6 @@ import { isSystemName, type SystemLookup } from "./system-lookup.ts";
 /** The system's resolver does not say how long its answers hold. Seconds. */
 const SYSTEM_TTL_SECONDS = 10;
 
-/** A name under this top-level domain never exists. Source: RFC 6761, section 6.4. */
-const INVALID = /(^|\.)invalid\.?$/;
-
 export interface LookupResult {
   readonly resolution: Resolution;
   /** How long it holds, if it was found. */
@@ -28,22 +25,31 @@ export class Lookup {
     this.#systemLookup = systemLookup;
   }
 
-  /** @throws UNAVAILABLE when the workspace got no turn at the system's resolver */
-  async run(workspaceId: WorkspaceId, hostname: string, search: SearchRules): Promise<LookupResult> {
-    const answer = INVALID.test(hostname) ? ({ kind: "absent" } as const) : await this.#askAll(hostname, search);
+  /**
+   * @param givenUp when it is aborted, no more is asked
+   * @throws UNAVAILABLE when the workspace got no turn at the system's resolver
+   */
+  async run(workspaceId: WorkspaceId, hostname: string, search: SearchRules, givenUp: AbortSignal): Promise<LookupResult> {
+    const answer = await this.#askAll(hostname, search, givenUp);
     if (answer.kind === "found") return { resolution: answer, ttlSeconds: answer.ttlSeconds };
     const bySystem = answer.kind === "absent" && isSystemName(hostname) && this.#systemLookup;
     const resolution = bySystem ? await bySystem(workspaceId, hostname) : failed(hostname, CODES[answer.kind]);
     return { resolution, ttlSeconds: SYSTEM_TTL_SECONDS };
   }
 
+  /** Whether a name server of this node answers at all. */
+  async isServed(): Promise<boolean> {
+    return (await this.#nameServer?.isReachable()) ?? true;
+  }
+
   /** Asks for one full name after the other until one is found, or an answer does not come. */
-  async #askAll(hostname: string, search: SearchRules): Promise<Answer> {
+  async #askAll(hostname: string, search: SearchRules, givenUp: AbortSignal): Promise<Answer> {
     const nameServer = this.#serverFor(search);
     let answer: Answer = { kind: "absent" };
     for (const name of fullNames(hostname, search)) {
       const next = await nameServer.ask(name);
       if (next.kind !== "absent") answer = next;
+      if (givenUp.aborted) return { kind: "silent" };
       if (next.kind !== "absent" && next.kind !== "unknown") break;
     }
     return answer;

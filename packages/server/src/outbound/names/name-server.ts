@@ -10,7 +10,7 @@ export type Answer =
   /** A name server could not tell. Other names may be tried. */
   | { readonly kind: "unknown" }
   | { readonly kind: "silent" }
-  /** No name server of this node can be reached. */
+  /** No name server of this node can be reached, or none answers anything. */
   | { readonly kind: "unreachable" };
 
 export interface NameServerOptions {
@@ -31,6 +31,11 @@ const MAX_TIMEOUT_MS = 2_000;
 const TIMEOUT_MS = 500;
 const TRIES = 4;
 
+/** One lost packet must not make a name server look silent. */
+const PROBE_TRIES = 2;
+/** Whether name servers answer is asked this often at most. */
+const PROBE_SECONDS = 1;
+
 const ABSENT = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 /** Connections refused, also for lack of a descriptor; and memory. */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ENOMEM"]);
@@ -40,10 +45,15 @@ type FamilyAnswer = { readonly records: readonly RecordWithTtl[] } | { readonly 
 /** Asks name servers for the addresses of full names, without the threads that `dns.lookup` would use. */
 export class NameServer {
   readonly #resolver: Resolver;
+  readonly #prober: Resolver;
+  #reachable: Promise<boolean> | undefined;
 
   constructor({ servers, timeoutMs = TIMEOUT_MS, tries = TRIES }: NameServerOptions) {
     this.#resolver = new Resolver({ timeout: timeoutMs, tries, maxTimeout: MAX_TIMEOUT_MS });
-    if (servers.length > 0) this.#resolver.setServers(servers);
+    this.#prober = new Resolver({ timeout: timeoutMs, tries: PROBE_TRIES, maxTimeout: timeoutMs });
+    if (servers.length === 0) return;
+    this.#resolver.setServers(servers);
+    this.#prober.setServers(servers);
   }
 
   async ask(name: string): Promise<Answer> {
@@ -51,8 +61,8 @@ export class NameServer {
     const found = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
     if (found.length > 0) return { kind: "found", addresses: found, ttlSeconds: Math.min(ttlOf(v4), ttlOf(v6)) };
     const codes = [v4, v6].map((answer) => (answer && "code" in answer ? answer.code : "ENODATA"));
-    if (codes.some((code) => UNREACHABLE.has(code))) return { kind: (await this.#isReachable()) ? "unknown" : "unreachable" };
-    if (codes.includes("ETIMEOUT")) return { kind: "silent" };
+    if (codes.some((code) => UNREACHABLE.has(code))) return { kind: (await this.isReachable()) ? "unknown" : "unreachable" };
+    if (codes.includes("ETIMEOUT")) return { kind: (await this.isReachable()) ? "silent" : "unreachable" };
     return { kind: codes.every((code) => ABSENT.has(code)) ? "absent" : "unknown" };
   }
 
@@ -60,8 +70,8 @@ export class NameServer {
   async #bothFamilies(name: string): Promise<{ v4: FamilyAnswer | undefined; v6: FamilyAnswer | undefined }> {
     const answers: { v4: FamilyAnswer | undefined; v6: FamilyAnswer | undefined } = { v4: undefined, v6: undefined };
     const both = [
-      this.#askFamily(name, 4).then((answer) => (answers.v4 = answer)),
-      this.#askFamily(name, 6).then((answer) => (answers.v6 = answer)),
+      askFamily(this.#resolver, name, 4).then((answer) => (answers.v4 = answer)),
+      askFamily(this.#resolver, name, 6).then((answer) => (answers.v6 = answer)),
     ];
     const all = Promise.all(both);
     const oneFound = Promise.any(both.map(async (one) => "records" in (await one) || Promise.reject()));
@@ -73,22 +83,31 @@ export class NameServer {
     return answers;
   }
 
-  #askFamily(name: string, family: 4 | 6): Promise<FamilyAnswer> {
-    return new Promise((resolve) => {
-      const done = (error: Error | null, records: RecordWithTtl[]) => resolve(error ? { code: systemCode(error) } : { records });
-      if (family === 4) this.#resolver.resolve4(name, { ttl: true }, done);
-      else this.#resolver.resolve6(name, { ttl: true }, done);
-    });
+  /**
+   * Whether a name server answers a question whose answer is short. A refused connection alone proves nothing: an answer that is too
+   * long for UDP is asked for again by TCP, which some name servers do not speak. Neither does a silence: the name's own server may be
+   * silent.
+   */
+  isReachable(): Promise<boolean> {
+    this.#reachable ??= this.#probe();
+    return this.#reachable;
   }
 
-  /**
-   * A refused connection alone proves nothing: an answer that is too long for UDP is asked for again by TCP, which some name servers
-   * do not speak. `localhost` has a short answer.
-   */
-  async #isReachable(): Promise<boolean> {
-    const answer = await this.#askFamily("localhost", 4);
-    return !("code" in answer && UNREACHABLE.has(answer.code));
+  async #probe(): Promise<boolean> {
+    const answer = await askFamily(this.#prober, "localhost", 4);
+    void after(PROBE_SECONDS).then(() => {
+      this.#reachable = undefined;
+    });
+    return !("code" in answer && (UNREACHABLE.has(answer.code) || answer.code === "ETIMEOUT"));
   }
+}
+
+function askFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<FamilyAnswer> {
+  return new Promise((resolve) => {
+    const done = (error: Error | null, records: RecordWithTtl[]) => resolve(error ? { code: systemCode(error) } : { records });
+    if (family === 4) resolver.resolve4(name, { ttl: true }, done);
+    else resolver.resolve6(name, { ttl: true }, done);
+  });
 }
 
 const recordsOf = (answer: FamilyAnswer | undefined): readonly RecordWithTtl[] =>

@@ -1,45 +1,39 @@
 import { LRUCache } from "lru-cache";
-import { after, type Clock, type SharedResource, type WorkspaceId } from "#kernel";
-import type { Resolve } from "../address-guard.ts";
+import type { Clock, SharedResource, WorkspaceId } from "#kernel";
+import type { AddressGuard } from "../address-guard.ts";
+import { type CachedName, cachedAfter } from "./cached-name.ts";
 import { literalResolution, localhostResolution } from "./implied.ts";
 import type { Lookup, LookupResult } from "./lookup.ts";
+import { NameCache } from "./name-cache.ts";
 import { failed, type Resolution } from "./resolution.ts";
 import type { SystemFiles, SystemNames } from "./system-files.ts";
 
-const MAX_NAMES = 5_000;
-/** Bounds of how long addresses are used, whatever their time to live. Seconds. */
-const MIN_TTL_SECONDS = 1;
-const MAX_TTL_SECONDS = 300;
-/** A failure is used for less than most backoffs, so that each attempt of a job has a look-up of its own. Milliseconds. */
-const FAILURE_MS = 100;
-/** While a name cannot be looked up again, its last addresses are used, for so long at most. Source: RFC 8767. Milliseconds. */
-const STALE_MS = 60_000;
-const STALE_RETRY_MS = 5_000;
-/** A look-up ends after this long, with all its tries. Seconds. */
-const MAX_LOOKUP_SECONDS = 5;
+/** Failures are used so briefly that few are needed. */
+const MAX_FAILURES = 1_000;
+/** A look-up is given up after this long. Milliseconds. */
+const MAX_LOOKUP_MS = 5_000;
+/** A name under this top-level domain never exists. Source: RFC 6761, section 6.4. */
+const INVALID = /(^|\.)invalid\.?$/;
 
 export interface NamesOptions {
-  readonly files: Pick<SystemFiles, "read" | "last">;
-  readonly lookup: Pick<Lookup, "run">;
+  readonly files: Pick<SystemFiles, "read">;
+  readonly lookup: Pick<Lookup, "run" | "isServed">;
+  readonly guard: Pick<AddressGuard, "check">;
   /** Look-ups under way, which workspaces share. */
-  readonly share: Pick<SharedResource, "use">;
+  readonly share: Pick<SharedResource, "takeInTurn" | "giveBack">;
   readonly clock: Pick<Clock, "elapsedMs">;
-}
-
-interface Known {
-  readonly resolution: Resolution;
-  readonly untilMs: number;
-  /** Until when it is used in place of a failure. */
-  readonly staleUntilMs: number;
+  readonly cache?: NameCache;
+  readonly maxLookupMs?: number;
 }
 
 /**
- * Resolves the names of handlers: from `/etc/hosts`, from what it knows by earlier look-ups, or by a look-up. Look-ups are shared by
- * workspaces, and so are their results.
+ * Resolves the names of handlers: from `/etc/hosts`, from earlier look-ups, or by a look-up. Look-ups are shared by workspaces, and so
+ * are their results. A name with a private address fails here, as one that does not exist does.
  */
 export class Names {
   readonly #options: NamesOptions;
-  readonly #known = new LRUCache<string, Known>({ max: MAX_NAMES });
+  readonly #found: NameCache;
+  readonly #failures = new LRUCache<string, CachedName>({ max: MAX_FAILURES });
   /** Look-ups by name. */
   readonly #running = new Map<string, Promise<Resolution>>();
   /** Look-ups that run or wait for a turn, by workspace and name. */
@@ -47,10 +41,11 @@ export class Names {
 
   constructor(options: NamesOptions) {
     this.#options = options;
+    this.#found = options.cache ?? new NameCache();
   }
 
   /**
-   * The addresses of a URL's hostname, at once if they are known.
+   * The addresses of a URL's hostname, at once if they are cached.
    *
    * @throws UNAVAILABLE when the workspace got no turn for a look-up
    */
@@ -63,59 +58,68 @@ export class Names {
       : this.#resolveWith(files, workspaceId, hostname);
   }
 
-  /** Passes on what `resolve` found last, however long ago. For connections of requests whose hostname was resolved before. */
-  readonly lookup: Resolve = (hostname, _options, callback) => {
-    const resolution = this.#last(hostname);
-    queueMicrotask(() => {
-      if (resolution.kind === "found") callback(null, [...resolution.addresses]);
-      else callback(resolution.error, []);
-    });
-  };
-
-  #last(hostname: string): Resolution {
-    const listed = listedResolution(this.#options.files.last, hostname);
-    return listed ?? this.#known.peek(hostname)?.resolution ?? failed(hostname, "LOOKUP_NOT_RUN");
-  }
-
   #resolveWith(files: SystemNames, workspaceId: WorkspaceId, hostname: string): Resolution | Promise<Resolution> {
-    const found = listedResolution(files, hostname) ?? this.#fresh(hostname) ?? this.#running.get(hostname);
+    const found = this.#listed(files, hostname) ?? this.#fresh(hostname) ?? this.#running.get(hostname);
     return found ?? shared(this.#inTurn, `${workspaceId} ${hostname}`, () => this.#lookUpInTurn(files, workspaceId, hostname));
   }
 
+  /** Without a look-up. */
+  #listed({ hosts }: SystemNames, hostname: string): Resolution | undefined {
+    const addresses = hosts.get(hostname.replace(/\.$/, ""));
+    if (addresses) return this.#checked(hostname, { kind: "found", addresses });
+    return INVALID.test(hostname) ? failed(hostname, "ENOTFOUND") : localhostResolution(hostname);
+  }
+
   #fresh(hostname: string): Resolution | undefined {
-    const known = this.#known.get(hostname);
-    return known && known.untilMs > this.#options.clock.elapsedMs() ? known.resolution : undefined;
+    const nowMs = this.#options.clock.elapsedMs();
+    const found = this.#found.get(hostname);
+    if (found && found.untilMs > nowMs) return found.resolution;
+    const failure = this.#failures.get(hostname);
+    return failure && failure.untilMs > nowMs ? failure.resolution : undefined;
   }
 
-  #lookUpInTurn(files: SystemNames, workspaceId: WorkspaceId, hostname: string): Promise<Resolution> {
-    return this.#options.share.use(
-      workspaceId,
-      async () => this.#fresh(hostname) ?? shared(this.#running, hostname, () => this.#lookUp(files, workspaceId, hostname)),
-    );
+  async #lookUpInTurn(files: SystemNames, workspaceId: WorkspaceId, hostname: string): Promise<Resolution> {
+    await this.#options.share.takeInTurn(workspaceId);
+    const known = this.#fresh(hostname) ?? this.#running.get(hostname);
+    if (!known) return shared(this.#running, hostname, () => this.#lookUp(files, workspaceId, hostname));
+    this.#options.share.giveBack(workspaceId);
+    return known;
   }
 
-  async #lookUp({ search }: SystemNames, workspaceId: WorkspaceId, hostname: string): Promise<Resolution> {
-    const late = after(MAX_LOOKUP_SECONDS).then(() => ({ resolution: failed(hostname, "EAI_AGAIN"), ttlSeconds: 0 }));
-    const result = await Promise.race([this.#options.lookup.run(workspaceId, hostname, search), late]);
-    const known = toKnow(result, this.#known.peek(hostname), this.#options.clock.elapsedMs());
-    this.#known.set(hostname, known);
-    return known.resolution;
+  async #lookUp(files: SystemNames, workspaceId: WorkspaceId, hostname: string): Promise<Resolution> {
+    const { resolution, ttlSeconds } = await this.#run(files, workspaceId, hostname);
+    const result = { resolution: this.#checked(hostname, resolution), ttlSeconds };
+    const cached = cachedAfter(result, this.#found.get(hostname), this.#options.clock.elapsedMs());
+    if (cached.resolution.kind === "found") this.#found.set(workspaceId, hostname, cached);
+    else {
+      this.#found.delete(hostname);
+      this.#failures.set(hostname, cached);
+    }
+    return cached.resolution;
   }
-}
 
-/** What is known of a name after a look-up. */
-function toKnow({ resolution, ttlSeconds }: LookupResult, before: Known | undefined, nowMs: number): Known {
-  if (resolution.kind === "found") {
-    const untilMs = nowMs + 1_000 * Math.min(Math.max(ttlSeconds, MIN_TTL_SECONDS), MAX_TTL_SECONDS);
-    return { resolution, untilMs, staleUntilMs: untilMs + STALE_MS };
+  /** A look-up that is given up goes on for a while, and holds its part of the share until it ends. */
+  async #run({ search }: SystemNames, workspaceId: WorkspaceId, hostname: string): Promise<LookupResult> {
+    const { lookup, share, maxLookupMs = MAX_LOOKUP_MS } = this.#options;
+    const givenUp = new AbortController();
+    const late = Promise.withResolvers<LookupResult>();
+    const giveUp = async () => {
+      givenUp.abort();
+      return { resolution: failed(hostname, (await lookup.isServed()) ? "EAI_AGAIN" : "LOOKUP_NOT_RUN"), ttlSeconds: 0 };
+    };
+    const timer = setTimeout(() => late.resolve(giveUp()), maxLookupMs);
+    const run = lookup.run(workspaceId, hostname, search, givenUp.signal).finally(() => {
+      clearTimeout(timer);
+      share.giveBack(workspaceId);
+    });
+    return Promise.race([run, late.promise]);
   }
-  const isStale = resolution.error.code !== "ENOTFOUND" && before && before.staleUntilMs > nowMs;
-  return isStale ? { ...before, untilMs: nowMs + STALE_RETRY_MS } : { resolution, untilMs: nowMs + FAILURE_MS, staleUntilMs: 0 };
-}
 
-function listedResolution({ hosts }: SystemNames, hostname: string): Resolution | undefined {
-  const addresses = hosts.get(hostname.replace(/\.$/, ""));
-  return addresses ? { kind: "found", addresses } : localhostResolution(hostname);
+  #checked(hostname: string, resolution: Resolution): Resolution {
+    if (resolution.kind === "failed") return resolution;
+    const error = this.#options.guard.check(hostname, resolution.addresses);
+    return error ? { kind: "failed", error } : resolution;
+  }
 }
 
 /** Starts work that has not ended yet for this key only once. */

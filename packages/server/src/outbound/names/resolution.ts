@@ -1,11 +1,12 @@
 import type { LookupAddress } from "node:dns";
+import type { PrivateNameError } from "../address-guard.ts";
 
 export type Address = LookupAddress;
 
 /** What a name resolves to, or why it does not. */
 export type Resolution =
   | { readonly kind: "found"; readonly addresses: readonly Address[] }
-  | { readonly kind: "failed"; readonly error: LookupError };
+  | { readonly kind: "failed"; readonly error: LookupError | PrivateNameError };
 
 const REASONS = {
   ENOTFOUND: "it does not exist, or has no address",
@@ -23,7 +24,7 @@ export class LookupError extends Error {
   }
 }
 
-export const failed = (hostname: string, code: LookupError["code"]): Resolution => ({
+export const failed = (hostname: string, code: LookupError["code"]): Extract<Resolution, { kind: "failed" }> => ({
   kind: "failed",
   error: new LookupError(hostname, code),
 });

@@ -27,12 +27,7 @@ export class SystemFiles {
     this.#clock = clock;
     this.#hosts = new WatchedFile(hosts, readHosts);
     this.#search = new WatchedFile(resolvConf, readSearchRules);
-    this.#current = this.last;
-  }
-
-  /** What the files said when they were read last. */
-  get last(): SystemNames {
-    return { hosts: this.#hosts.content, search: this.#search.content };
+    this.#current = this.#read();
   }
 
   /** What the files say: at once if they were checked recently. */
@@ -47,8 +42,12 @@ export class SystemFiles {
   async #check(): Promise<SystemNames> {
     await Promise.all([this.#hosts.check(), this.#search.check()]);
     this.#checkedMs = this.#clock.elapsedMs();
-    this.#current = this.last;
+    this.#current = this.#read();
     return this.#current;
+  }
+
+  #read(): SystemNames {
+    return { hosts: this.#hosts.content, search: this.#search.content };
   }
 }
 

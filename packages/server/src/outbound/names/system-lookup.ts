@@ -29,8 +29,11 @@ export function createSystemLookup(lookUp: Resolve = lookup): SystemLookup {
     );
 }
 
+/** What the node itself lacks. Tenants choose names, so no other error may count as a fault of the node. */
+const NODE_LACKS = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAI_MEMORY"]);
+
 function codeOf(error: Error): LookupError["code"] {
   const code = systemCode(error);
-  if (code === "ENOTFOUND") return code;
-  return code.startsWith("EAI_") ? "EAI_AGAIN" : "LOOKUP_NOT_RUN";
+  if (NODE_LACKS.has(code)) return "LOOKUP_NOT_RUN";
+  return code === "EAI_AGAIN" ? code : "ENOTFOUND";
 }
