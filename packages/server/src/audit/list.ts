@@ -44,7 +44,7 @@ const CUT_EVENTS = fragment`
   select end_id as reached, e.*
   from reached left join lateral (
     select *, count(*) over () as found from (
-      select * from matched where end_id is null or seq >= end_id order by seq desc limit (select records from asked)) newest
+      select * from matched where end_id is null or seq >= end_id order by seq desc limit (select records from requested)) newest
   ) e on true
   order by e.seq desc`;
 
@@ -71,7 +71,7 @@ const listOfTypes = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), wanted as (
         select unnest(${types}::text[]) as name
@@ -104,7 +104,7 @@ const listOfActors = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), wanted as (
         select unnest(${actors}::text[]) as name
@@ -135,7 +135,7 @@ const listAny = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select ${COLUMNS}
