@@ -23,7 +23,7 @@ export const listPending = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select ${LISTED_COLUMNS}, null::text as result, l.queue

@@ -1,5 +1,6 @@
 import type { AuditEventType, AuditResourceType } from "@tidemill/contract";
 import { type Db, fragment, MAX_SCANNED_ROWS, type PageRow, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { findSeqRange, type SeqRange, WHOLE_LOG } from "./seq-range.ts";
 
 export interface AuditRow {
   readonly seq: number;
@@ -30,8 +31,8 @@ export interface AuditPage {
   readonly maxScanned?: number;
 }
 
-/** Above every sequence number. */
-const NEWEST = Number.MAX_SAFE_INTEGER;
+/** A page and the part of the log that it is in. */
+type RangedPage = Omit<AuditPage, "before" | "maxScanned"> & SeqRange;
 
 /** An event of a page, or the end of its scan. */
 type ListedEvent = AuditRow & PageRow<number>;
@@ -43,15 +44,17 @@ const CUT_EVENTS = fragment`
   select end_id as reached, e.*
   from reached left join lateral (
     select *, count(*) over () as found from (
-      select * from matched where end_id is null or seq >= end_id order by seq desc limit (select records from asked)) newest
+      select * from matched where end_id is null or seq >= end_id order by seq desc limit (select records from requested)) newest
   ) e on true
   order by e.seq desc`;
 
 /**
  * Lists the audit log. The filters decide which statement, and so which index, reads the fewest rows that do not match. The scans of a
- * statement read `maxScanned` rows together.
+ * statement read `maxScanned` rows together. Of a time filter, they read only the part of the log with its events.
  */
-export function listAuditEvents(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...page }: AuditPage): Promise<ListedEvent[]> {
+export async function listAuditEvents(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...unranged }: AuditPage): Promise<ListedEvent[]> {
+  const range = unranged.from === null && unranged.to === null ? WHOLE_LOG : await findSeqRange(db, unranged);
+  const page = { ...unranged, after: range.after, before: Math.min(range.before, unranged.before ?? WHOLE_LOG.before) };
   const [types, actors] = [page.eventTypes, page.actorIds].map((filter) => filter && [...new Set(filter)]);
   const scanned = (scans: number) => Math.max(1, Math.floor(maxScanned / scans));
   if (types) return listOfTypes(db, page, types, scanned(types.length));
@@ -61,21 +64,21 @@ export function listAuditEvents(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...page
 /** Reads the newest events of each type, then takes the newest of those. Uses index audit_event_type. */
 const listOfTypes = (
   db: Db,
-  { workspaceId, resourceTypes, actorIds, from, to, before, limit }: AuditPage,
+  { workspaceId, resourceTypes, actorIds, from, to, after, before, limit }: RangedPage,
   types: readonly string[],
   scanned: number,
 ): Promise<ListedEvent[]> =>
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), wanted as (
         select unnest(${types}::text[]) as name
       ), matched as (
         select e.* from wanted cross join lateral (
           select ${COLUMNS}
-          from (select * from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq < ${before ?? NEWEST}
+          from (select * from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq > ${after} and seq < ${before}
             order by seq desc limit ${scanned}) scanned
           where expires_at > moment()
             and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
@@ -84,7 +87,7 @@ const listOfTypes = (
           order by seq desc limit ${limit}) e
       ), reached as (
         select max(last.seq) as end_id from wanted cross join lateral (
-          select seq from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq < ${before ?? NEWEST}
+          select seq from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq > ${after} and seq < ${before}
             and (select count(*) from matched where event_type = wanted.name) < ${limit}::int
           order by seq desc offset ${scanned}::int - 1 limit 1) last
       )
@@ -94,21 +97,21 @@ const listOfTypes = (
 /** Like `listOfTypes`, by actor. Uses index audit_event_actor. */
 const listOfActors = (
   db: Db,
-  { workspaceId, resourceTypes, from, to, before, limit }: AuditPage,
+  { workspaceId, resourceTypes, from, to, after, before, limit }: RangedPage,
   actors: readonly string[],
   scanned: number,
 ): Promise<ListedEvent[]> =>
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), wanted as (
         select unnest(${actors}::text[]) as name
       ), matched as (
         select e.* from wanted cross join lateral (
           select ${COLUMNS}
-          from (select * from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq < ${before ?? NEWEST}
+          from (select * from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq > ${after} and seq < ${before}
             order by seq desc limit ${scanned}) scanned
           where expires_at > moment()
             and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
@@ -116,7 +119,7 @@ const listOfActors = (
           order by seq desc limit ${limit}) e
       ), reached as (
         select max(last.seq) as end_id from wanted cross join lateral (
-          select seq from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq < ${before ?? NEWEST}
+          select seq from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq > ${after} and seq < ${before}
             and (select count(*) from matched where actor_id = wanted.name) < ${limit}::int
           order by seq desc offset ${scanned}::int - 1 limit 1) last
       )
@@ -124,15 +127,19 @@ const listOfActors = (
   );
 
 /** Uses the primary key. */
-const listAny = (db: Db, { workspaceId, resourceTypes, from, to, before, limit }: AuditPage, scanned: number): Promise<ListedEvent[]> =>
+const listAny = (
+  db: Db,
+  { workspaceId, resourceTypes, from, to, after, before, limit }: RangedPage,
+  scanned: number,
+): Promise<ListedEvent[]> =>
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select ${COLUMNS}
-        from (select * from audit_event where workspace_id = ${workspaceId} and seq < ${before ?? NEWEST}
+        from (select * from audit_event where workspace_id = ${workspaceId} and seq > ${after} and seq < ${before}
           order by seq desc limit ${scanned}) scanned
         where expires_at > moment()
           and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
@@ -140,7 +147,7 @@ const listAny = (db: Db, { workspaceId, resourceTypes, from, to, before, limit }
         order by seq desc limit ${limit}
       ), reached as (
         select case when (select count(*) from matched) < ${limit}::int then (
-          select seq from audit_event where workspace_id = ${workspaceId} and seq < ${before ?? NEWEST}
+          select seq from audit_event where workspace_id = ${workspaceId} and seq > ${after} and seq < ${before}
           order by seq desc offset ${scanned}::int - 1 limit 1) end as end_id
       )
       ${CUT_EVENTS}`,

@@ -9,7 +9,9 @@ interface ChainedHash {
 
 /** The last event of a chain. */
 export interface ChainHead extends ChainedHash {
-  /** How long the workspace's events are kept now. Null when forever, or when the workspace does not exist. */
+  /** When the workspace was created. Null when it does not exist. */
+  readonly created_at: string | null;
+  /** How long the events of an existing workspace are kept now. Null: forever. */
   readonly retention_days: number | null;
 }
 
@@ -66,8 +68,8 @@ export const findHead = (db: Db, workspaceId: WorkspaceId): Promise<ChainHead | 
   row(
     db,
     sql`
-      select seq, hash, ${EXPIRES_AT}, (select retention_days from workspace where id = workspace_id) as retention_days
-      from audit_chain where workspace_id = ${workspaceId}`,
+      select seq, hash, ${EXPIRES_AT}, to_char(created_at at time zone 'UTC', ${FORMAT}) as created_at, retention_days
+      from audit_chain left join workspace on id = workspace_id where workspace_id = ${workspaceId}`,
   );
 
 export const listDropped = (db: Db, workspaceId: WorkspaceId): Promise<DroppedStretch[]> =>

@@ -77,7 +77,7 @@ async function verifyChain(tx: Db, workspaceId: WorkspaceId, noted: NotedHead["h
   return { ...report, events, broken: breakAtEnd(at, head, noted) ?? earlyAtEnd(at, head, newest) };
 }
 
-const NO_HEAD: ChainHead = { seq: 0, hash: CHAIN_START, expires_at: "-infinity", retention_days: null };
+const NO_HEAD: ChainHead = { seq: 0, hash: CHAIN_START, expires_at: "-infinity", created_at: null, retention_days: null };
 const DAY_MS = 86_400_000;
 
 function breakAt(workspaceId: WorkspaceId, before: Link, link: Link, head: ChainHead): BrokenLink | null {
@@ -100,14 +100,15 @@ function breakAtEnd(last: Link, head: ChainHead, noted: NotedHead["head"] | null
 
 /**
  * Whether the last events of a chain were dropped before they expired. No event follows them that would vouch for their expiry, and
- * the head is not hashed. So they must also be old enough by the workspace's retention: a change of it records an event, so it held
- * when the last of them was written, after the newest event that is left.
+ * the head is not hashed. So they must also be old enough by the workspace's retention. A change of it records an event, so it held
+ * when the last of them was written. That was after the newest event that is left, or after the workspace was created.
  */
 function earlyAtEnd(last: Link, head: ChainHead, newest: ChainedEvent | null): BrokenLink | null {
   const early = earlyDrop(last, head.expires_at);
-  if (early || last.droppedAt === null || newest === null || head.retention_days === null) return early;
-  const keptUntilMs = momentMs(newest.occurred_at) + head.retention_days * DAY_MS;
-  return keptUntilMs > momentMs(last.droppedAt) ? broken("dropped_early", last.to) : null;
+  if (early || last.droppedAt === null || head.created_at === null) return early;
+  const keptForMs = head.retention_days === null ? Number.POSITIVE_INFINITY : head.retention_days * DAY_MS;
+  const writtenMs = momentMs(newest?.occurred_at ?? head.created_at);
+  return writtenMs + keptForMs > momentMs(last.droppedAt) ? broken("dropped_early", last.to) : null;
 }
 
 /** @param expiresAt when the last of these events expires */

@@ -17,7 +17,7 @@ export interface AuditedRequest extends Pick<Actor, "actorId"> {
  * Rows that one transaction reads, whether they match the filters or not: a million jobs must not hold locks, or a connection, for a
  * minute.
  */
-const CHUNK = 5_000;
+const MAX_ROWS = 5_000;
 
 /**
  * Moves failed jobs back to `waiting` with fresh attempts. Jobs that fail again meanwhile are not retried twice. Each transaction that
@@ -29,9 +29,10 @@ export async function retryDeadLetters(
   database: Transactional,
   request: AuditedRequest,
   query: DeadLetterQuery,
+  maxRows = MAX_ROWS,
 ): Promise<{ retried: number; lanes: LaneKey[] }> {
   const lanes = new Map<LaneId, LaneKey>();
-  const retried = await inChunks(database, async (tx, chunk) => {
+  const retried = await inChunks(database, maxRows, async (tx, chunk) => {
     const done = await retryFailed(tx, query, chunk);
     for (const { lane_id } of done.lanes) lanes.set(lane_id, { workspaceId: query.workspaceId, laneId: lane_id });
     if (done.lanes.length > 0) await auditRequest(tx, request, query, "dlq.retried", { retried: countOf(done) });
@@ -41,8 +42,13 @@ export async function retryDeadLetters(
 }
 
 /** Removes failed jobs, audited like a retry. Returns their number. */
-export const purgeDeadLetters = (database: Transactional, request: AuditedRequest, query: DeadLetterQuery): Promise<number> =>
-  inChunks(database, async (tx, chunk) => {
+export const purgeDeadLetters = (
+  database: Transactional,
+  request: AuditedRequest,
+  query: DeadLetterQuery,
+  maxRows = MAX_ROWS,
+): Promise<number> =>
+  inChunks(database, maxRows, async (tx, chunk) => {
     const done = await purgeFailed(tx, query, chunk);
     if (done.lanes.length > 0) await auditRequest(tx, request, query, "dlq.purged", { purged: countOf(done) });
     return done;
@@ -59,11 +65,15 @@ const auditRequest = (
 const countOf = ({ lanes }: ChunkDone): number => lanes.reduce((sum, { jobs }) => sum + jobs, 0);
 
 /** Works through all dead letters, newest first, with a transaction for each chunk. Returns the number of jobs. */
-async function inChunks(database: Transactional, work: (tx: Db, chunk: DeadLetterChunk) => Promise<ChunkDone>): Promise<number> {
+async function inChunks(
+  database: Transactional,
+  maxRows: number,
+  work: (tx: Db, chunk: DeadLetterChunk) => Promise<ChunkDone>,
+): Promise<number> {
   const until = await readMoment(database);
   let total = 0;
   for (let before: JobId | null = NEWEST; before !== null; ) {
-    const chunk: DeadLetterChunk = { until, before, limit: CHUNK };
+    const chunk: DeadLetterChunk = { until, before, limit: maxRows };
     const done: ChunkDone = await database.transaction((tx) => work(tx, chunk));
     total += countOf(done);
     before = done.reached;

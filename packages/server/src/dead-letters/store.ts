@@ -28,7 +28,7 @@ export const listFailed = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select ${LISTED_COLUMNS}, null::text as result, l.queue

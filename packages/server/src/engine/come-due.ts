@@ -1,4 +1,4 @@
-import { moveDueAcrossWorkspaces } from "#jobs";
+import { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "#jobs";
 import type { Db } from "#kernel";
 import type { Waker } from "#lanes";
 
@@ -6,13 +6,23 @@ const MAX_ROWS = 1_000;
 /** The wait when other nodes have locked all that is due. Milliseconds. */
 const LOCKED_MS = 50;
 
-/**
- * Moves delayed jobs to `waiting` when they are due. Returns the wait until more are due, in milliseconds: 0 while there are more than
- * one batch moves, undefined when none is delayed.
- */
-export async function comeDueAcrossWorkspaces(db: Db, waker: Waker): Promise<number | undefined> {
-  const { moved, isCrowded, lanes, nextInMs } = await moveDueAcrossWorkspaces(db, MAX_ROWS);
-  if (lanes.length > 0) waker.wake(lanes);
-  if (isCrowded) return moved > 0 ? 0 : LOCKED_MS;
-  return nextInMs === null ? undefined : Math.max(1, nextInMs);
+/** Moves delayed jobs to `waiting` when they are due. */
+export class ComeDue {
+  readonly #db: Db;
+  readonly #waker: Waker;
+  #position: DuePosition = FIRST_DUE;
+
+  constructor(db: Db, waker: Waker) {
+    this.#db = db;
+    this.#waker = waker;
+  }
+
+  /** Moves one batch. Returns the wait until more are due, in milliseconds: 0 while there may be more, undefined when none is delayed. */
+  async pass(): Promise<number | undefined> {
+    const { moved, isCrowded, next, lanes, nextInMs } = await moveDueAcrossWorkspaces(this.#db, MAX_ROWS, this.#position);
+    this.#position = next;
+    if (lanes.length > 0) this.#waker.wake(lanes);
+    if (isCrowded) return moved > 0 || next.afterWorkspace !== null ? 0 : LOCKED_MS;
+    return nextInMs === null ? undefined : Math.max(1, nextInMs);
+  }
 }

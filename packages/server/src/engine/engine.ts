@@ -19,7 +19,7 @@ import {
 import type { Aborter, LaneKey, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
-import { comeDueAcrossWorkspaces } from "./come-due.ts";
+import { ComeDue } from "./come-due.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
 import type { AttemptShares } from "./lane-shares.ts";
@@ -115,7 +115,8 @@ export function createEngine(options: EngineOptions): Engine {
 
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
-  const comeDue = deadlineLoop("come-due", () => comeDueAcrossWorkspaces(db, dispatcher));
+  const dueJobs = new ComeDue(db, dispatcher);
+  const comeDue = deadlineLoop("come-due", () => dueJobs.pass());
   const workLook = new WorkLook(db, clock, dispatcher);
   const lookForWork = deadlineLoop("look-for-work", () => workLook.pass());
   const reassign = deadlineLoop("reassign-key-slots", () => reassignKeySlotsAcrossWorkspaces(db, dispatcher));

@@ -72,7 +72,10 @@ export function judge(
   return forGood || counted >= claim.attempts ? { kind: "fail", error } : { kind: "retry", waitMs, error };
 }
 
-/** The wait after the `counted`th attempt: `delayMs`, but at least 10, times `2^(counted-1)`, plus up to a fifth of jitter, at most 24 hours. */
+/**
+ * The wait after the `counted`th attempt: `delayMs`, but at least 10, times `2^(counted-1)`, plus up to a fifth of jitter, at most
+ * 24 hours.
+ */
 export function backoffMs(delayMs: number, counted: number, fraction: number): number {
   const plainMs = Math.min(Math.max(delayMs, MIN_DELAY_MS) * 2 ** (counted - 1), MAX_WAIT_MS);
   return Math.min(Math.round(plainMs * (1 + JITTER * fraction)), MAX_WAIT_MS);

@@ -19,7 +19,8 @@ const MINUTE_MS = 60_000;
  * - No gate holds it: now if it is first in line, else when the jobs before it have finished at the pace of the last minute.
  *
  * @returns milliseconds since 1970, never before now. Null when it cannot be known: when a pause, a plan, a missing handler or a pending
- *   approval holds the job, or the workspace's share is in use; when it is due and no job finished in the last minute; or when the job has already started or finished
+ *   approval holds the job, or the workspace's share is in use; when it is due and no job finished in the last minute; or when the job has
+ *   already started or finished
  */
 export function estimateStart(job: ExplainedJob, heldBy: readonly GateName[]): number | null {
   if (!waits(job)) return null;

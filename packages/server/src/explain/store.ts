@@ -71,7 +71,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
   row(
     db,
     sql`
-      with asked as (
+      with requested as (
         select r.id, r.state, r.priority, r.attempt, r.attempts + r.spared as attempts, r.run_at, r.run_at > moment() as run_at_is_ahead,
           r.started_at, r.finished_at, r.concurrency_key, lane_key(r.lane_id, r.concurrency_key) as lane_key, r.approval, live.key_slot, live.decide_at,
           r.state in ('waiting', 'delayed', 'pending_approval') as waits,
@@ -81,7 +81,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         left join job live on live.workspace_id = ${workspaceId} and live.lane_id = ${laneId} and live.id = r.id
         where r.workspace_id = ${workspaceId} and r.lane_id = ${laneId} and r.id = ${id}
       )
-      select moment() as now, asked.*, q.approval_timeout, q.on_timeout, q.type, q.concurrency_per_key, g.*,
+      select moment() as now, requested.*, q.approval_timeout, q.on_timeout, q.type, q.concurrency_per_key, g.*,
         c.opened_at, c.probe_at, coalesce(c.probe_at <= moment(), false) as probe_is_due, c.last_error,
         least(line.counted, line.max_counted) as ahead, line.counted > line.max_counted as ahead_is_more,
         in_flight.lane_active, in_flight.key_active, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
@@ -92,7 +92,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
           from lane_starts s cross join unnest(s.at, s.jobs) as e (at, jobs)
           where s.workspace_id = ${workspaceId} and s.lane_id = ${laneId} and e.at + g.rate_seconds * interval '1 second' >= g.starts_at
         ), '[]') as expiries
-      from asked
+      from requested
       join queue_record q on q.workspace_id = ${workspaceId} and q.id = ${laneId}
       cross join lateral (
         select plan, paused, served = 'push' as has_handler, concurrency, in_flight, slots_free, rate_max, rate_seconds, started, starts_free, starts_at
@@ -104,12 +104,12 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         from (
           (select from job
             where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
-              and asked.waits and priority > asked.priority
+              and requested.waits and priority > requested.priority
             order by priority desc, run_at, id limit greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) + 1)
           union all
           (select from job
             where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
-              and asked.waits and priority = asked.priority and (run_at, id) < (asked.in_line_at, asked.id)
+              and requested.waits and priority = requested.priority and (run_at, id) < (requested.in_line_at, requested.id)
             order by priority desc, run_at, id limit greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) + 1)
           limit greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) + 1
         ) before
@@ -118,20 +118,20 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         select count(*) as counted
         from (
           (select from job
-            where lane_key(lane_id, concurrency_key) collate "C" = asked.lane_key and workspace_id is not distinct from ${workspaceId}
-              and state = 'waiting' and concurrency_key is not null and asked.waits and priority > asked.priority
+            where lane_key(lane_id, concurrency_key) collate "C" = requested.lane_key and workspace_id is not distinct from ${workspaceId}
+              and state = 'waiting' and concurrency_key is not null and requested.waits and priority > requested.priority
             order by priority desc, run_at, id limit ${MAX_COUNTED}::int + 1)
           union all
           (select from job
-            where lane_key(lane_id, concurrency_key) collate "C" = asked.lane_key and workspace_id is not distinct from ${workspaceId}
-              and state = 'waiting' and concurrency_key is not null and asked.waits
-              and priority = asked.priority and (run_at, id) < (asked.in_line_at, asked.id)
+            where lane_key(lane_id, concurrency_key) collate "C" = requested.lane_key and workspace_id is not distinct from ${workspaceId}
+              and state = 'waiting' and concurrency_key is not null and requested.waits
+              and priority = requested.priority and (run_at, id) < (requested.in_line_at, requested.id)
             order by priority desc, run_at, id limit ${MAX_COUNTED}::int + 1)
           limit ${MAX_COUNTED}::int + 1
         ) before
       ) of_key
       cross join lateral (
-        select count(*) as lane_active, count(*) filter (where concurrency_key = asked.concurrency_key) as key_active
+        select count(*) as lane_active, count(*) filter (where concurrency_key = requested.concurrency_key) as key_active
         from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'active'
       ) in_flight`,
   );

@@ -10,7 +10,7 @@ export * from "./retry.ts";
 export * from "./routes.ts";
 export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slots.ts";
 export * from "./store/claim.ts";
-export { moveDueAcrossWorkspaces } from "./store/come-due.ts";
+export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";
 export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";

@@ -45,7 +45,7 @@ const listAny = (db: Db, { workspaceId, laneId, states, before, limit }: JobsPag
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), live as (
         select ${LISTED_COLUMNS}, null::text as result
@@ -83,7 +83,7 @@ const listTagged = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), wanted as (
         select unnest(${tags}::text[]) as name
@@ -123,7 +123,7 @@ const listParked = (db: Db, { workspaceId, laneId, states, tags, before, limit }
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select ${LISTED_COLUMNS}, null::text as result
@@ -145,7 +145,7 @@ const listActive = (db: Db, { workspaceId, laneId, tags, before, limit }: JobsPa
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select ${LISTED_COLUMNS}, null::text as result from job

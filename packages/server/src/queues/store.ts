@@ -76,7 +76,7 @@ export const listQueues = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select q.*, '' as payload, null::text as result

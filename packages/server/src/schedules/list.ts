@@ -28,7 +28,7 @@ const listAny = (db: Db, { workspaceId, states, before, limit }: SchedulesPage, 
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), matched as (
         select s.*, l.queue, null::text as result
@@ -55,7 +55,7 @@ const listOfQueues = (
   rows(
     db,
     sql`
-      with asked as (
+      with requested as (
         select ${limit}::int as records
       ), wanted as (
         select id, name from lane where workspace_id = ${workspaceId} and kind = 'queue' and name = any(${queues}) and deleted_at is null

@@ -62,16 +62,25 @@ describe("a record of events that retention dropped is refused", () => {
     expect((await verified(engine, workspaceId)).broken).toMatchObject({ seq: 6, problem: "dropped_early" });
   });
 
-  test("a record of a drop at the end is refused though the head was made to agree", async ({ database, engine, clock }) => {
-    await clock.set(TODAY);
-    const workspaceId = await tenEvents(database, engine);
-    await tamper(
-      database,
-      `${record(workspaceId, 8, 10)}; ${remove(workspaceId, 8, 10)};
+  test.for([
+    ["the newest events", 30, 8],
+    ["the newest events, which never expire", null, 8],
+    ["all events", 30, 1],
+    ["all events, which never expire", null, 1],
+  ] as const)(
+    "a record of a drop at the end is refused though the head was made to agree: %s",
+    async ([, days, from], { database, engine, clock }) => {
+      await clock.set(TODAY);
+      const workspaceId = await tenEvents(database, engine, days);
+      await clock.advance(2 * DAY_SECONDS);
+      await tamper(
+        database,
+        `${record(workspaceId, from, 10)}; ${remove(workspaceId, from, 10)};
        update audit_chain set expires_at = moment() - interval '1 day' where workspace_id = '${workspaceId}'`,
-    );
-    expect((await verified(engine, workspaceId)).broken).toEqual({ seq: 10, id: null, problem: "dropped_early" });
-  });
+      );
+      expect((await verified(engine, workspaceId)).broken).toEqual({ seq: 10, id: null, problem: "dropped_early" });
+    },
+  );
 
   test("a record of a drop is refused when it overlaps another", async ({ database, engine, clock }) => {
     await clock.set(TODAY);

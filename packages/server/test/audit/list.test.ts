@@ -1,11 +1,13 @@
 import { describe, expect } from "vitest";
 import { uuidOf, type WorkspaceId } from "#kernel";
+import { listAuditEvents } from "../../src/audit/list.ts";
 import { record } from "../harness/audit.ts";
 import { test } from "../harness/engine.ts";
 import { makeKey } from "../harness/operator.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
 
 const KEY = "key_01kajv2m9qf1h8s0w6r3n5d7xe";
+const HOUR_SECONDS = 3_600;
 const uuidOfWorkspace = (service: Service) => uuidOf("ws", service.workspaceId) as WorkspaceId;
 
 /** The resource ids of a list's records, in order. */
@@ -75,6 +77,45 @@ describe("GET /v1/audit-events", () => {
       }
       expect(pages).toEqual([["5", "4"], ["3", "2"], ["1"]]);
     }
+  });
+
+  test.for([[{}], [{ eventTypes: ["dlq.purged"] }], [{ actorIds: ["system"] }]] as const)(
+    "the list of audit events reads only the part of the log with the wanted times: %o",
+    async ([filter], { service, engine, clock }) => {
+      const workspaceId = uuidOfWorkspace(service);
+      const beganMs = clock.nowMs() + HOUR_SECONDS * 1000;
+      for (let index = 0; index < 40; index += 1) {
+        await clock.advance(HOUR_SECONDS);
+        await record(engine, workspaceId, { resourceId: String(index) });
+      }
+      const at = (index: number) => new Date(beganMs + index * HOUR_SECONDS * 1000).toISOString();
+      const list = async (range: { from?: string; to?: string }) => {
+        const all = { workspaceId, eventTypes: null, resourceTypes: ["job"], actorIds: null, from: null, to: null, before: null };
+        const listed = await listAuditEvents(engine, { ...all, ...filter, ...range, limit: 5, maxScanned: 6 });
+        return [listed[0]?.reached, listed.map(({ resource_id }) => resource_id)];
+      };
+      expect(await list({ from: at(37) })).toEqual([null, ["39", "38", "37"]]);
+      expect(await list({ to: at(2) })).toEqual([null, ["1", "0"]]);
+      expect(await list({ from: at(20), to: at(22) })).toEqual([null, ["21", "20"]]);
+      expect(await list({ from: at(50) })).toEqual([null, [null]]);
+      expect(await list({ to: at(-50) })).toEqual([null, [null]]);
+      expect(await list({ from: at(22), to: at(20) })).toEqual([null, [null]]);
+    },
+  );
+
+  test("the list of audit events has those whose transactions began before the one of the event before them", async ({
+    service,
+    engine,
+    clock,
+  }) => {
+    const beganMs = clock.nowMs();
+    for (const seconds of [0, HOUR_SECONDS, HOUR_SECONDS - 30, HOUR_SECONDS + 30, 2 * HOUR_SECONDS]) {
+      await clock.set(beganMs + seconds * 1000);
+      await record(engine, uuidOfWorkspace(service), { resourceId: String(seconds) });
+    }
+    const at = (seconds: number) => encodeURIComponent(new Date(beganMs + seconds * 1000).toISOString());
+    expect(await found(service, `&from=${at(HOUR_SECONDS - 30)}&to=${at(HOUR_SECONDS)}`)).toEqual(["3570"]);
+    expect(await found(service, `&from=${at(HOUR_SECONDS)}&to=${at(HOUR_SECONDS + 1)}`)).toEqual(["3600"]);
   });
 
   test("GET /v1/audit-events is for admins", async ({ service }) => {

@@ -1,11 +1,12 @@
 import { describe, expect } from "vitest";
-import { moveDueAcrossWorkspaces } from "#jobs";
+import { FIRST_DUE, moveDueAcrossWorkspaces } from "#jobs";
 import type { LaneKey } from "#lanes";
-import { comeDueAcrossWorkspaces } from "../../src/engine/come-due.ts";
+import { ComeDue } from "../../src/engine/come-due.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 
+const NO_ONE = { wake: () => {}, wakeAt: () => {} };
 const ago = (seconds: number) => `moment() - interval '${seconds} seconds'`;
 
 /** Lanes of workspaces of their own, with delayed jobs: how many each, due for how many seconds. */
@@ -18,6 +19,12 @@ async function putDelayed(database: TestDatabase, ...lanes: [count: number, seco
     put.push(lane);
   }
   return put;
+}
+
+/** Adds workspaces with a delayed job that is not due yet. */
+async function putLater(database: TestDatabase, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1)
+    await putJobs(database, await putLane(database, { paused: true }), { state: "delayed", runAt: ago(-3_600) });
 }
 
 /** How many jobs of each lane wait. */
@@ -59,13 +66,36 @@ describe("jobs that come due", () => {
     ]);
   });
 
-  test("workspaces whose jobs have waited longest come first when there are more of them than a batch moves jobs", async ({
-    database,
-    engine,
-  }) => {
-    const lanes = await putDelayed(database, [2, 1], [2, 4], [2, 2], [2, 3]);
-    await moveDueAcrossWorkspaces(engine, 3);
-    expect(await waitingIn(database, lanes)).toEqual([0, 1, 1, 1]);
+  test("a batch visits a limited number of workspaces, and the next ones go on until each had its turn", async ({ database, engine }) => {
+    const small = await putDelayed(database, ...Array.from({ length: 10 }, () => [1, 1] as [number, number]));
+    const large = await putLane(database, { paused: true });
+    await putJobs(database, large, { state: "delayed", runAt: ago(1), count: 500 });
+    await putLater(database, 10);
+    let position = FIRST_DUE;
+    // Of 21 workspaces with delayed jobs each batch visits 5.
+    for (let batch = 0; batch < 5; batch += 1) {
+      const before = await waitingIn(database, small);
+      position = (await moveDueAcrossWorkspaces(engine, 10, position)).next;
+      const after = await waitingIn(database, small);
+      expect(after.filter((jobs, index) => jobs > (before[index] as number)).length).toBeLessThanOrEqual(5);
+    }
+    expect(await waitingIn(database, small)).toEqual(small.map(() => 1));
+    expect(position.afterWorkspace).toBeNull();
+  });
+
+  test("a workspace with many due jobs takes part in every batch, wherever the visit is", async ({ database, engine }) => {
+    await putDelayed(database, [200, 1]);
+    await putLater(database, 40);
+    const moved: number[] = [];
+    let position = FIRST_DUE;
+    for (let batch = 0; batch < 20; batch += 1) {
+      const done = await moveDueAcrossWorkspaces(engine, 10, position);
+      position = done.next;
+      moved.push(done.moved);
+    }
+    // The visit reaches the workspace within 9 batches. From then on it gets all of each.
+    expect(moved.filter((jobs) => jobs === 10).length).toBeGreaterThanOrEqual(12);
+    expect(moved.lastIndexOf(0)).toBe(moved.indexOf(10) - 1);
   });
 
   test("workspaces whose jobs are not due yet take no share", async ({ database, engine }) => {
@@ -76,17 +106,16 @@ describe("jobs that come due", () => {
 
   test("the next batch follows at once while there is more, and at the time of the next job after that", async ({ database, engine }) => {
     await putDelayed(database, [1_001, 1], [1, -60]);
-    const waker = { wake: () => {}, wakeAt: () => {} };
-    expect(await comeDueAcrossWorkspaces(engine, waker)).toBe(0);
-    expect(await comeDueAcrossWorkspaces(engine, waker)).toBe(60_000);
+    const comeDue = new ComeDue(engine, NO_ONE);
+    expect(await comeDue.pass()).toBe(0);
+    expect(await comeDue.pass()).toBe(60_000);
   });
 
   test("a node waits a little while another one has locked all that is due", async ({ database, engine }) => {
     await putDelayed(database, [1_001, 1]);
-    const waker = { wake: () => {}, wakeAt: () => {} };
     const wait = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 2_000);
-      return comeDueAcrossWorkspaces(engine, waker);
+      return new ComeDue(engine, NO_ONE).pass();
     });
     expect(wait).toBe(50);
   });
@@ -98,7 +127,7 @@ describe("jobs that come due", () => {
       statements += 1;
       return engine.query(statement);
     };
-    expect(await comeDueAcrossWorkspaces({ query: db }, { wake: () => {}, wakeAt: () => {} })).toBe(60_000);
+    expect(await new ComeDue({ query: db }, NO_ONE).pass()).toBe(60_000);
     expect(statements).toBe(1);
   });
 });

@@ -157,6 +157,22 @@ describe("a look for work", () => {
     expect(found).toEqual(inOrder(small));
   });
 
+  test("looks that end between a workspace without jobs and the next one with jobs go on with the latter", async ({ database, engine }) => {
+    await database.query("truncate job, lane cascade");
+    const ids = (await database.query<{ id: WorkspaceId }>("select gen_random_uuid() as id from generate_series(1, 241) order by id")).map(
+      ({ id }) => id,
+    );
+    await database.query("insert into workspace (id, name, plan) select unnest($1::uuid[]), 'Test', 'enterprise'", [ids]);
+    const expected: LaneKey[] = [];
+    for (const [index, id] of ids.entries()) {
+      // The first workspace shifts the pairs, so that the 200th step ends in the middle of one.
+      const hasJob = index % 2 === 0;
+      const put = await putLanes(database, id, { hasJob });
+      if (hasJob) expected.push(...put);
+    }
+    expect(inOrder((await lookEverywhere(engine)).flat())).toEqual(inOrder(expected));
+  });
+
   test("the next look comes soon while looks find lanes that the node did not know, otherwise with the poll", async ({
     database,
     engine,

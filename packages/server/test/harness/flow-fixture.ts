@@ -5,7 +5,7 @@ import { type Database, type JobId, rows, SharedResource, sql, systemRandom, typ
 import type { LaneKey, Waker } from "#lanes";
 import { findQueueOfLane } from "#queues";
 import { createAdminContext } from "#workspaces";
-import { comeDueAcrossWorkspaces } from "../../src/engine/come-due.ts";
+import { ComeDue } from "../../src/engine/come-due.ts";
 import type { Verdict } from "../../src/engine/judge.ts";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
 import type { NewJob } from "../../src/jobs/new-job.ts";
@@ -105,7 +105,7 @@ export class FlowFixture {
   }
 
   comeDue(): Promise<unknown> {
-    return comeDueAcrossWorkspaces(this.#engine, NO_ONE);
+    return new ComeDue(this.#engine, NO_ONE).pass();
   }
 
   async limit({ concurrency, perKey, rate, paused }: Limits): Promise<void> {

@@ -9,14 +9,14 @@ export const lockKeysOf = (tx: Db, laneId: LaneId): Promise<unknown> => row(tx, 
 
 /**
  * Reassigns the slots of some keys of one lane whose limit per key changed: of the lane `only`, or of the first lane of the first workspace
- * behind `afterWorkspace`. It goes on after the last key of the previous call, and takes as many keys as can give slots to at most `limit` jobs. Returns null when no
- * lane is left. In byte order, the character after the slash ends the keys of a lane. Uses indexes lane_to_reassign and job_key.
+ * behind `afterWorkspace`. It goes on after the last key of the previous call, and takes as many keys as can give slots to at most
+ * `limit` jobs. Returns null when no lane is left. In byte order, the character after the slash ends the keys of a lane. Uses indexes lane_to_reassign and job_key.
  */
 export const reassignSomeAcrossWorkspaces = (
   db: Db,
   limit: number,
   { only = null, afterWorkspace = NO_WORKSPACE }: { only?: LaneId | null; afterWorkspace?: WorkspaceId | undefined },
-): Promise<(LaneKey & { more: boolean }) | null> =>
+): Promise<LaneKey | null> =>
   row(
     db,
     sql`
@@ -44,7 +44,7 @@ export const reassignSomeAcrossWorkspaces = (
         update lane set reassign_after_key = (select key from key where n = l.keys) from next_lane l
         where lane.workspace_id = l.workspace_id and lane.id = l.id
       )
-      select l.workspace_id as "workspaceId", l.id as "laneId", (select count(*) from key) = l.keys as more, (
+      select l.workspace_id as "workspaceId", l.id as "laneId", (
         select assign_key_slots(array_agg(l.workspace_id), array_agg(l.id), array_agg(key.key)) from next_lane l cross join key) as assigned
       from next_lane l`,
   );

@@ -95,9 +95,9 @@ export async function claimAcrossWorkspaces(
         union all
         select json_build_object('laneId', l.id, 'limited', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
-          asked (workspace_id, lane_id)
-        join lane l on l.workspace_id = asked.workspace_id and l.id = asked.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'
-        where ${limited} and not asked.lane_id in (select lane_id from gate)
+          requested (workspace_id, lane_id)
+        join lane l on l.workspace_id = requested.workspace_id and l.id = requested.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'
+        where ${limited} and not requested.lane_id in (select lane_id from gate)
       )
       select claimed.*, found.found from claimed full join found on false`,
   );

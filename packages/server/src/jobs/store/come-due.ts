@@ -1,12 +1,23 @@
-import { type Db, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, plainArray, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
+
+/** Where the next batch goes on when more jobs are due than one moves. */
+export interface DuePosition {
+  /** The last workspace that was visited. Null: the visit begins with the first one. */
+  readonly afterWorkspace: WorkspaceId | null;
+  /** Workspaces that used up their share. They take part in the next batch wherever the visit is. */
+  readonly unfinished: readonly WorkspaceId[];
+}
+
+export const FIRST_DUE: DuePosition = { afterWorkspace: null, unfinished: [] };
 
 /** What a batch moved. */
 export interface MovedDue {
   readonly moved: number;
   /** Whether more jobs than a batch moves were due. */
   readonly isCrowded: boolean;
+  readonly next: DuePosition;
   readonly lanes: LaneKey[];
   /** When the next job is due, in milliseconds from now. Null when none is delayed. */
   readonly nextInMs: number | null;
@@ -14,17 +25,24 @@ export interface MovedDue {
 
 /**
  * Moves delayed jobs to `waiting` when they are due, and skips those that another node has locked. When no more than `limit` are due, it
- * moves them all. When more are, each workspace with due jobs gets an equal share of the batch, so that none waits for another's
- * thousands. If there are more workspaces than `limit`, those come first whose jobs have waited longest. Uses index job_due, and
+ * moves them all. When more are, it visits the next workspaces with delayed jobs, half as many as `limit`. Those of them with due jobs
+ * and the unfinished ones get an equal share of the batch, so that none waits for another's thousands. Uses index job_due, and
  * job_due_share for shares.
  */
-export async function moveDueAcrossWorkspaces(db: Db, limit: number): Promise<MovedDue> {
+export async function moveDueAcrossWorkspaces(
+  db: Db,
+  limit: number,
+  { afterWorkspace, unfinished }: DuePosition = FIRST_DUE,
+): Promise<MovedDue> {
+  const maxWorkspaces = Math.max(1, limit >> 1);
   const found = await rows<{
     workspace_id: WorkspaceId | null;
     lane_id: LaneId | null;
     jobs: number;
     next_ms: number | null;
-    crowded: boolean;
+    /** Of each workspace. Null when no more than `limit` are due. */
+    share: number | null;
+    visited: WorkspaceId | null;
   }>(
     db,
     sql`
@@ -32,16 +50,19 @@ export async function moveDueAcrossWorkspaces(db: Db, limit: number): Promise<Mo
         select exists (
           select from job where state = 'delayed' and run_at <= moment() order by run_at offset ${limit}::int limit 1) as crowded
       ), earliest as (
-        (select workspace_id, run_at from job
-          where state = 'delayed' and (select crowded from crowd)
+        (select 1 as step, workspace_id, run_at from job
+          where state = 'delayed' and workspace_id > coalesce(${afterWorkspace}, '00000000-0000-0000-0000-000000000000'::uuid)
+            and (select crowded from crowd)
           order by workspace_id, run_at limit 1)
         union all
-        select next.workspace_id, next.run_at from earliest cross join lateral (
+        select step + 1, next.workspace_id, next.run_at from earliest cross join lateral (
           select workspace_id, run_at from job where state = 'delayed' and workspace_id > earliest.workspace_id
           order by workspace_id, run_at limit 1) next
+        where step < ${maxWorkspaces}::int
       ), turn as (
-        select workspace_id, greatest(1, ${limit}::int / count(*) over ()) as share from earliest
-        where run_at <= moment() order by run_at limit ${limit}::int
+        select workspace_id, greatest(1, ${limit}::int / count(*) over ()) as share from (
+          select workspace_id from earliest where run_at <= moment()
+          union select id from unnest(${plainArray(unfinished)}::uuid[]) w (id) where (select crowded from crowd)) w
       ), shared as (
         select j.workspace_id, j.lane_id, j.id from turn cross join lateral (
           select workspace_id, lane_id, id from job
@@ -57,19 +78,32 @@ export async function moveDueAcrossWorkspaces(db: Db, limit: number): Promise<Mo
         where j.workspace_id = any(array[due.workspace_id]) and j.lane_id = due.lane_id and j.id = due.id
         returning j.workspace_id, j.lane_id, j.concurrency_key
       )
-      select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms, false as crowded,
+      select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms, null::bigint as share, null::uuid as visited,
         ${ASSIGN_SLOTS_OF_MOVED} as assigned
       from moved group by workspace_id, lane_id
       union all
-      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8, false, null from job
+      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8, null, null, null from job
         where state = 'delayed' and run_at > moment() order by run_at limit 1)
       union all
-      (select null, null, 0, null, true, null from crowd where crowded)`,
+      (select null, null, 0, null, coalesce((select min(share) from turn), 1),
+        (select workspace_id from earliest where step = ${maxWorkspaces}::int), null from crowd where crowded)`,
+  );
+  const crowd = found.find(({ share }) => share !== null);
+  const lanes = found.flatMap(({ workspace_id, lane_id }) =>
+    workspace_id && lane_id ? [{ workspaceId: workspace_id, laneId: lane_id }] : [],
   );
   return {
     moved: found.reduce((sum, { jobs }) => sum + jobs, 0),
-    isCrowded: found.some(({ crowded }) => crowded),
-    lanes: found.flatMap(({ workspace_id, lane_id }) => (workspace_id && lane_id ? [{ workspaceId: workspace_id, laneId: lane_id }] : [])),
+    isCrowded: crowd !== undefined,
+    next: crowd ? { afterWorkspace: crowd.visited, unfinished: unfinishedOf(found, crowd.share ?? 1).slice(0, maxWorkspaces) } : FIRST_DUE,
+    lanes,
     nextInMs: found.find(({ next_ms }) => next_ms !== null)?.next_ms ?? null,
   };
+}
+
+/** The workspaces that used up their share. */
+function unfinishedOf(found: readonly { workspace_id: WorkspaceId | null; jobs: number }[], share: number): WorkspaceId[] {
+  const moved = new Map<WorkspaceId, number>();
+  for (const { workspace_id, jobs } of found) if (workspace_id) moved.set(workspace_id, (moved.get(workspace_id) ?? 0) + jobs);
+  return [...moved].filter(([, jobs]) => jobs >= share).map(([id]) => id);
 }

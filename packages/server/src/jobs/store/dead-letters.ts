@@ -1,5 +1,5 @@
 import type { DeadLetterFilter, RetryAll } from "@tidemill/contract";
-import { type Db, fragment, type JobId, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, type Fragment, fragment, type JobId, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
@@ -23,9 +23,9 @@ export interface ChunkDone {
   readonly reached: JobId | null;
 }
 
-/** The last row of CTE `scanned`, if it read as many as CTE `asked` allows. */
+/** The last row of CTE `scanned`, if it read as many as CTE `requested` allows. */
 const REACHED = fragment`(
-  select id from scanned where (select count(*) from scanned) = (select records from asked) order by id limit 1)`;
+  select id from scanned where (select count(*) from scanned) = (select records from requested) order by id limit 1)`;
 
 type Row = { lane_id: LaneId | null; jobs: number; reached: JobId | null };
 
@@ -34,13 +34,35 @@ const chunkDone = (found: readonly Row[]): ChunkDone => ({
   reached: found.find(({ reached }) => reached !== null)?.reached ?? null,
 });
 
+/** What happens to the jobs of CTE `picked`, as CTE `moved`, and what is selected with each lane of `moved`. */
+interface Change {
+  readonly moved: Fragment;
+  readonly perLane: Fragment;
+}
+
+const PICKED = fragment`
+  workspace_id = (select workspace_id from requested) and state = 'failed' and id = any(array(select id from picked))`;
+
+const RETRY: Change = {
+  moved: fragment`
+    update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null where ${PICKED}
+    returning workspace_id, lane_id, concurrency_key`,
+  perLane: ASSIGN_SLOTS_OF_MOVED,
+};
+
+const PURGE: Change = {
+  moved: fragment`delete from job where ${PICKED} returning lane_id`,
+  perLane: fragment`null`,
+};
+
 /**
- * Moves a chunk of failed jobs to `waiting`, with fresh attempts. Uses index job_failed, or job_parked for one queue, to scan; the primary
- * key to lock; and job_failed to move them, with an array of ids between the two. With a join, a plan made while the table was small would
- * read every job of the workspace for each picked one.
+ * Picks a chunk of failed jobs and changes them. Uses index job_failed, or job_parked for one queue, to scan; the primary key to lock; and
+ * job_failed to change them, with an array of ids between the two. With a join, a plan made while the table was small would read every job
+ * of the workspace for each picked one.
  */
-export const retryFailed = async (
+const changeFailed = async (
   db: Db,
+  { moved, perLane }: Change,
   { workspaceId, laneId, filter }: DeadLetterQuery,
   { until, before, limit }: DeadLetterChunk,
 ): Promise<ChunkDone> =>
@@ -48,8 +70,8 @@ export const retryFailed = async (
     await rows(
       db,
       sql`
-        with asked as (
-          select ${limit}::int as records
+        with requested as (
+          select ${limit}::int as records, ${workspaceId}::uuid as workspace_id
         ), scanned as (
           (select lane_id, id from job
             where ${laneId}::bigint is null and workspace_id = ${workspaceId} and state = 'failed' and id < ${before}
@@ -72,53 +94,18 @@ export const retryFailed = async (
               and (${filter.failed_after}::timestamptz is null or finished_at >= ${filter.failed_after})
             for update skip locked) j
         ), moved as (
-          update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
-          where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
-          returning workspace_id, lane_id, concurrency_key
+          ${moved}
         )
-        select lane_id, count(*) as jobs, null::uuid as reached, ${ASSIGN_SLOTS_OF_MOVED} as assigned from moved group by lane_id
+        select lane_id, count(*) as jobs, null::uuid as reached, ${perLane} as changed from moved group by lane_id
         union all
         select null, 0, ${REACHED}, null`,
     ),
   );
 
-/** Removes a chunk of failed jobs, picked as in `retryFailed`. */
-export const purgeFailed = async (
-  db: Db,
-  { workspaceId, laneId, filter }: DeadLetterQuery,
-  { until, before, limit }: DeadLetterChunk,
-): Promise<ChunkDone> =>
-  chunkDone(
-    await rows(
-      db,
-      sql`
-        with asked as (
-          select ${limit}::int as records
-        ), scanned as (
-          (select lane_id, id from job
-            where ${laneId}::bigint is null and workspace_id = ${workspaceId} and state = 'failed' and id < ${before}
-            order by id desc limit ${limit})
-          union all
-          (select lane_id, id from job
-            where workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before}
-              and state in ('delayed', 'pending_approval', 'failed')
-            order by id desc limit ${limit})
-        ), picked as (
-          select j.id from scanned s
-          cross join lateral (
-            select id from lane l where l.workspace_id = ${workspaceId} and l.id = s.lane_id
-              and coalesce(l.deleted_at, 'infinity') = 'infinity' offset 0) l
-          cross join lateral (
-            select id from job where workspace_id = ${workspaceId} and lane_id = s.lane_id and id = s.id and state = 'failed'
-              and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
-              and (${filter.error}::text is null or error_code = ${filter.error})
-            for update skip locked) j
-        ), gone as (
-          delete from job where workspace_id = ${workspaceId} and state = 'failed' and id = any(array(select id from picked))
-          returning lane_id
-        )
-        select lane_id, count(*) as jobs, null::uuid as reached from gone group by lane_id
-        union all
-        select null, 0, ${REACHED}`,
-    ),
-  );
+/** Moves a chunk of failed jobs to `waiting`, with fresh attempts. */
+export const retryFailed = (db: Db, query: DeadLetterQuery, chunk: DeadLetterChunk): Promise<ChunkDone> =>
+  changeFailed(db, RETRY, query, chunk);
+
+/** Removes a chunk of failed jobs. */
+export const purgeFailed = (db: Db, query: DeadLetterQuery, chunk: DeadLetterChunk): Promise<ChunkDone> =>
+  changeFailed(db, PURGE, query, chunk);

@@ -9,14 +9,17 @@ export const MAX_LANE_STEPS = 1_000;
 
 /** How far earlier looks came. The next one goes on from there. */
 export interface LookPosition {
-  /** The last workspace of the previous look. Null: it came to the end. */
+  /** The workspace at which the previous look ended. Null: it came to the end. */
   readonly afterWorkspace: WorkspaceId | null;
+  /** Whether that workspace was visited. If not, the next look begins with it. */
+  readonly wasVisited: boolean;
   /** The last lane that was visited in each workspace with more lanes than its share. */
   readonly afterLanes: ReadonlyMap<WorkspaceId, LaneId>;
 }
 
-export const FROM_THE_START: LookPosition = { afterWorkspace: null, afterLanes: new Map() };
+export const FROM_THE_START: LookPosition = { afterWorkspace: null, wasVisited: false, afterLanes: new Map() };
 
+const NO_WORKSPACE = fragment`'00000000-0000-0000-0000-000000000000'::uuid`;
 const NO_LANE = fragment`0`;
 const LAST_LANE = fragment`9223372036854775807`;
 const DELIVERS = new Fragment(`w.plan = any('${DELIVERING_PLANS}'::text[])`);
@@ -35,7 +38,7 @@ const NEXT_SERVED = fragment`
  */
 const WALK_WORKSPACES = fragment`
   walk as (
-    select 0 as step, workspace_id, ${LAST_LANE}::bigint as lane_id, null::uuid as found from origin
+    select 0 as step, workspace_id, lane_id, null::uuid as found from origin
     union all
     select walk.step + 1, case when next.is_behind then next.job_workspace_id else next.workspace_id end,
       case when next.is_behind then ${NO_LANE} else ${LAST_LANE} end, next.found
@@ -60,10 +63,11 @@ const POLL_STEPS = fragment`20`;
  * wait in lanes that nodes do not serve.
  */
 export const WORK_MAY_WAIT = fragment`
-  with recursive origin as (select '00000000-0000-0000-0000-000000000000'::uuid as workspace_id, ${POLL_STEPS} as steps), ${WALK_WORKSPACES}
+  with recursive origin as (select ${NO_WORKSPACE} as workspace_id, ${NO_LANE}::bigint as lane_id, ${POLL_STEPS} as steps), ${WALK_WORKSPACES}
   select moment() from walk where found is not null or step = ${POLL_STEPS} limit 1`;
 
-type Found = { workspace_id: WorkspaceId; lane_id: LaneId | null; after_lane: LaneId | null };
+/** A lane with work, the last visited lane of a workspace with more, or the workspace at which the look ended. */
+type Found = { workspace_id: WorkspaceId; lane_id: LaneId | null; after_lane: LaneId | null; is_visited: boolean | null };
 
 /**
  * Finds lanes served by nodes that have claimable jobs, free slots and free starts. A lane whose circuit is open is included when its
@@ -73,13 +77,15 @@ type Found = { workspace_id: WorkspaceId; lane_id: LaneId | null; after_lane: La
  */
 export async function findLanesWithWorkAcrossWorkspaces(
   db: Db,
-  { afterWorkspace, afterLanes }: LookPosition = FROM_THE_START,
+  position: LookPosition = FROM_THE_START,
 ): Promise<{ lanes: LaneKey[]; next: LookPosition }> {
+  const { afterWorkspace, wasVisited, afterLanes } = position;
   const found = await rows<Found>(
     db,
     sql`
       with recursive origin as (
-        select coalesce(${afterWorkspace}, '00000000-0000-0000-0000-000000000000'::uuid) as workspace_id, ${MAX_WORKSPACE_STEPS}::int as steps
+        select coalesce(${afterWorkspace}, ${NO_WORKSPACE}) as workspace_id, case when ${wasVisited} then ${LAST_LANE} else ${NO_LANE} end as lane_id,
+          ${MAX_WORKSPACE_STEPS}::int as steps
       ), ${WALK_WORKSPACES}, tenant as (
         select found as id, greatest(1, ${MAX_LANE_STEPS}::int / count(*) over ()) as steps from walk where found is not null
       ), visited as (
@@ -104,7 +110,7 @@ export async function findLanesWithWorkAcrossWorkspaces(
           select step, found, lane_id from walk
         ) v
       )
-      select v.workspace_id, v.found as lane_id, null::bigint as after_lane from visited v
+      select v.workspace_id, v.found as lane_id, null::bigint as after_lane, null::boolean as is_visited from visited v
       cross join lateral (
         select * from lane_gate g where g.workspace_id = v.workspace_id and g.lane_id = v.found offset 0
       ) g
@@ -112,21 +118,28 @@ export async function findLanesWithWorkAcrossWorkspaces(
         and g.slots_free is distinct from 0 and g.starts_free is distinct from 0
         and not exists (select from circuit c where c.workspace_id = v.workspace_id and c.lane_id = v.found and c.probe_at > moment())
       union all
-      select workspace_id, null, lane_id from visited where is_last
+      select workspace_id, null, lane_id, null from visited where is_last
       union all
-      select workspace_id, null, null from walk where step = ${MAX_WORKSPACE_STEPS}::int`,
+      select workspace_id, null, null, lane_id > ${NO_LANE} from walk where step = ${MAX_WORKSPACE_STEPS}::int`,
   );
   return {
     lanes: found.flatMap(({ workspace_id, lane_id }) => (lane_id === null ? [] : [{ workspaceId: workspace_id, laneId: lane_id }])),
-    next: positionAfter(found, { afterWorkspace, afterLanes }),
+    next: positionAfter(found, position),
   };
 }
 
 /** Workspaces that this look did not visit keep their position. */
 function positionAfter(found: readonly Found[], before: LookPosition): LookPosition {
-  const end = found.find(({ lane_id, after_lane }) => lane_id === null && after_lane === null)?.workspace_id ?? null;
-  const wasVisited = (id: WorkspaceId) => id > (before.afterWorkspace ?? "") && (end === null || id <= end);
-  const kept = [...before.afterLanes].filter(([id]) => !wasVisited(id));
+  const end = found.find(({ is_visited }) => is_visited !== null);
+  const afterWorkspace = end?.workspace_id ?? null;
+  const wasVisited = end?.is_visited ?? false;
+  const isVisited = (id: WorkspaceId) =>
+    !isBefore(id, before.afterWorkspace, before.wasVisited) && (!end || isBefore(id, afterWorkspace, wasVisited));
+  const kept = [...before.afterLanes].filter(([id]) => !isVisited(id));
   const cut = found.flatMap(({ workspace_id, after_lane }) => (after_lane === null ? [] : [[workspace_id, after_lane] as const]));
-  return { afterWorkspace: end, afterLanes: new Map([...kept, ...cut]) };
+  return { afterWorkspace, wasVisited, afterLanes: new Map([...kept, ...cut]) };
 }
+
+/** Whether a look that ended at `end` has passed the workspace. */
+const isBefore = (id: WorkspaceId, end: WorkspaceId | null, wasEndVisited: boolean): boolean =>
+  end !== null && (id < end || (id === end && wasEndVisited));

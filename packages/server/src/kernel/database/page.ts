@@ -23,7 +23,7 @@ const MAX_BYTES = new Fragment(String(MAX_PAGE_BYTES));
 
 /**
  * Ends a statement that lists records, newest first: takes from CTE `matched`, which has `id`, `payload` and `result`, the records that
- * were scanned completely, down to `end_id` of CTE `reached`; the first `records` of CTE `asked`; and of those as many as fit on a page.
+ * were scanned completely, down to `end_id` of CTE `reached`; the first `records` of CTE `requested`; and of those as many as fit on a page.
  * Lengths are known without reading the texts.
  */
 export const CUT_PAGE = fragment`
@@ -33,7 +33,7 @@ export const CUT_PAGE = fragment`
       select *, count(*) over () as found, row_number() over (order by id desc) as place,
         sum(octet_length(payload) + coalesce(octet_length(result), 0)) over (order by id desc rows unbounded preceding) as bytes
       from (
-        select * from matched where end_id is null or id >= end_id order by id desc limit (select records from asked)
+        select * from matched where end_id is null or id >= end_id order by id desc limit (select records from requested)
       ) newest
     ) measured
     where place = 1 or bytes <= ${MAX_BYTES}
