@@ -53,6 +53,15 @@ export class SharedResource extends FairShare {
   }
 
   /**
+   * Takes units if the workspace has room for them.
+   *
+   * @throws UNAVAILABLE
+   */
+  takeOrRefuse(workspaceId: WorkspaceId, units = 1): void {
+    if (!this.tryTake(workspaceId, units)) throw this.refusal(workspaceId);
+  }
+
+  /**
    * Takes units at once, or when it is the workspace's turn.
    *
    * @throws UNAVAILABLE when that takes too long
