@@ -1,4 +1,4 @@
-import { type Db, plainArray, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { SealedSecret } from "./envelope.ts";
 
 /** The secrets that a group of attempts names. */
@@ -24,10 +24,13 @@ export interface FoundSecret {
   readonly refused: "queue" | "host" | null;
 }
 
+/** Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most. */
+const MAX_BYTES = fragment`2097152`;
+
 /**
- * Reads the requested secrets, and records the access in the audit log by the same statement, with one event for each request:
- * `secret.accessed` if it gets all of its secrets, `secret.refused` with those that are not allowed. It locks audit chains in the order
- * of workspaces. Uses index secret_name.
+ * Reads the secrets of the first requests, as many as fit into `MAX_BYTES`, and records the access in the audit log by the same
+ * statement, with one event for each request: `secret.accessed` if it gets all of its secrets, `secret.refused` with those that are not
+ * allowed. It locks audit chains in the order of workspaces. For the other requests it finds and records nothing. Uses index secret_name.
  */
 export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly SecretsRequest[]): Promise<FoundSecret[]> {
   const named = requests.flatMap(({ names }, group) => names.map((name) => ({ group, name })));
@@ -43,9 +46,13 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
         select * from unnest(${plainArray(named.map(({ group }) => group))}::int[], ${textArray(named.map(({ name }) => name))}::text[])
           with ordinality n ("group", name, at)
       ), found as materialized (
-        select n."group", n.name, n.at, r.workspace_id, s.id, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
-          case when r.queue <> all(s.allowed_queues) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused
-        from named n join requested r using ("group") left join secret s on s.workspace_id = r.workspace_id and s.name = n.name
+        select * from (
+          select n."group", n.name, n.at, r.workspace_id, s.id, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
+            case when r.queue <> all(s.allowed_queues) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused,
+            sum(coalesce(octet_length(s.ciphertext), 0)) over (order by n."group") as bytes
+          from named n join requested r using ("group") left join secret s on s.workspace_id = r.workspace_id and s.name = n.name
+        ) measured
+        where bytes <= ${MAX_BYTES} or "group" = 0
       ), outcome as (
         select "group", count(refused) > 0 as refused, count(id) = count(*) as complete,
           coalesce(array_agg(name order by at) filter (where refused is not null), array_agg(name order by at)) as names

@@ -1,5 +1,5 @@
 import type { AuditLog, NewAuditEvent } from "#audit";
-import { Batcher, type Db, type EmitEvent, ProblemError, tolerate, type UuidSource, unavailable } from "#kernel";
+import { Batcher, type Db, type EmitEvent, type LoopTime, ProblemError, tolerate, type UuidSource, unavailable } from "#kernel";
 import { SYSTEM } from "#workspaces";
 import { accessSecretsAcrossWorkspaces, type FoundSecret } from "./access-store.ts";
 import { openSecret, type SealedSecret, UnreadableSecretError } from "./envelope.ts";
@@ -13,9 +13,10 @@ export interface SecretAccessOptions {
   readonly audit: AuditLog;
   readonly ids: UuidSource;
   readonly emit: EmitEvent;
+  readonly loopTime: LoopTime;
 }
 
-/** How many secrets one statement reads, each of at most 64 KiB. */
+/** How many secrets the attempts of one batch name. */
 const MAX_SECRETS = 500;
 /** One batch at a time: under load the batches grow. */
 const WRITERS = 1;
@@ -54,8 +55,9 @@ export class SecretAccess {
 
   /** A batch that the database refuses is tried again in halves, so that one attempt does not fail the others. */
   async #resolveOrSplit(uses: SecretUse[]): Promise<SecretResolution[]> {
+    let resolved: (SecretResolution | null)[];
     try {
-      return await this.#resolveAll(uses);
+      resolved = await this.#resolveFirst(uses);
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       this.#options.emit("secret_access_failed", { uses: uses.length, error });
@@ -63,9 +65,13 @@ export class SecretAccess {
       const half = uses.length >> 1;
       return [...(await this.#resolveOrSplit(uses.slice(0, half))), ...(await this.#resolveOrSplit(uses.slice(half)))];
     }
+    const rest = uses.filter((_, at) => resolved[at] === null);
+    const later = rest.length > 0 ? (await this.#resolveOrSplit(rest)).values() : null;
+    return resolved.map((resolution) => resolution ?? (later?.next().value as SecretResolution));
   }
 
-  async #resolveAll(uses: SecretUse[]): Promise<SecretResolution[]> {
+  /** Resolves as many uses as one statement reads secrets for. Null: not resolved yet. */
+  async #resolveFirst(uses: SecretUse[]): Promise<(SecretResolution | null)[]> {
     const { db, ids } = this.#options;
     const { groups, groupOf } = groupUses(uses);
     const requests = groups.map(({ use: { workspaceId, queue, host, names }, attempts }) => {
@@ -75,8 +81,11 @@ export class SecretAccess {
     const found = await accessSecretsAcrossWorkspaces(db, requests);
     await this.#loadKeysOf(found);
     const byGroup = Map.groupBy(found, ({ group }) => group);
-    const resolved = await Promise.all(groups.map((group, at) => this.#resolveGroup(group, byGroup.get(at) ?? [])));
-    return groupOf.map((at) => resolved[at] as SecretResolution);
+    const resolved = await Promise.all(
+      [...byGroup].map(async ([at, ofGroup]) => [at, await this.#resolveGroup(groups[at] as UseGroup, ofGroup)] as const),
+    );
+    const resolutions = new Map(resolved);
+    return groupOf.map((at) => resolutions.get(at) ?? null);
   }
 
   /** A master key may have been rotated without this node having been notified. */
@@ -92,11 +101,13 @@ export class SecretAccess {
   /** The access is recorded already; that a secret does not decrypt becomes an event of its own. */
   async #resolveGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
     const unreadable: NewAuditEvent[] = [];
-    const resolved = resolveGroup(group, found, (sealed) => {
+    const bytes = found.reduce((sum, { sealed }) => sum + (sealed?.ciphertext.length ?? 0), 0);
+    const work = resolveGroup(group, found, (sealed) => {
       const value = this.#open(sealed);
       if (value instanceof UnreadableSecretError) unreadable.push(unreadableEvent(group, sealed.name));
       return value;
     });
+    const resolved = await this.#options.loopTime.run(group.use.workspaceId, bytes, work);
     await this.#options.audit.recordAll(this.#options.db, unreadable);
     return resolved;
   }

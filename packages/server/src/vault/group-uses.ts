@@ -1,4 +1,4 @@
-import type { ProblemError } from "#kernel";
+import type { ProblemError, SlicedWork } from "#kernel";
 import { Redactor } from "#redaction";
 import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
@@ -33,11 +33,11 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
  * @param found of the store, in the order of the names
  * @param open decrypts a value
  */
-export function resolveGroup(
+export function* resolveGroup(
   { use: { queue, host } }: UseGroup,
   found: readonly FoundSecret[],
   open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
-): SecretResolution {
+): SlicedWork<SecretResolution> {
   const values = new Map<string, string>();
   for (const { name, sealed, refused } of found) {
     if (!sealed) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
@@ -48,6 +48,7 @@ export function resolveGroup(
       return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value and its limits again.`);
     if (typeof value !== "string") return value;
     values.set(name, value);
+    yield;
   }
   return { values, redactor: new Redactor(values) };
 }

@@ -1,6 +1,6 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Database, EmitEvent, Random, Tenants, UuidSource } from "#kernel";
+import type { Database, EmitEvent, Random, Shares, Tenants, UuidSource } from "#kernel";
 import { SecretAccess } from "./access.ts";
 import type { Keyring } from "./keyring.ts";
 import { mountSecrets } from "./routes.ts";
@@ -13,6 +13,7 @@ export interface VaultModuleOptions {
   readonly ids: UuidSource;
   readonly random: Random;
   readonly emit: EmitEvent;
+  readonly shares: Pick<Shares, "loopTime">;
 }
 
 /** Secrets: their endpoints, and the way in which deliveries get at their values. */
@@ -24,7 +25,8 @@ export const createVault = ({
   ids,
   random,
   emit,
+  shares: { loopTime },
 }: VaultModuleOptions): Module & { readonly secrets: SecretAccess } => ({
-  secrets: new SecretAccess({ db: engine, keyring, audit, ids, emit }),
+  secrets: new SecretAccess({ db: engine, keyring, audit, ids, emit, loopTime }),
   routes: (api) => mountSecrets(api, { tenants, vault: { keyring, random, ids, audit } }),
 });

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { Database, WorkspaceId } from "#kernel";
+import { type Database, LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
 import { Keyring, type SecretUse } from "#vault";
 import { SecretAccess } from "../../src/vault/access.ts";
 import { auditLog, ids } from "../harness/audit.ts";
@@ -11,11 +11,11 @@ interface Told {
   readonly fields: Record<string, unknown>;
 }
 
-async function access(db: Database, masterKey = MASTER_KEY): Promise<{ secrets: SecretAccess; told: Told[] }> {
+async function access(db: Database, masterKey = MASTER_KEY, loopTime = new LoopTime()): Promise<{ secrets: SecretAccess; told: Told[] }> {
   const told: Told[] = [];
   const keyring = await Keyring.open({ masterKeys: [masterKey], masterKeyFile: null, dataDir: "/nowhere" });
   const emit = (event: string, fields: Record<string, unknown> = {}) => void told.push({ event, fields });
-  return { secrets: new SecretAccess({ db, keyring, audit: auditLog, ids, emit }), told };
+  return { secrets: new SecretAccess({ db, keyring, audit: auditLog, ids, emit, loopTime }), told };
 }
 
 async function workspaceIdOf(service: Service): Promise<WorkspaceId> {
@@ -86,6 +86,60 @@ describe("secrets are handed out", () => {
     const results = await settled;
     expect(results.filter(({ status }) => status === "rejected")).toHaveLength(200);
     expect(read.flat()).toHaveLength(1_001);
+  });
+
+  test("large secrets are read by several statements, of which each records what it hands out", async ({ service, engine }) => {
+    const values = ["a", "b", "c"].map((letter) => letter.repeat(60 * 1024));
+    for (const [index, value] of values.entries()) await service.ok("POST", "/v1/secrets", { name: `S${index}`, value });
+    const bytes: number[] = [];
+    const db = {
+      query: async (statement: Parameters<Database["query"]>[0]) => {
+        const done = await engine.query(statement);
+        if (statement.text.includes("requested")) {
+          const rows = done.rows as { ciphertext: Buffer }[];
+          bytes.push(rows.reduce((sum, { ciphertext }) => sum + ciphertext.length, 0));
+        }
+        return done;
+      },
+    };
+    const { secrets } = await access(db as Database);
+    const use = await useOf(service, "S0", "S1", "S2");
+    const uses = Array.from({ length: 30 }, (_, index) => ({ ...use, queue: `q${index}` }));
+    const got = await Promise.all(uses.map((one) => secrets.resolve(one)));
+    for (const { values: resolved } of got) expect([...resolved.values()].map((value) => value[0])).toEqual(["a", "b", "c"]);
+    expect(bytes.length).toBeGreaterThan(1);
+    for (const one of bytes) expect(one).toBeLessThanOrEqual(2 * 1024 * 1024);
+    expect((await eventsOf(service)).filter((event: string) => event.startsWith("secret.accessed"))).toHaveLength(30);
+  });
+
+  test("an attempt with more secrets than a statement returns of several gets all of its own", async ({ service, engine }) => {
+    const names = Array.from({ length: 40 }, (_, index) => `S${index}`);
+    for (const name of names) await service.ok("POST", "/v1/secrets", { name, value: name.padEnd(60 * 1024, "x") });
+    const { secrets } = await access(engine);
+    const use = await useOf(service, ...names);
+    const got = await Promise.all(
+      [use, { ...use, queue: "other" }, { ...use, names: ["ABSENT"] }].map((one) => secrets.resolve(one).catch((error) => error)),
+    );
+    expect(got.map((one) => one.values?.size ?? one.code)).toEqual([40, 40, "SECRET_NOT_FOUND"]);
+  });
+
+  test("secrets are decrypted in slices of the event loop, in the turns of their workspace", async ({ service, engine }) => {
+    for (const name of ["A", "B", "C"]) await service.ok("POST", "/v1/secrets", { name, value: name.padEnd(4_096, "x") });
+    const ran: [WorkspaceId, number, number][] = [];
+    class Counted extends LoopTime {
+      override run<Result>(workspaceId: WorkspaceId, characters: number, work: SlicedWork<Result>): Result {
+        for (let slices = 1; ; slices += 1) {
+          const step = work.next();
+          if (!step.done) continue;
+          ran.push([workspaceId, characters, slices]);
+          return step.value;
+        }
+      }
+    }
+    const { secrets } = await access(engine, MASTER_KEY, new Counted());
+    const use = await useOf(service, "A", "B", "C");
+    await secrets.resolve(use);
+    expect(ran).toEqual([[use.workspaceId, 3 * (4_096 + 29), 4]]);
   });
 
   test("a node that does not have the master key hands no secret out for now, which is no fault of the secret", async ({
