@@ -64,7 +64,7 @@ describe("the rate limit of a queue", () => {
     });
     await enqueueAll(other, handler.queue, times(2, {}));
     await until(() => handler.received.length === 2, "two attempts");
-    await untilRateIsUsed(service, handler.queue);
+    await until(async () => (await service.ok("GET", `/v1/queues/${handler.queue}`)).metrics.delayed === 2, "both to wait for their next");
     await service.advance(60);
     await until(() => handler.received.length === 4, "two attempts more");
     const startMs = service.clock.nowMs() - 60_000;

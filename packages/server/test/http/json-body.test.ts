@@ -119,16 +119,16 @@ describe("a body is refused", () => {
     expect(parse(`{"payload":${body}}`)).toEqual({ payload: raw(body) });
   });
 
+  const MANY = 2 * 1024 * 1024 + 1;
   test.each([
-    ["white space before it", `${" ".repeat(65_537)}{}`],
-    ["white space in it", `{"payload":${"\n".repeat(65_537)}1}`],
-    ["white space after the payload", `{"payload":1${" ".repeat(65_537)}}`],
-    ["white space in the payload", `{"payload":[1,${"\t".repeat(65_537)}2]}`],
-    ["a number", `{"payload":${"1".repeat(65_538)}}`],
-  ])("a body is refused that is far longer than it says: %s", (what, body) => {
-    const words = what.startsWith("a number") ? "a number of more than 65536 digits" : "more than 65536 characters of white space in a row";
+    ["white space", `${" ".repeat(MANY)}{}`],
+    ["white space", `{"payload":${"\n".repeat(MANY)}1}`],
+    ["white space", `{"payload":[1,${"\t".repeat(MANY)}2]}`],
+    ["digits", `{"payload":${"1".repeat(MANY)}}`],
+  ])("a body is refused that has a run of more than 2 MiB of %s", (what, body) => {
+    const words =
+      what === "digits" ? `a number of more than ${MANY - 1} digits` : `more than ${MANY - 1} characters of white space in a row`;
     expect(refusal(body)).toMatchObject({ reason: "too_large", message: `The body has ${words}.` });
-    expect(() => parse(body.replace(/[\s1](?=[\s1])/, ""))).not.toThrow();
   });
 
   test("a body is refused that has far more text than a request needs", () => {

@@ -24,7 +24,7 @@ export class JsonLimitError extends Error {
 export const JSON_SLICE_BYTES = 64 * 1024;
 
 /** Digits of a number, or characters of white space in a row. */
-const MAX_RUN = 65_536;
+const MAX_RUN = 2 * 1024 * 1024;
 
 // Constants of this file: imported ones are loaded again at each comparison.
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
