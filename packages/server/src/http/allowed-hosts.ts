@@ -26,11 +26,13 @@ export function checkHostOf({ bound, names, publicUrl }: AllowedHosts): CheckHos
   const publicName = publicUrl === null ? null : nameOf(URL.parse(publicUrl)?.hostname ?? "");
   const allowed = new Set([...names, ...(publicName === null ? [] : [publicName])]);
   if (allowed.has("*") || (names.length === 0 && !isLoopback(bound))) return () => {};
+  let lastServed: string | undefined;
   return (host) => {
-    // Only HTTP/1.0 has no Host, and browsers do not speak it.
-    if (host === undefined) return;
+    // Only HTTP/1.0 has no Host, and browsers do not speak it. Most requests have the same as the one before, which is not parsed again.
+    if (host === undefined || host === lastServed) return;
     const name = nameOf(host);
     if (name === null || !(isLiteral(name) || isLocalhost(name) || allowed.has(name))) throw invalid("host", REFUSAL);
+    lastServed = host;
   };
 }
 
