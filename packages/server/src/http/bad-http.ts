@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type EmitEvent, problem } from "#kernel";
+import { closeLater } from "./linger.ts";
 
 /** Messages for common errors of Node's HTTP parser. */
 const MESSAGES: Record<string, string> = {
@@ -8,9 +9,6 @@ const MESSAGES: Record<string, string> = {
   HPE_INVALID_CONTENT_LENGTH: "The request's Content-Length is not a valid length.",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
 };
-
-/** How long a client may take to read the response. Milliseconds. */
-const LINGER_MS = 1_000;
 
 /** Answers requests that are not valid HTTP. They reach no route, but get the error envelope and a request id like all others. */
 export const refuseBadHttp =
@@ -32,7 +30,6 @@ export const refuseBadHttp =
       "Content-Type: application/json; charset=utf-8",
       `Content-Length: ${Buffer.byteLength(body)}`,
     ];
-    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-    // Without this, the connection would stay until the client closes it, too.
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+    closeLater(socket);
   };

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { type EmitEvent, invalid, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
 import { JsonBodyError } from "./json-body.ts";
+import { closeLater } from "./linger.ts";
 
 /** Fastify's own refusals as problems of the catalogue, matched by their error codes. Null for any other error. */
 function asProblem(error: unknown, request: FastifyRequest): ProblemError | null {
@@ -19,8 +20,6 @@ function asProblem(error: unknown, request: FastifyRequest): ProblemError | null
 
 /** More of an unread body than this is not worth reading to keep a connection. */
 const MAX_DUMPED_BYTES = 64 * 1024;
-/** How long a client has to read the response before its connection is closed. */
-const LINGER_MS = 1_000;
 
 /** Whether the request is refused before its body, a large one, was read. */
 function isUnread({ raw, headers }: FastifyRequest): boolean {
@@ -34,11 +33,7 @@ function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   // Node reads the rest of a body that nobody began to read.
   raw.read(0);
   void reply.header("connection", "close");
-  // Closed at once, the connection would be reset, perhaps before the client has read the response.
-  socket.destroySoon = () => {
-    socket.end();
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  };
+  socket.destroySoon = () => closeLater(socket);
 }
 
 /** Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. */
