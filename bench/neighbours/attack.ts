@@ -1,7 +1,7 @@
 import type { Plan } from "@tidemill/contract";
 import type { Attacker } from "./attacker.ts";
 
-/** An attack on whoever shares the node, by one workspace within the limits of its plan. */
+/** An attack by one workspace, within the limits of its plan, on the others of its node. */
 export interface Attack {
   readonly number: number;
   readonly name: string;

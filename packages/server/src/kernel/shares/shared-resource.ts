@@ -24,7 +24,7 @@ export interface SharedResourceOptions {
 }
 
 /**
- * A resource of a node that workspaces share. Whoever needs units takes them at once or waits for a turn, and gives them back.
+ * A resource of a node that workspaces share. Callers take units at once or wait for a turn, and give them back.
  * Workspaces take turns, so that a workspace with many that wait costs another one turn.
  */
 export class SharedResource extends FairShare {

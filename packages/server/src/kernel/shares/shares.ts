@@ -20,7 +20,7 @@ export interface SharesOptions {
   readonly emit: EmitEvent;
 }
 
-/** Everything that workspaces share on a node. Whoever needs some of it asks here. */
+/** Everything that workspaces share on a node. */
 export class Shares {
   readonly deliverySlots: SharedResource;
   readonly payloadMemory: SharedResource;
