@@ -16,58 +16,61 @@ declare module "fastify" {
   }
 }
 
-/**
- * Counts the bytes of large bodies and responses by workspace, until the client has taken the response. A request waits for its turn
- * before its body is read and its handler runs.
- */
-export function shareRequestMemory(api: Api, memory: SharedResource): void {
-  api.decorateRequest("heldBytes", 0);
+/** Counts the bytes of large bodies and responses by workspace, until the client has taken the response. */
+export class RequestMemory {
+  readonly #memory: SharedResource;
+
+  constructor(api: Api, memory: SharedResource) {
+    this.#memory = memory;
+    api.decorateRequest("heldBytes", 0);
+  }
+
+  /**
+   * Takes memory for a request's body, or for the response of its route if that may be larger. A large one waits for its turn: as long
+   * as nobody reads its body, its client has to wait, too.
+   *
+   * @throws UNAVAILABLE when that takes too long, or responses of the workspace that no one takes fill its share
+   */
+  admit(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+    const workspaceId = request.principal?.workspaceId;
+    if (workspaceId === undefined) return undefined;
+    if (this.#memory.roomFor(workspaceId) < 1) throw this.#memory.refusal(workspaceId);
+    const bytes = Math.max(bodyBytes(request), request.routeOptions.config.responseBytes ?? 0);
+    return bytes < MIN_COUNTED_BYTES ? undefined : this.#take(request, reply, workspaceId, bytes);
+  }
+
+  /** Counts a response in place of the request's body, which is no longer needed. */
+  respond(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
+    const workspaceId = request.principal?.workspaceId;
+    if (workspaceId === undefined) return;
+    // A stream comes from a request that holds the memory of its response.
+    const bytes = typeof payload === "string" ? payload.length : request.heldBytes;
+    const more = bytes - request.heldBytes;
+    if (more > 0 && bytes >= MIN_COUNTED_BYTES) {
+      this.#memory.take(workspaceId, more);
+      this.#hold(request, reply, workspaceId, more);
+    } else if (more < 0) {
+      this.#memory.giveBack(workspaceId, -more);
+      request.heldBytes += more;
+    }
+  }
+
+  async #take(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): Promise<void> {
+    await this.#memory.takeInTurn(workspaceId, bytes);
+    this.#hold(request, reply, workspaceId, bytes);
+  }
 
   /** The request has taken these bytes. What it holds is given back when its exchange is over, however it ends. */
-  const hold = (request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): void => {
+  #hold(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): void {
     const isFirst = request.heldBytes === 0;
     request.heldBytes += bytes;
     const giveBack = () => {
-      memory.giveBack(workspaceId, request.heldBytes);
+      this.#memory.giveBack(workspaceId, request.heldBytes);
       request.heldBytes = 0;
     };
     if (reply.raw.destroyed) giveBack();
     else if (isFirst) reply.raw.once("close", giveBack);
-  };
-
-  api.addHook("onRequest", (request, _reply, done) => {
-    const workspaceId = request.principal?.workspaceId;
-    // Responses of the workspace that no one takes fill its share.
-    done(workspaceId !== undefined && memory.roomFor(workspaceId) < 1 ? memory.refusal(workspaceId) : undefined);
-  });
-
-  api.addHook("preParsing", (request, reply, payload, done) => {
-    const workspaceId = request.principal?.workspaceId;
-    const bytes = Math.max(bodyBytes(request), request.routeOptions.config.responseBytes ?? 0);
-    if (workspaceId === undefined || bytes < MIN_COUNTED_BYTES) return done(null, payload);
-    const take = async () => {
-      // As long as nobody reads the body, the client has to wait.
-      await memory.takeInTurn(workspaceId, bytes);
-      hold(request, reply, workspaceId, bytes);
-    };
-    take().then(() => done(null, payload), done);
-  });
-
-  api.addHook("onSend", (request, reply, payload, done) => {
-    const workspaceId = request.principal?.workspaceId;
-    // A stream comes from a request that holds the memory of its response.
-    const bytes = typeof payload === "string" ? payload.length : request.heldBytes;
-    const more = bytes - request.heldBytes;
-    if (workspaceId !== undefined && more > 0 && bytes >= MIN_COUNTED_BYTES) {
-      memory.take(workspaceId, more);
-      hold(request, reply, workspaceId, more);
-    } else if (workspaceId !== undefined && more < 0) {
-      // The body is no longer needed, and the response may be smaller than was taken for it.
-      memory.giveBack(workspaceId, -more);
-      request.heldBytes += more;
-    }
-    done(null, payload);
-  });
+  }
 }
 
 /** How long the body will be: as announced, or as long as the route allows. 0 without a body. */

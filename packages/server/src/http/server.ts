@@ -25,8 +25,8 @@ import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
-import { shareRequestMemory } from "./request-memory.ts";
-import { endStalledResponses } from "./stalled-responses.ts";
+import { RequestMemory } from "./request-memory.ts";
+import { endIfStalled } from "./stalled-responses.ts";
 import { compileSchema, MAX_ISSUES } from "./validate.ts";
 
 const REQUEST_TIMEOUT_MS = 120_000;
@@ -111,10 +111,11 @@ export function createApi(options: ApiOptions): Api {
   api.decorateRequest("principal", null);
   trackInFlight(api as unknown as Api);
   const admitConnection = connections && limitConnections(api as unknown as Api, { ...connections, emit });
+  const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
+  const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
   api.addHook("onRequest", async (request, reply) => {
-    reply.raw.setHeader("X-Request-Id", request.id);
-    reply.raw.setHeader("X-Content-Type-Options", "nosniff");
-    reply.raw.setHeader("Cache-Control", "no-store");
+    // Not on `reply.raw`: then Node would set each header of the response by itself.
+    void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff").header("cache-control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
     if (!request.routeOptions.config.anyHost) checkHost(request.headers.host);
     if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
@@ -127,10 +128,15 @@ export function createApi(options: ApiOptions): Api {
     if (request.is404) throw unknownRoute(request);
     const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
+    const turn = requestMemory?.admit(request, reply);
+    if (turn) await turn;
+    expectBody(request);
   });
-  if (shares) shareRequestMemory(api as unknown as Api, shares.requestMemory);
-  limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
-  endStalledResponses(api as unknown as Api, stalledResponseMs);
+  api.addHook("onSend", (request, reply, payload, done) => {
+    requestMemory?.respond(request, reply, payload);
+    endIfStalled(reply.raw, payload, stalledResponseMs);
+    done(null, payload);
+  });
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;

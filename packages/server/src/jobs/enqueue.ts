@@ -116,12 +116,9 @@ export class Enqueuer {
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
     const request = { workspaceId, queue, jobs: toInsert };
     const weight = weigh(request);
-    await this.#backlog.takeInTurn(workspaceId, weight);
-    const isLarge = weight > MAX_WEIGHT || this.#writingLarge.has(workspaceId);
-    if (isLarge) this.#writingLarge.set(workspaceId, (this.#writingLarge.get(workspaceId) ?? 0) + 1);
-    const outcome = await this.#batcherOf(request, isLarge, executionsPerMonth)
-      .add(request)
-      .finally(() => this.#written(request, weight, isLarge));
+    const turn = this.#backlog.takeInTurn(workspaceId, weight);
+    if (turn) await turn;
+    const outcome = await this.#store(request, weight, executionsPerMonth);
     if (outcome instanceof Error) throw outcome;
     if (!outcome) return null;
     let resultLength = 0;
@@ -130,6 +127,18 @@ export class Enqueuer {
       resultLength += one.original.result?.length ?? 0;
       return { ...one.original, result: resultLength <= MAX_PAGE_BYTES ? one.original.result : null, duplicate: true };
     });
+  }
+
+  /** Writes a request that has taken its weight of the backlog, and gives it back. */
+  async #store(request: InsertRequest, weight: number, executionsPerMonth: number | null): Promise<EnqueueOutcome> {
+    const { workspaceId } = request;
+    const isLarge = weight > MAX_WEIGHT || this.#writingLarge.has(workspaceId);
+    if (isLarge) this.#writingLarge.set(workspaceId, (this.#writingLarge.get(workspaceId) ?? 0) + 1);
+    try {
+      return await this.#batcherOf(request, isLarge, executionsPerMonth).add(request);
+    } finally {
+      this.#written(request, weight, isLarge);
+    }
   }
 
   #written({ workspaceId }: InsertRequest, weight: number, isLarge: boolean): void {

@@ -79,7 +79,10 @@ export class Batcher<Item, Done> {
       }
       if (weight >= maxWeight) break;
     }
-    for (const waiting of batch) this.#line.finish(waiting);
+    for (const [index, waiting] of batch.entries()) {
+      this.#line.delete(waiting);
+      if (batch[index + 1]?.workspaceId !== waiting.workspaceId) this.#line.moveWorkspaceBack(waiting.workspaceId);
+    }
     return batch;
   }
 

@@ -55,8 +55,8 @@ export class Line<Member extends OfWorkspace> {
 
   /** The member had its turn and leaves: its workspace goes behind the others. */
   finish(member: Member): void {
-    this.moveBack(member);
     this.delete(member);
+    this.moveWorkspaceBack(member.workspaceId);
   }
 
   /** The first member of each workspace, in the order of their turns. */
