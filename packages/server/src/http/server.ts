@@ -110,6 +110,7 @@ export function createApi(options: ApiOptions): Api {
   });
   api.decorateRequest("principal", null);
   trackInFlight(api as unknown as Api);
+  if (shares) api.server.on("connection", () => shares.loopTime.accepted());
   const admitConnection = connections && limitConnections(api as unknown as Api, { ...connections, emit });
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);

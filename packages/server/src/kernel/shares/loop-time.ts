@@ -17,6 +17,8 @@ export class WorkDroppedError extends Error {
 
 /** How long the event loop is held at a time. Milliseconds. */
 const SLICE_MS = 4;
+/** For how long no slice runs while connections come in. Milliseconds. */
+const MAX_WITHHELD_MS = 50;
 /** Work on up to this many characters is not worth counting. */
 const MAX_SHORT = 2 * 1024;
 
@@ -28,10 +30,20 @@ export class LoopTime {
   readonly #line = new Line<Task>();
   /** Spent on first slices in this turn of the event loop. */
   #spentMs = 0;
+  #sliceEndedMs = 0;
+  #isAccepting = false;
 
   /** How many works are unfinished. */
   get waiting(): number {
     return this.#line.size;
+  }
+
+  /**
+   * A connection was accepted. Node accepts one in each turn of the event loop, so hundreds that come at once, or those behind them,
+   * would wait for a slice each. The next slice is left to a later turn, for some time at most.
+   */
+  accepted(): void {
+    this.#isAccepting = true;
   }
 
   /**
@@ -48,7 +60,7 @@ export class LoopTime {
     isWanted: () => boolean = () => true,
   ): Result | Promise<Result> {
     if (characters <= MAX_SHORT) return runAtOnce(work);
-    const first = this.#line.size === 0 && this.#spentMs < SLICE_MS ? this.#runFirstSlice(work) : null;
+    const first = this.#line.size === 0 && this.#spentMs < SLICE_MS && !this.#isAccepting ? this.#runFirstSlice(work) : null;
     return first ? first.value : this.#runLater(workspaceId, work, isWanted);
   }
 
@@ -87,9 +99,16 @@ export class LoopTime {
   readonly #turn = (): void => {
     const [task] = this.#line.firstOfEach();
     if (!task) return;
+    const isWithheld = this.#isAccepting && performance.now() - this.#sliceEndedMs < MAX_WITHHELD_MS;
+    this.#isAccepting = false;
+    if (isWithheld) {
+      setImmediate(this.#turn);
+      return;
+    }
     // A workspace's works are done one after the other: each that has begun holds memory.
     if (task.advance()) this.#line.delete(task);
     this.#line.moveWorkspaceBack(task.workspaceId);
+    this.#sliceEndedMs = performance.now();
     if (this.#line.size > 0) setImmediate(this.#turn);
   };
 }
