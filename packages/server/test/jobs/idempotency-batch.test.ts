@@ -67,6 +67,19 @@ describe("a batch with idempotency keys", () => {
   });
 });
 
+test("a batch of known jobs shows their results as far as 4 MiB reach", async ({ service }) => {
+  const result = JSON.stringify("r".repeat(60_000));
+  const handler = await service.handler({ answers: { status: 200, body: result, headers: { "content-type": "application/json" } } });
+  const jobs = Array.from({ length: 80 }, (_, n) => keyed(`k${n}`, n));
+  await batch(service, handler.queue, jobs);
+  await service.untilIdle();
+  const { status, body } = await batch(service, handler.queue, jobs);
+  expect(status).toBe(200);
+  const results = body.jobs.map(({ result }: { result: unknown }) => (result === null ? null : JSON.stringify(result).length));
+  const shown = Math.floor((4 * 1024 * 1024) / result.length);
+  expect(results).toEqual(jobs.map((_, index) => (index < shown ? result.length : null)));
+});
+
 describe("a batch is refused whole, naming the key and its place,", () => {
   test("a batch whose key is known for another job is refused whole, naming the key and its place; its other keys stay free", async ({
     service,

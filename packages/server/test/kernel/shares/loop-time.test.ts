@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { LoopTime, runAtOnce, type SlicedWork, WorkDroppedError, type WorkspaceId } from "#kernel";
 
 const LONG = 100_000;
@@ -76,6 +76,36 @@ describe("the event loop's time", () => {
     expect(notes).toHaveLength(1);
     await Promise.all(works);
     expect(notes).toHaveLength(20);
+  });
+
+  test("a slice waits while connections come in, but not for ever", async ({ onTestFinished }) => {
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    onTestFinished(() => clock.mockRestore());
+    let done = 0;
+    const loopTime = new LoopTime();
+    const work = loopTime.run(
+      a,
+      LONG,
+      (function* () {
+        for (; done < 3; done += 1) {
+          nowMs += 5;
+          yield;
+        }
+      })(),
+    );
+    const acceptOne = async () => {
+      loopTime.accepted();
+      await setImmediate();
+    };
+    await setImmediate();
+    expect(done).toBe(1);
+    for (let turn = 0; turn < 3; turn += 1) await acceptOne();
+    expect(done).toBe(1);
+    nowMs += 50;
+    await acceptOne();
+    expect(done).toBe(2);
+    await work;
   });
 
   test("work that fails rejects, and the next goes on", async () => {
