@@ -20,7 +20,7 @@ import { type Authenticator, authenticate, checkRole, identify } from "./authent
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
 import { type ConnectionsOptions, limitConnections } from "./connections.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { type JsonBodyOptions, parseJsonBody } from "./json-body.ts";
 import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
@@ -90,7 +90,8 @@ export function createApi(options: ApiOptions): Api {
   });
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
-    const work = readBody(body as Buffer, request.routeOptions.config.rawMember ?? null);
+    const { rawMember = null, rawList } = request.routeOptions.config;
+    const work = readBody(body as Buffer, { maxDepth: LIMITS.jsonDepth, rawMember, rawList });
     try {
       const { principal } = request;
       const isWanted = () => !request.raw.socket.destroyed;
@@ -167,8 +168,8 @@ function trackInFlight(api: Api): void {
 }
 
 /** An empty body counts as no body. The route's schema decides whether that is allowed. */
-function* readBody(body: Buffer, rawMember: string | null): SlicedWork<unknown> {
-  return body.length === 0 ? undefined : yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember });
+function* readBody(body: Buffer, options: JsonBodyOptions): SlicedWork<unknown> {
+  return body.length === 0 ? undefined : yield* parseJsonBody(body, options);
 }
 
 /**

@@ -15,6 +15,7 @@ export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";
 export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, WORK_MAY_WAIT } from "./store/find-work.ts";
+export { CLAIMED_COLUMNS } from "./store/fragments.ts";
 export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
