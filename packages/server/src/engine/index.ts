@@ -6,6 +6,7 @@ export type { WorkerResult } from "./finish-for-worker.ts";
 export type { AttemptResult } from "./judge.ts";
 export * from "./kinds.ts";
 export * from "./leases/node-lease.ts";
-export { countNodes, countNodesWithout, openWorkerLease } from "./leases/store.ts";
+export { countNodes, countNodesWithout, registerNode } from "./leases/store.ts";
+export * from "./leases/worker-store.ts";
 export * from "./rescue.ts";
 export * from "./settle.ts";

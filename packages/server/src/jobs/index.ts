@@ -15,11 +15,11 @@ export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";
 export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, WORK_MAY_WAIT } from "./store/find-work.ts";
-export { CLAIMED_COLUMNS } from "./store/fragments.ts";
 export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";
+export * from "./store/worker-claims.ts";
 export * from "./sweep-lane.ts";
 export * from "./weight.ts";

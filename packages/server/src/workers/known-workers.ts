@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
+import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
 import { Batcher, type Db, type EmitEvent, type JobId, type Random, tolerate, type WorkspaceId } from "#kernel";
-import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "./store.ts";
 
 /** A worker that this node knows. */
 export interface KnownWorker {

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
+import type { NamedClaim } from "#jobs";
 import type { JobId } from "#kernel";
 import type { LaneId } from "#lanes";
-import type { NamedClaim } from "./store.ts";
 
 const TOKEN = /^([0-9a-z]{1,12})-([0-9a-z]{1,12})-([0-9a-z]{1,7})-([A-Za-z0-9_-]{22})$/;
 

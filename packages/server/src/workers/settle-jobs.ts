@@ -1,13 +1,12 @@
 import { LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
-import { readJobId } from "#jobs";
+import { findHeld, type NamedClaim, readJobId } from "#jobs";
 import { type Clock, type Db, type LoopTime, momentMs, type SlicedWork, type WorkspaceId } from "#kernel";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
 import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
 import type { RedactorOf } from "./redactor-of.ts";
-import { findHeld, type NamedClaim } from "./store.ts";
 
 export interface SettleJobs {
   readonly finish: Engine["finishForWorker"];

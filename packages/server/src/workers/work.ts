@@ -1,6 +1,6 @@
-import type { ExtendResponse, Settled, SettleJob, WorkRequest } from "@tidemill/contract";
+import type { ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { Principal } from "#http";
-import { showJobId, type WorkerClaim } from "#jobs";
+import { extendClaims, findCancelled, findTakenBy, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, type JobId, problem, type Tenants, type WorkspaceId } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { type GiveJobs, type Given, giveBackJobs, giveJobs } from "./give-jobs.ts";
@@ -8,7 +8,7 @@ import type { KnownWorker } from "./known-workers.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
 import { proveClaims, type SettleJobs, settleJobs } from "./settle-jobs.ts";
-import { extendClaims, findCancelled, findQueues, findTakenBy } from "./store.ts";
+import { findQueues } from "./store.ts";
 
 const LEASE_SECONDS = 30;
 
