@@ -2,7 +2,6 @@ export * from "./assign-key-slots.ts";
 export * from "./broadcast.ts";
 export { Dispatcher } from "./dispatcher.ts";
 export * from "./engine.ts";
-export type { WorkerResult } from "./finish-for-worker.ts";
 export type { AttemptResult } from "./judge.ts";
 export * from "./kinds.ts";
 export * from "./leases/node-lease.ts";
