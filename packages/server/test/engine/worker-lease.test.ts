@@ -30,7 +30,7 @@ const openLease = async (engine: Database, { workspaceId }: LaneKey): Promise<nu
 };
 
 const expire = (database: TestDatabase, leaseId: number): Promise<unknown> =>
-  database.query("update job set lease_until = now() - interval '1 second' where lease_id = $1", [leaseId]);
+  database.query("update job set lease_until = '-infinity' where lease_id = $1", [leaseId]);
 
 async function claim(
   engine: Database,

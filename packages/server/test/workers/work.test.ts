@@ -1,19 +1,6 @@
 import { describe, expect } from "vitest";
-import { type Service, test } from "../harness/service.ts";
-
-interface Taken {
-  readonly id: string;
-  readonly lease_token: string;
-  readonly attempt: number;
-  readonly payload: unknown;
-}
-
-const work = (service: Service, body: object): Promise<{ jobs: Taken[]; settled: object[]; cancelled: string[] }> =>
-  service.ok("POST", "/v1/work", { worker: "w1", queues: [], ...body });
-const take = async (service: Service, queue: string, more: object = {}): Promise<Taken[]> =>
-  (await work(service, { queues: [queue], ...more })).jobs;
-const proofOf = ({ id, lease_token }: Taken) => ({ id, lease_token });
-const stateOf = (service: Service, queue: string, id: string) => service.ok("GET", `/v1/queues/${queue}/jobs/${id}`);
+import { test } from "../harness/service.ts";
+import { proofOf, type Taken, take, work } from "../harness/workers.ts";
 
 describe("a worker", () => {
   test("takes a job as a callback would bring it, and settles it", async ({ service }) => {
@@ -21,10 +8,10 @@ describe("a worker", () => {
     const { id } = await service.enqueue({ queue, payload: { big: 1 }, tag: "a" });
     const [job] = await take(service, queue);
     expect(job).toMatchObject({ id, queue, attempt: 1, attempts: 3, tag: "a", payload: { big: 1 }, schedule: null, scheduled_for: null });
-    expect(await stateOf(service, queue, id)).toMatchObject({ state: "active", attempt: 1 });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "active", attempt: 1 });
     const { settled } = await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "completed", result: { sent: true } }] });
     expect(settled).toEqual([{ id, ok: true, code: null, message: null }]);
-    const done = await stateOf(service, queue, id);
+    const done = await service.job({ queue, id });
     expect(done).toMatchObject({ state: "completed", result: { sent: true } });
     expect(done.attempts_log).toMatchObject([{ attempt: 1, outcome: "completed", worker: "w1", status: null }]);
   });
@@ -55,15 +42,15 @@ describe("a worker", () => {
     const { id } = await service.enqueue({ queue, attempts: 2, backoff: { delay: 0 } });
     const [job] = await take(service, queue);
     await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "failed", error: "no such address" }] });
-    expect(await stateOf(service, queue, id)).toMatchObject({
+    expect(await service.job({ queue, id })).toMatchObject({
       state: "delayed",
       last_error: { code: "WORKER_FAILED", message: "no such address", status: null },
     });
-    service.clock.advance(60);
+    await service.advance(60);
     const [again] = await take(service, queue, { wait: 20 });
     expect(again).toMatchObject({ id, attempt: 2 });
     await work(service, { settle: [{ ...proofOf(again as Taken), outcome: "failed" }] });
-    expect(await stateOf(service, queue, id)).toMatchObject({ state: "failed" });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "failed" });
   });
 
   test("sends a job to the dead-letter queue at once when it wants no retry", async ({ service }) => {
@@ -71,7 +58,7 @@ describe("a worker", () => {
     const { id } = await service.enqueue({ queue });
     const [job] = await take(service, queue);
     await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "failed", error: "bad", retry: false }] });
-    expect(await stateOf(service, queue, id)).toMatchObject({ state: "failed" });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "failed" });
   });
 
   test("releases a job without using an attempt", async ({ service }) => {

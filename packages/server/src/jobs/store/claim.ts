@@ -63,7 +63,7 @@ const FOR_NODE: ClaimParts = {
 const FOR_WORKERS: ClaimParts = {
   place: fragment`row_number() over (partition by l.lane_id order by j.priority desc, j.run_at, j.id)::int`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
-  lease: fragment`lease_id = holder.lease_id, lease_until = now() + holder.seconds * interval '1 second', lease_request = holder.request`,
+  lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request`,
   columns: fragment`limited, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
 };
 

@@ -74,7 +74,7 @@ export const findExpiredClaimsAcrossWorkspaces = async (
       sql`
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
         from job join lease on lease.id = job.lease_id
-        where job.lease_until <= now() and job.kind::text = any(${textArray(kinds)})
+        where job.lease_until <= moment() and job.kind::text = any(${textArray(kinds)})
         union all
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
         from lease join job on job.lease_id = lease.id and job.state = 'active'

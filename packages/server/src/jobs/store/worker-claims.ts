@@ -41,7 +41,7 @@ export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, r
         job.lease_until as "leaseUntil"
       from job join lane on lane.workspace_id = ${workspaceId} and lane.id = job.lane_id
       where job.state = 'active' and job.lease_id = ${leaseId} and job.lease_request = ${request} and job.workspace_id = ${workspaceId}
-        and job.lease_until > now()
+        and job.lease_until > moment()
       order by job.priority desc, job.run_at, job.id`,
   );
 
@@ -55,7 +55,7 @@ export const extendClaims = (
   rows(
     db,
     sql`
-      update job set lease_until = now() + ${seconds} * interval '1 second'
+      update job set lease_until = moment() + ${seconds} * interval '1 second'
       from unnest(${plainArray(claims.map((one) => one.laneId))}::bigint[], ${plainArray(claims.map((one) => one.id))}::uuid[],
         ${plainArray(claims.map((one) => one.leaseId))}::bigint[], ${plainArray(claims.map((one) => one.attempt))}::int[])
         c (lane_id, id, lease_id, attempt)
