@@ -142,7 +142,7 @@ create table worker (
   secret       bytea not null check (length(secret) = 16),
   version      text,
   queues       text[] not null,
-  last_seen_at timestamptz not null default now()
+  last_seen_at timestamptz not null
 );
 
 -- Running nodes. Each process has its own row.

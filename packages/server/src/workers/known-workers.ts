@@ -53,8 +53,8 @@ export class KnownWorkers {
   }
 
   /** The worker that calls. */
-  calls({ workspaceId, name, version, queues }: Omit<WorkerCall, "secret">): Promise<KnownWorker> {
-    const call = { workspaceId, name, version, queues, secret: this.#random.bytes(16) };
+  calls({ workspaceId, name, version, queues, seenAt }: Omit<WorkerCall, "secret">): Promise<KnownWorker> {
+    const call = { workspaceId, name, version, queues, seenAt, secret: this.#random.bytes(16) };
     const key = nameKey(call);
     this.#calls.set(key, call);
     const known = this.#byName.get(key);

@@ -108,9 +108,11 @@ export function mountWork(api: Api, deps: WorkDeps): void {
 
 /** The endpoints that settle one job. */
 function mountSettles(api: Api, deps: WorkDeps): void {
-  const settle = async (request: FastifyRequest, job: SettleJob): Promise<Settled> => {
-    const { workspaceId } = principalOf(request);
-    const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [job], mayServe(principalOf(request)));
+  const settle = async (request: FastifyRequest<{ Params: JobPath }>, job: SettleJob): Promise<Settled> => {
+    const principal = principalOf(request);
+    const { workspaceId } = principal;
+    const isNamed = (queue: string) => queue === request.params.name && mayServe(principal)(queue);
+    const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [job], isNamed);
     if (!settled?.ok) throw problem(settled?.code ?? "LEASE_LOST", {}, settled?.message ? { message: settled.message } : {});
     return settled;
   };

@@ -1,7 +1,7 @@
 import type { ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { Principal } from "#http";
 import { extendClaims, findCancelled, findTakenBy, showJobId, type WorkerClaim } from "#jobs";
-import { type Clock, type Db, type JobId, problem, type Tenants, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { type GiveJobs, type Given, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -42,7 +42,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   const { queues, settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null } = body;
   const db = deps.tenants.of(workspaceId);
   const lanes = await lanesOf(deps, db, principal, queues);
-  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues };
+  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
   const settling = settleJobs(deps, db, workspaceId, settle, mayServe(principal));

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { giveBackAll, JobKinds, recordCallsAcrossWorkspaces, registerNode, Settler } from "#engine";
 import { explainJob } from "#explain";
 import { type Claim, claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces } from "#jobs";
-import type { Database } from "#kernel";
+import { type Database, toMoment } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putLane, putNode } from "../harness/engine.ts";
@@ -24,7 +24,7 @@ const workers = new Map<string, number>();
 const openLease = async (engine: Database, { workspaceId }: LaneKey): Promise<number> => {
   const number = (workers.get(workspaceId) ?? 0) + 1;
   workers.set(workspaceId, number);
-  const call = { workspaceId, name: `mailer-${number}`, version: null, queues: [], secret: Buffer.alloc(16) };
+  const call = { workspaceId, name: `mailer-${number}`, version: null, queues: [], seenAt: toMoment(0), secret: Buffer.alloc(16) };
   const [opened] = await recordCallsAcrossWorkspaces(engine, [call]);
   return opened?.leaseId as number;
 };
