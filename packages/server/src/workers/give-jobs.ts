@@ -23,22 +23,25 @@ export interface GivenJob {
 export interface Given {
   readonly texts: readonly string[];
   readonly claims: readonly Claim[];
+  /** Identifies the response. */
+  readonly response: symbol;
 }
 
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
 export async function giveJobs(deps: GiveJobs, worker: KnownWorker, jobs: readonly GivenJob[]): Promise<Given> {
-  const given = await Promise.all(jobs.map((job) => giveJob(deps, worker, job)));
+  const response = Symbol();
+  const given = await Promise.all(jobs.map((job) => giveJob(deps, worker, job, response)));
   const kept = jobs.filter((_, index) => given[index] !== null);
-  return { texts: given.filter((text) => text !== null), claims: kept.map(({ claim }) => claim) };
+  return { texts: given.filter((text) => text !== null), claims: kept.map(({ claim }) => claim), response };
 }
 
-async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob): Promise<string | null> {
+async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {
   const filled = await fillSecrets(deps, claim, queue, worker.name);
   if (!("payload" in filled)) {
     await end(deps, worker, claim, filled);
     return null;
   }
-  deps.held.add({ claim, queue, redactor: filled.redactor }, filled.secretLength);
+  deps.held.add({ claim, response, queue, redactor: filled.redactor }, filled.secretLength);
   return textOf(claim, queue, filled.payload, leaseToken(claim, worker.secret));
 }
 

@@ -9,6 +9,8 @@ export type ReportRedactor = Pick<Redactor, "json" | "text">;
 /** A job that a worker holds, as its settle needs it. */
 export interface HeldJob {
   readonly claim: Claim;
+  /** The response that brought it last. */
+  readonly response: symbol;
   readonly queue: string;
   /** Null when its payload has no secrets. */
   readonly redactor: ReportRedactor | null;
@@ -24,8 +26,8 @@ export class HeldJobs {
   readonly #redactors = new LRUCache<JobId, ReportRedactor>({ maxSize: MAX_SECRETS });
 
   /** @param secretLength how long the secrets are that the redactor knows. Characters */
-  add({ claim, queue, redactor }: HeldJob, secretLength: number): void {
-    this.#jobs.set(claim.id, { claim: { ...claim, payload: "" }, queue, hasSecrets: redactor !== null });
+  add({ claim, response, queue, redactor }: HeldJob, secretLength: number): void {
+    this.#jobs.set(claim.id, { claim: { ...claim, payload: "" }, response, queue, hasSecrets: redactor !== null });
     if (redactor) this.#redactors.set(claim.id, redactor, { size: Math.max(1, secretLength) });
   }
 

@@ -67,7 +67,7 @@ export async function settleJobs(
         const held = deps.held.get(claim.id);
         if (held && isKnown(held, claim)) return held;
         const row = looked.get(claim.id);
-        return row ? { claim: row, queue: row.queue, redactor: await deps.redactorOf(row, row.queue) } : null;
+        return row ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue) } : null;
       });
       return { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
     }),

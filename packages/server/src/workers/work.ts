@@ -1,4 +1,4 @@
-import type { ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
+import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { Principal } from "#http";
 import { extendClaims, findCancelled, findTakenBy, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
@@ -100,7 +100,7 @@ const servedByNodes = (queue: string) =>
 export async function extend(
   deps: WorkDeps,
   workspaceId: WorkspaceId,
-  body: { readonly leases: readonly { id: string; lease_token: string }[]; readonly lease?: number; readonly wait?: number },
+  body: Omit<ExtendRequest, "worker">,
   signal: AbortSignal,
 ): Promise<ExtendResponse> {
   const db = deps.tenants.of(workspaceId);
@@ -144,6 +144,8 @@ function takeCancelled(worker: KnownWorker): string[] {
   return ids;
 }
 
-/** Gives back what was claimed for a worker that did not get the response. */
-export const undo = (deps: WorkDeps, { worker, claims }: Pick<WorkDone, "worker" | "claims">): Promise<void> =>
-  giveBackJobs(deps, worker, claims);
+/** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */
+export function undo(deps: WorkDeps, { worker, claims, response }: Pick<WorkDone, "worker" | "claims" | "response">): Promise<void> {
+  const lost = claims.filter(({ id }) => (deps.held.get(id)?.response ?? response) === response);
+  return giveBackJobs(deps, worker, lost);
+}
