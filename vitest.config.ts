@@ -14,6 +14,8 @@ export default defineConfig({
       { find: /^#([a-z-]+)$/, replacement: `${packages}/server/src/$1/index.ts` },
       { find: /^@tidemill\/server$/, replacement: `${packages}/server/src/index.ts` },
       { find: /^@tidemill\/contract$/, replacement: `${packages}/contract/src/index.ts` },
+      { find: /^@tidemill\/contract\/signing$/, replacement: `${packages}/contract/src/signing.ts` },
+      { find: /^@tidemill\/sdk$/, replacement: `${packages}/sdk/src/index.ts` },
     ],
   },
   test: {

@@ -43,3 +43,4 @@ export const ListApprovals = Type.Object(
   },
   { additionalProperties: false },
 );
+export type ListApprovals = Static<typeof ListApprovals>;

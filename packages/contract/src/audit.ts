@@ -140,3 +140,4 @@ export const ListAuditEvents = Type.Object(
   },
   { additionalProperties: false },
 );
+export type ListAuditEvents = Static<typeof ListAuditEvents>;

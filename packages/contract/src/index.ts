@@ -1,5 +1,6 @@
 export * from "./approvals.ts";
 export * from "./audit.ts";
+export * from "./callbacks.ts";
 export * from "./errors.ts";
 export * from "./explain.ts";
 export * from "./jobs.ts";

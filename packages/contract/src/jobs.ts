@@ -244,6 +244,7 @@ export const Job = Type.Object(jobFields, {
   description: "A job: one payload, and how far its delivery is.",
   examples: [jobExample],
 });
+export type Job = Static<typeof Job>;
 
 /** A job with one entry per attempt: GET of one job. */
 export const JobWithLog = Type.Object(
@@ -269,6 +270,7 @@ export const JobWithLog = Type.Object(
     ],
   },
 );
+export type JobWithLog = Static<typeof JobWithLog>;
 
 const duplicate = Type.Literal(true, {
   description: "The idempotency key was already used: this is the job that was enqueued with it, in its present state.",
@@ -298,6 +300,7 @@ export const EnqueuedBatch = Type.Object(
   },
   { title: "EnqueuedBatch", description: "The jobs of a batch, at least one of them new.", examples: [{ jobs: [jobExample] }] },
 );
+export type EnqueuedBatch = Static<typeof EnqueuedBatch>;
 
 /** The jobs of a batch that had all been enqueued before, in the order sent. */
 export const DuplicateBatch = Type.Object(
@@ -327,6 +330,7 @@ export const ListJobs = Type.Object(
   },
   { additionalProperties: false },
 );
+export type ListJobs = Static<typeof ListJobs>;
 
 /** Selects jobs of the dead-letter queue: filters that are given together must all match. */
 export const DeadLetterFilter = Type.Object(
@@ -352,6 +356,7 @@ export const Purged = Type.Object(
   { purged: Type.Integer({ description: "How many jobs were removed." }) },
   { title: "Purged", description: "The outcome of a purge.", examples: [{ purged: 17 }] },
 );
+export type Purged = Static<typeof Purged>;
 
 export const ListDeadLetters = Type.Object(
   {
@@ -369,3 +374,4 @@ export const ListDeadLetters = Type.Object(
   },
   { additionalProperties: false },
 );
+export type ListDeadLetters = Static<typeof ListDeadLetters>;

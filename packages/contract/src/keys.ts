@@ -106,4 +106,5 @@ export const ListKeys = Type.Object(
   { ...PageQuery, cursor: Cursor("KeyCursor", "key_01kajv3k4ve6nsd9z5kgtzx0rw") },
   { additionalProperties: false },
 );
+export type ListKeys = Static<typeof ListKeys>;
 export const KeyPath = Type.Object({ id: KeyId });

@@ -245,6 +245,7 @@ export const QueueWithSecret = Type.Object(
     examples: [{ ...queueExample, callback_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs" }],
   },
 );
+export type QueueWithSecret = Static<typeof QueueWithSecret>;
 
 export const QueueMetrics = Type.Object(
   {
@@ -321,11 +322,13 @@ export const QueueWithMetrics = Type.Object(
     ],
   },
 );
+export type QueueWithMetrics = Static<typeof QueueWithMetrics>;
 
 export const ListQueues = Type.Object(
   { ...PageQuery, cursor: Cursor("QueueCursor", "Vt3oKq0cR1mX7yBz4nE2Sw") },
   { additionalProperties: false },
 );
+export type ListQueues = Static<typeof ListQueues>;
 export const QueuePath = Type.Object({ name: QueueName });
 export const RetryAll = Type.Object(
   {
@@ -345,3 +348,4 @@ export const Retried = Type.Object(
   { retried: Type.Integer({ description: "How many jobs were put back to wait." }) },
   { title: "Retried", description: "The outcome of retrying many jobs.", examples: [{ retried: 17 }] },
 );
+export type Retried = Static<typeof Retried>;

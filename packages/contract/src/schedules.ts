@@ -179,6 +179,7 @@ export const ListSchedules = Type.Object(
   },
   { additionalProperties: false },
 );
+export type ListSchedules = Static<typeof ListSchedules>;
 
 export const PreviewSchedule = Type.Object(
   {
@@ -197,6 +198,7 @@ export const PreviewSchedule = Type.Object(
   },
   { additionalProperties: false },
 );
+export type PreviewSchedule = Static<typeof PreviewSchedule>;
 
 /** The next ticks of a cron expression, without a schedule. Source: contract §6. */
 export const SchedulePreview = Type.Object(

@@ -96,4 +96,5 @@ export const ListSecrets = Type.Object(
   { ...PageQuery, cursor: Cursor("SecretCursor", "sec_01kajv3k4ve6nsd9z5kgtzx0rw") },
   { additionalProperties: false },
 );
+export type ListSecrets = Static<typeof ListSecrets>;
 export const SecretPath = Type.Object({ name: SecretName });

@@ -89,3 +89,4 @@ export const UsageQuery = Type.Object(
   },
   { additionalProperties: false },
 );
+export type UsageQuery = Static<typeof UsageQuery>;

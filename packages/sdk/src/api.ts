@@ -1,0 +1,56 @@
+import type { CallOptions } from "./options.ts";
+import { List, type Page } from "./page.ts";
+import type { Transport } from "./transport.ts";
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+const withQuery = (path: string, query: Query): string => {
+  const given = Object.entries(query).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  return given.length === 0
+    ? path
+    : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
+};
+
+/** The path of names and ids, each encoded. */
+export const pathOf = (...parts: string[]): string => `/v1/${parts.map(encodeURIComponent).join("/")}`;
+
+/**
+ * The four verbs of the API, for the resources. The type of a response is what the contract says of the path.
+ */
+export class Api {
+  readonly transport: Transport;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+  }
+
+  get<Response>(path: string, call: CallOptions | undefined, query: Query = {}): Promise<Response> {
+    return this.transport.request({ method: "GET", path: withQuery(path, query), repeatable: true }, call) as Promise<Response>;
+  }
+
+  list<Item, Filter extends object>(path: string, filter: Filter, call: CallOptions | undefined): List<Item, Filter> {
+    return new List((query) => this.get<Page<Item>>(path, call, query as Query), filter);
+  }
+
+  post<Response>(path: string, body: object | undefined, call: CallOptions | undefined): Promise<Response> {
+    return this.#change("POST", path, body, call);
+  }
+
+  patch<Response>(path: string, body: object | undefined, call: CallOptions | undefined): Promise<Response> {
+    return this.#change("PATCH", path, body, call);
+  }
+
+  delete<Response = void>(path: string, call: CallOptions | undefined): Promise<Response> {
+    return this.#change("DELETE", path, undefined, call);
+  }
+
+  /** As `patch`, for what has the same effect a second time. */
+  patchRepeatably<Response>(path: string, call: CallOptions | undefined): Promise<Response> {
+    return this.transport.request({ method: "PATCH", path, repeatable: true }, call) as Promise<Response>;
+  }
+
+  #change<Response>(method: "POST" | "PATCH" | "DELETE", path: string, body: object | undefined, call: CallOptions | undefined) {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    return this.transport.request({ method, path, repeatable: false, ...content }, call) as Promise<Response>;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Status, Usage, UsageQuery } from "@tidemill/contract";
+import { Api } from "./api.ts";
+import { EnqueueBatcher } from "./enqueue/batcher.ts";
+import { type CallOptions, readOptions, type TidemillOptions } from "./options.ts";
+import { Queue } from "./queue.ts";
+import { Approvals } from "./resources/approvals.ts";
+import { AuditEvents } from "./resources/audit-events.ts";
+import { DeadLetters } from "./resources/dead-letters.ts";
+import { Keys } from "./resources/keys.ts";
+import { Queues } from "./resources/queues.ts";
+import { Schedules } from "./resources/schedules.ts";
+import { Secrets } from "./resources/secrets.ts";
+import type { StandardSchema } from "./schema.ts";
+import { Transport } from "./transport.ts";
+
+/** Settings of a queue's handle. */
+export interface QueueOptions<Payload> {
+  /** Checks payloads before they are sent, and gives them their type. */
+  readonly schema?: StandardSchema<Payload>;
+}
+
+/**
+ * A client of one workspace.
+ *
+ * ```ts
+ * const tidemill = new Tidemill({ url: "http://127.0.0.1:8080", key: "svc_ws_…" });
+ * const job = await tidemill.queue<{ to: string }>("emails").enqueue({ to: "ada@example.com" });
+ * ```
+ *
+ * All methods reject with a `TidemillError`, or with the reason of the signal that ended the call.
+ */
+export class Tidemill {
+  readonly queues: Queues;
+  readonly approvals: Approvals;
+  readonly deadLetters: DeadLetters;
+  readonly schedules: Schedules;
+  readonly secrets: Secrets;
+  readonly keys: Keys;
+  readonly auditEvents: AuditEvents;
+  readonly #api: Api;
+  readonly #batchers = new Map<string, EnqueueBatcher>();
+
+  /** @throws {TypeError} naming the option that is missing or wrong */
+  constructor(options: TidemillOptions = {}) {
+    const api = new Api(new Transport(readOptions(options)));
+    this.#api = api;
+    this.queues = new Queues(api);
+    this.approvals = new Approvals(api);
+    this.deadLetters = new DeadLetters(api);
+    this.schedules = new Schedules(api);
+    this.secrets = new Secrets(api);
+    this.keys = new Keys(api);
+    this.auditEvents = new AuditEvents(api);
+  }
+
+  /** A queue to enqueue jobs to. Nothing is sent: the queue may or may not exist. */
+  queue<Payload = unknown>(name: string, { schema }: QueueOptions<Payload> = {}): Queue<Payload> {
+    return new Queue(this.#api, name, { schema, batcher: (queue) => this.#batcherOf(queue) });
+  }
+
+  /** The workspace's health, and what is left of its quota and its request rate. */
+  status(call?: CallOptions): Promise<Status> {
+    return this.#api.get("/v1/status", call);
+  }
+
+  /** Executions and attempts of a month. */
+  usage(query: UsageQuery = {}, call?: CallOptions): Promise<Usage> {
+    return this.#api.get("/v1/usage", call, query);
+  }
+
+  #batcherOf(queue: string): EnqueueBatcher | null {
+    if (!this.#api.transport.settings.batching) return null;
+    const known = this.#batchers.get(queue);
+    if (known) return known;
+    const batcher = new EnqueueBatcher(this.#api.transport, queue);
+    this.#batchers.set(queue, batcher);
+    return batcher;
+  }
+}

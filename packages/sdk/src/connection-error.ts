@@ -1,0 +1,35 @@
+import { TidemillError } from "./error.ts";
+
+/** Errors of Node and Bun, and texts of Deno, that occur before anything of a request is sent. */
+const NEVER_SENT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "ConnectionRefused",
+  "FailedToOpenSocket",
+]);
+const NEVER_SENT_TEXT = /tcp connect error|dns error/;
+
+/** The error of a request that got no response. */
+export function connectionError(url: string, error: unknown): TidemillError {
+  const causes = causesOf(error);
+  const { message } = causes.at(-1) ?? { message: String(error) };
+  return new TidemillError({
+    code: "NO_RESPONSE",
+    message: `No response from ${url}: ${message || String(codeOf(causes.at(-1)) ?? "the connection failed")}`,
+    neverSent: causes.some((cause) => NEVER_SENT.has(codeOf(cause) ?? "") || NEVER_SENT_TEXT.test(cause.message)),
+    cause: error,
+  });
+}
+
+/** An error and what caused it, to the first cause. Node tries several addresses and throws all their errors as one. */
+function causesOf(error: unknown): Error[] {
+  if (!(error instanceof Error)) return [];
+  const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
+  return [error, ...causesOf(inner)];
+}
+
+const codeOf = (error: unknown): string | undefined => (error as { code?: string } | undefined)?.code;

@@ -1,0 +1,129 @@
+import { TidemillError } from "../error.ts";
+import type { EnqueuedJob } from "../job.ts";
+import { type TraceHeaders, traceHeaders } from "../trace.ts";
+import type { Transport } from "../transport.ts";
+import type { EncodedJob } from "./encode-job.ts";
+import { sendJobs } from "./send-jobs.ts";
+import { splitRefused } from "./split-refused.ts";
+
+interface Pending extends EncodedJob {
+  readonly trace: TraceHeaders;
+  resolve(job: EnqueuedJob): void;
+  reject(error: unknown): void;
+}
+
+/** As many jobs as the service takes in a batch. */
+const MAX_JOBS = 1_000;
+/** A character takes at most 3 bytes, and a batch at most 16 MiB. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+const MAX_IN_FLIGHT = 2;
+
+/**
+ * Sends jobs of one queue that are enqueued at the same time as batches. A job that comes alone is sent at once. While as many requests
+ * are in flight as are allowed, jobs wait for the first of them to end, and leave together.
+ */
+export class EnqueueBatcher {
+  readonly #transport: Transport;
+  readonly #queue: string;
+  #waiting: Pending[] = [];
+  #inFlight = 0;
+  #flushes = false;
+
+  constructor(transport: Transport, queue: string) {
+    this.#transport = transport;
+    this.#queue = queue;
+  }
+
+  /** Whether it has no jobs. */
+  get isIdle(): boolean {
+    return this.#waiting.length === 0 && this.#inFlight === 0;
+  }
+
+  add({ text, hasKey }: EncodedJob, signal: AbortSignal | undefined): Promise<EnqueuedJob> {
+    return new Promise((resolve, reject) => {
+      const job: Pending = { text, hasKey, trace: traceHeaders(), resolve, reject };
+      this.#waiting.push(signal ? this.#abortable(job, signal) : job);
+      this.#flushSoon();
+    });
+  }
+
+  /** Calls of the same turn of the event loop leave together. */
+  #flushSoon(): void {
+    if (this.#flushes || this.#inFlight >= MAX_IN_FLIGHT) return;
+    this.#flushes = true;
+    queueMicrotask(() => {
+      this.#flushes = false;
+      while (this.#waiting.length > 0 && this.#inFlight < MAX_IN_FLIGHT) void this.#send(this.#takeBatch());
+    });
+  }
+
+  #takeBatch(): Pending[] {
+    let characters = 0;
+    let count = 0;
+    for (const { text } of this.#waiting) {
+      characters += text.length;
+      if (count > 0 && (characters > MAX_CHARACTERS || count === MAX_JOBS)) break;
+      count += 1;
+    }
+    const batch = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    return batch;
+  }
+
+  async #send(batch: readonly Pending[]): Promise<void> {
+    this.#inFlight += 1;
+    await this.#settle(batch);
+    this.#inFlight -= 1;
+    this.#flushSoon();
+  }
+
+  /** Never rejects. */
+  async #settle(batch: readonly Pending[]): Promise<void> {
+    try {
+      const jobs = await sendJobs(this.#transport, { queue: this.#queue, jobs: batch, trace: sharedTrace(batch) });
+      for (const [at, { resolve }] of batch.entries()) resolve(jobs[at] as EnqueuedJob);
+    } catch (error) {
+      await this.#settleRefused(batch, error);
+    }
+  }
+
+  async #settleRefused(batch: readonly Pending[], error: unknown): Promise<void> {
+    if (!(error instanceof TidemillError)) {
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    const { refused, again } = splitRefused(batch, error);
+    for (const [at, own] of refused) batch[at]?.reject(own);
+    await Promise.all(again.map((group) => this.#settle(group.map((at) => batch[at] as Pending))));
+  }
+
+  /** A job that is aborted while it waits is not sent. */
+  #abortable(job: Pending, signal: AbortSignal): Pending {
+    const abort = (): void => {
+      this.#waiting = this.#waiting.filter((one) => one !== abortable);
+      job.reject(signal.reason);
+    };
+    const end = (): void => signal.removeEventListener("abort", abort);
+    const abortable = {
+      ...job,
+      resolve: (enqueued: EnqueuedJob) => {
+        end();
+        job.resolve(enqueued);
+      },
+      reject: (error: unknown) => {
+        end();
+        job.reject(error);
+      },
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    return abortable;
+  }
+}
+
+const NONE: TraceHeaders = {};
+
+/** A batch continues a trace only if all of its jobs belong to it. */
+function sharedTrace(jobs: readonly Pending[]): TraceHeaders {
+  const trace = jobs[0]?.trace ?? NONE;
+  return jobs.every((job) => job.trace === trace || job.trace.traceparent === trace.traceparent) ? trace : NONE;
+}

@@ -1,0 +1,6 @@
+interface Host {
+  readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
+}
+
+/** An environment variable; undefined when it is empty or not set, and where there is no `process.env`. */
+export const readVariable = (name: string): string | undefined => (globalThis as Host).process?.env?.[name] || undefined;

@@ -1,0 +1,76 @@
+import { readVariable } from "./environment.ts";
+
+/** Settings of a client. */
+export interface TidemillOptions {
+  /** Address of the service, for example `https://tidemill.example.com`. Default: `TIDEMILL_URL`. */
+  readonly url?: string;
+  /** A workspace key. Default: `TIDEMILL_KEY`. */
+  readonly key?: string;
+  /** How long one request may take, its response included. Milliseconds; 20,000 by default. */
+  readonly timeoutMs?: number;
+  /** How long a call is tried again when that is safe. Milliseconds; 60,000 by default, 0: never. */
+  readonly retryForMs?: number;
+  /** Whether concurrent `enqueue` calls for a queue share requests. True by default. */
+  readonly batching?: boolean;
+  /** Replaces the runtime's `fetch`. */
+  readonly fetch?: typeof fetch;
+}
+
+/** What any call accepts as its last argument. */
+export interface CallOptions {
+  /** Ends the call: it rejects with the signal's reason. What was sent may take effect all the same. */
+  readonly signal?: AbortSignal;
+  /** How long one request of this call may take. Milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+export interface Settings {
+  readonly url: string;
+  readonly key: string;
+  readonly timeoutMs: number;
+  readonly retryForMs: number;
+  readonly batching: boolean;
+  readonly fetch: typeof fetch;
+}
+
+const DEFAULTS = { timeoutMs: 20_000, retryForMs: 60_000, batching: true };
+
+/** @throws {TypeError} naming the option that is missing or wrong */
+export function readOptions(options: TidemillOptions): Settings {
+  const url = options.url ?? readVariable("TIDEMILL_URL");
+  const key = options.key ?? readVariable("TIDEMILL_KEY");
+  if (url === undefined) throw new TypeError("url is required: pass { url }, or set TIDEMILL_URL.");
+  if (key === undefined) throw new TypeError("key is required: pass { key }, or set TIDEMILL_KEY.");
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError("key must be a workspace key: svc_ws_ and 38 letters and digits.");
+  const settings = { ...DEFAULTS, ...withoutUndefined(options) };
+  return {
+    url: baseUrl(url),
+    key,
+    timeoutMs: milliseconds("timeoutMs", settings.timeoutMs, 1),
+    retryForMs: milliseconds("retryForMs", settings.retryForMs, 0),
+    batching: settings.batching,
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+  };
+}
+
+function baseUrl(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new TypeError(`url must be an http or https address, not "${url}".`);
+  if (parsed.username !== "" || parsed.password !== "")
+    throw new TypeError("url must not contain a user or password: the key goes into { key }.");
+  if (parsed.search !== "" || parsed.hash !== "") throw new TypeError("url must not contain a query or a fragment.");
+  return parsed.href.replace(/\/+$/, "");
+}
+
+/** Timers cannot wait longer. */
+const MAX_MS = 2_147_483_647;
+
+export function milliseconds(name: string, value: number, min: number): number {
+  if (typeof value === "number" && value >= min && value <= MAX_MS) return value;
+  throw new TypeError(`${name} must be a number of milliseconds from ${min} to ${MAX_MS}, not ${String(value)}.`);
+}
+
+const withoutUndefined = <Options extends object>(options: Options) =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Options]?: NonNullable<Options[Name]>;
+  };

@@ -1,0 +1,66 @@
+import type { Api } from "./api.ts";
+import type { EnqueueBatcher } from "./enqueue/batcher.ts";
+import { encodeJob } from "./enqueue/encode-job.ts";
+import { sendJobs } from "./enqueue/send-jobs.ts";
+import type { EnqueuedJob, EnqueueOptions, NewJob } from "./job.ts";
+import type { CallOptions } from "./options.ts";
+import { Jobs } from "./resources/jobs.ts";
+import { checkPayload, type StandardSchema } from "./schema.ts";
+
+/** A queue to enqueue jobs to, and its jobs. Its settings are at `tidemill.queues`. */
+export class Queue<Payload> {
+  readonly name: string;
+  readonly jobs: Jobs<Payload>;
+  readonly #api: Api;
+  readonly #schema: StandardSchema<Payload> | undefined;
+  readonly #batcher: (queue: string) => EnqueueBatcher | null;
+
+  constructor(
+    api: Api,
+    name: string,
+    { schema, batcher }: { schema: StandardSchema<Payload> | undefined; batcher: (queue: string) => EnqueueBatcher | null },
+  ) {
+    this.name = name;
+    this.jobs = new Jobs(api, name);
+    this.#api = api;
+    this.#schema = schema;
+    this.#batcher = batcher;
+  }
+
+  /**
+   * Enqueues a job. When the promise resolves, the job is stored durably. Calls for the same queue that are made at the same time share
+   * requests; each gets its own job or error. A call with `timeoutMs` has a request of its own.
+   *
+   * @param payload any JSON value of at most 1 MiB
+   * @throws {TidemillError} VALIDATION_ERROR, QUOTA_EXCEEDED, NOT_FOUND (the queue), IDEMPOTENCY_MISMATCH and others
+   */
+  async enqueue(payload: Payload, options: EnqueueOptions = {}, { signal, timeoutMs }: CallOptions = {}): Promise<EnqueuedJob<Payload>> {
+    signal?.throwIfAborted();
+    if (this.#schema) await checkPayload(this.#schema, payload);
+    signal?.throwIfAborted();
+    const job = encodeJob(payload, options);
+    const batcher = timeoutMs === undefined ? this.#batcher(this.name) : null;
+    if (batcher) return batcher.add(job, signal) as Promise<EnqueuedJob<Payload>>;
+    const [enqueued] = await sendJobs(
+      this.#api.transport,
+      { queue: this.name, jobs: [job] },
+      { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) },
+    );
+    return enqueued as EnqueuedJob<Payload>;
+  }
+
+  /**
+   * Enqueues 1 to 1,000 jobs with one request: all of them or none.
+   *
+   * @returns the jobs in their order
+   */
+  async enqueueMany(jobs: readonly NewJob<Payload>[], call: CallOptions = {}): Promise<EnqueuedJob<Payload>[]> {
+    const encoded = [];
+    for (const [at, { payload, ...options }] of jobs.entries()) {
+      const path = `jobs[${at}].payload`;
+      if (this.#schema) await checkPayload(this.#schema, payload, path);
+      encoded.push(encodeJob(payload, options, path));
+    }
+    return (await sendJobs(this.#api.transport, { queue: this.name, jobs: encoded }, call)) as EnqueuedJob<Payload>[];
+  }
+}

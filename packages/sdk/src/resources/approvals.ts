@@ -1,0 +1,18 @@
+import type { ListApprovals } from "@tidemill/contract";
+import type { Api } from "../api.ts";
+import type { Job } from "../job.ts";
+import type { CallOptions } from "../options.ts";
+import type { List } from "../page.ts";
+
+/** Jobs of all queues that wait for a decision. `queue(name).jobs.approve` and `.reject` decide them. */
+export class Approvals {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  list(filter: ListApprovals = {}, call?: CallOptions): List<Job, ListApprovals> {
+    return this.#api.list("/v1/approvals", filter, call);
+  }
+}

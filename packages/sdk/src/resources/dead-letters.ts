@@ -1,0 +1,28 @@
+import type { DeadLetterFilter, ListDeadLetters, Purged, Retried } from "@tidemill/contract";
+import type { Api } from "../api.ts";
+import type { Job } from "../job.ts";
+import type { CallOptions } from "../options.ts";
+import type { List } from "../page.ts";
+
+/** The dead-letter queue: the failed jobs of all queues. */
+export class DeadLetters {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  list(filter: ListDeadLetters = {}, call?: CallOptions): List<Job, ListDeadLetters> {
+    return this.#api.list("/v1/dlq", filter, call);
+  }
+
+  /** Puts failed jobs back to wait: those that match every filter. Without a filter, every failed job of the workspace. */
+  retry(filter: DeadLetterFilter, call?: CallOptions): Promise<Retried> {
+    return this.#api.post("/v1/dlq/retry", filter, call);
+  }
+
+  /** Removes failed jobs: those that match every filter. Without a filter, every failed job of the workspace. */
+  purge(filter: DeadLetterFilter, call?: CallOptions): Promise<Purged> {
+    return this.#api.post("/v1/dlq/purge", filter, call);
+  }
+}

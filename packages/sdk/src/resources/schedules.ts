@@ -1,0 +1,54 @@
+import type { CreateSchedule, ListSchedules, PatchSchedule, PreviewSchedule, Schedule, SchedulePreview } from "@tidemill/contract";
+import { type Api, pathOf } from "../api.ts";
+import type { Job } from "../job.ts";
+import type { CallOptions } from "../options.ts";
+import type { List } from "../page.ts";
+
+/** Schedules, which enqueue jobs by a cron expression. */
+export class Schedules {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  list(filter: ListSchedules = {}, call?: CallOptions): List<Schedule, ListSchedules> {
+    return this.#api.list("/v1/schedules", filter, call);
+  }
+
+  create(schedule: CreateSchedule, call?: CallOptions): Promise<Schedule> {
+    return this.#api.post("/v1/schedules", schedule, call);
+  }
+
+  get(name: string, call?: CallOptions): Promise<Schedule> {
+    return this.#api.get(pathOf("schedules", name), call);
+  }
+
+  update(name: string, changes: PatchSchedule, call?: CallOptions): Promise<Schedule> {
+    return this.#api.patch(pathOf("schedules", name), changes, call);
+  }
+
+  delete(name: string, call?: CallOptions): Promise<void> {
+    return this.#api.delete(pathOf("schedules", name), call);
+  }
+
+  /** Stops the ticks. It has no effect on a paused schedule. */
+  pause(name: string, call?: CallOptions): Promise<Schedule> {
+    return this.#api.patchRepeatably(pathOf("schedules", name, "pause"), call);
+  }
+
+  /** Lets ticks go on from now. It has no effect on an active schedule. */
+  resume(name: string, call?: CallOptions): Promise<Schedule> {
+    return this.#api.patchRepeatably(pathOf("schedules", name, "resume"), call);
+  }
+
+  /** Makes a job of the schedule now. */
+  trigger(name: string, call?: CallOptions): Promise<Job> {
+    return this.#api.post(pathOf("schedules", name, "trigger"), undefined, call);
+  }
+
+  /** The next ticks of a cron expression. */
+  preview(schedule: PreviewSchedule, call?: CallOptions): Promise<SchedulePreview> {
+    return this.#api.get("/v1/schedules/preview", call, schedule);
+  }
+}

@@ -1,0 +1,32 @@
+import type { Problem } from "@tidemill/contract";
+import { TidemillError } from "./error.ts";
+
+/** The error of a response that is not a success. */
+export function responseError({ status, headers }: Response, text: string): TidemillError {
+  const requestId = headers.get("x-request-id");
+  const retryAfterMs = readRetryAfter(headers.get("retry-after"));
+  const problem = readProblem(text);
+  if (problem) return new TidemillError({ ...problem, status, requestId, retryAfterMs });
+  const location = headers.get("location");
+  const what = location === null ? `"${excerpt(text)}"` : `a redirect to ${location}, which is not followed`;
+  const message = `The response is not one of Tidemill: status ${status} with ${what}.`;
+  return new TidemillError({ code: "UNEXPECTED_RESPONSE", message, status, requestId, retryAfterMs });
+}
+
+function readProblem(text: string): Problem["error"] | null {
+  try {
+    const { error } = JSON.parse(text) as Partial<Problem>;
+    return typeof error?.code === "string" && typeof error.message === "string" ? error : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The service sends seconds. Other servers may send a date, which is left out of account. */
+function readRetryAfter(header: string | null): number | null {
+  return header !== null && /^\d{1,6}$/.test(header.trim()) ? Number(header) * 1000 : null;
+}
+
+const MAX_EXCERPT = 200;
+
+const excerpt = (text: string): string => (text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}…` : text);

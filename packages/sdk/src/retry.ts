@@ -1,0 +1,34 @@
+import type { TidemillError } from "./error.ts";
+
+/** What a request is, as far as sending it a second time is concerned. */
+export interface Repeatable {
+  /** Whether it changes nothing more when it is carried out twice. */
+  readonly repeatable: boolean;
+}
+
+const FIRST_BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 5_000;
+const JITTER = 0.25;
+
+/**
+ * Whether a failed request may be sent again. A 429 changed nothing. Without a response, or with a 5xx, the service may have carried the
+ * request out: then only what can be repeated without harm is sent again.
+ */
+export function maySendAgain(error: TidemillError, { repeatable }: Repeatable): boolean {
+  if (error.status === 429 || error.neverSent) return true;
+  return repeatable && (error.status === null || error.status >= 500);
+}
+
+/**
+ * How long to wait before the next try. Not less than the response asked for; else twice as long each time. Chance spreads clients that
+ * failed together.
+ *
+ * @param tries so far, from 1
+ * @param chance from 0 to 1
+ * @returns milliseconds
+ */
+export function waitBeforeNext(error: TidemillError, tries: number, chance: number): number {
+  const backoff = Math.min(FIRST_BACKOFF_MS * 2 ** (tries - 1), MAX_BACKOFF_MS);
+  if (error.retryAfterMs === null) return backoff * (1 - chance / 2);
+  return Math.max(error.retryAfterMs, FIRST_BACKOFF_MS) + chance * Math.max(error.retryAfterMs * JITTER, backoff);
+}

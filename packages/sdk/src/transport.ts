@@ -1,0 +1,86 @@
+import { connectionError } from "./connection-error.ts";
+import { Deadline } from "./deadline.ts";
+import { TidemillError } from "./error.ts";
+import type { CallOptions, Settings } from "./options.ts";
+import { milliseconds } from "./options.ts";
+import { chance } from "./random.ts";
+import { responseError } from "./response-error.ts";
+import { maySendAgain, type Repeatable, waitBeforeNext } from "./retry.ts";
+import { type TraceHeaders, traceHeaders } from "./trace.ts";
+import { wait } from "./wait.ts";
+
+/** A request to the API. */
+export interface ApiRequest extends Repeatable {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** With its query, from `/v1` on. */
+  readonly path: string;
+  /** JSON. */
+  readonly body?: string;
+  /** By default those of the active context. */
+  readonly trace?: TraceHeaders;
+}
+
+/** Sends requests, and sends them again where that is safe. */
+export class Transport {
+  readonly settings: Settings;
+
+  constructor(settings: Settings) {
+    this.settings = settings;
+  }
+
+  /**
+   * @returns the body of the response; undefined when it has none
+   * @throws {TidemillError} or the reason of the call's signal
+   */
+  async request(request: ApiRequest, { signal, timeoutMs }: CallOptions = {}): Promise<unknown> {
+    const { retryForMs } = this.settings;
+    const traced = { ...request, trace: request.trace ?? traceHeaders() };
+    const timeout = timeoutMs === undefined ? this.settings.timeoutMs : milliseconds("timeoutMs", timeoutMs, 1);
+    const startedMs = performance.now();
+    for (let tries = 1; ; tries += 1) {
+      signal?.throwIfAborted();
+      try {
+        return await this.#send(traced, timeout, signal);
+      } catch (error) {
+        if (!(error instanceof TidemillError) || !maySendAgain(error, request)) throw error;
+        const waitMs = waitBeforeNext(error, tries, chance());
+        if (performance.now() - startedMs + waitMs > retryForMs) throw error;
+        await wait(waitMs, signal);
+      }
+    }
+  }
+
+  async #send({ method, path, body, trace }: ApiRequest, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
+    const { url, key, fetch } = this.settings;
+    const deadline = new Deadline(timeoutMs, signal);
+    try {
+      const response = await fetch(url + path, {
+        method,
+        headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }), ...trace },
+        ...(body !== undefined && { body }),
+        // A redirected POST would become a GET.
+        redirect: "manual",
+        signal: deadline.signal,
+      });
+      const text = await response.text();
+      if (!response.ok) throw responseError(response, text);
+      return text === "" ? undefined : parse(response, text);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (error instanceof TidemillError) throw error;
+      if (deadline.passed)
+        throw new TidemillError({ code: "TIMEOUT", message: `No response from ${url} in ${timeoutMs} ms.`, cause: error });
+      throw connectionError(url, error);
+    } finally {
+      deadline.end();
+    }
+  }
+}
+
+function parse(response: Response, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw responseError(response, text);
+  }
+}

@@ -1,0 +1,35 @@
+/** A request of the Fetch API: of Next, Hono, Bun, Deno, Cloudflare Workers. */
+export interface FetchRequest {
+  readonly headers: { get(name: string): string | null };
+  readonly bodyUsed?: boolean;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** The headers of a request and its body as it arrived, before any parser. For Node, Express and Fastify. */
+export interface RawRequest {
+  readonly headers: { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string | Uint8Array | ArrayBuffer;
+}
+
+/** Reads a header by its name, in whatever case. A header that is there twice is not read. */
+export function headerOf({ headers }: FetchRequest | RawRequest, name: string): string | null {
+  if (typeof headers.get === "function") return headers.get(name);
+  const wanted = name.toLowerCase();
+  const [value, ...more] = Object.entries(headers).flatMap(([key, given]) =>
+    key.toLowerCase() === wanted && given !== undefined ? given : [],
+  );
+  return value === undefined || more.length > 0 ? null : value;
+}
+
+/** @throws {TypeError} when the body is not the one that arrived, or was read before */
+export async function bodyOf(request: FetchRequest | RawRequest): Promise<Uint8Array> {
+  if ("arrayBuffer" in request) {
+    if (request.bodyUsed) throw new TypeError("The request's body was read before. Verify the callback first, or pass { headers, body }.");
+    return new Uint8Array(await request.arrayBuffer());
+  }
+  const { body } = request;
+  if (typeof body === "string") return new TextEncoder().encode(body);
+  if (body instanceof Uint8Array) return body;
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  throw new TypeError("body must be the body as it arrived: a string or bytes. A parsed body cannot be verified.");
+}

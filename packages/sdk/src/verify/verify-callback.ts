@@ -1,0 +1,53 @@
+import type * as contract from "@tidemill/contract";
+import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
+import { nowSeconds } from "../clock.ts";
+import { bodyOf, type FetchRequest, headerOf, type RawRequest } from "./request.ts";
+import { findFault, type SignatureFault } from "./signature.ts";
+
+/** A job as the handler receives it. */
+export type Callback<Payload = unknown> = Omit<contract.Callback, "payload"> & { payload: Payload };
+
+const FAULTS: Readonly<Record<SignatureFault, string>> = {
+  missing_header: `A callback has the headers ${CALLBACK_HEADERS.jobId}, ${CALLBACK_HEADERS.timestamp} and ${CALLBACK_HEADERS.signature}.`,
+  timestamp_out_of_range: `${CALLBACK_HEADERS.timestamp} is not within 300 seconds of this machine's clock.`,
+  wrong_signature: `${CALLBACK_HEADERS.signature} was not made with this secret and this body.`,
+};
+
+/** The request is not a genuine callback. Respond with 401 and do nothing else. */
+export class InvalidSignatureError extends Error {
+  override readonly name = "InvalidSignatureError";
+  readonly reason: SignatureFault;
+
+  constructor(reason: SignatureFault) {
+    super(FAULTS[reason]);
+    this.reason = reason;
+  }
+}
+
+/**
+ * Verifies that a request is a callback of Tidemill, and returns it parsed.
+ *
+ * @param request a request of the Fetch API, or the headers and the body as it arrived
+ * @param secrets the queue's callback secret, or several while it is rotated: one match is enough
+ * @throws {InvalidSignatureError} when it is not genuine
+ * @throws {TypeError} when there is no secret, or the body was read or parsed before
+ */
+export async function verifyCallback<Payload = unknown>(
+  request: FetchRequest | RawRequest,
+  secrets: string | readonly string[],
+): Promise<Callback<Payload>> {
+  const tried = typeof secrets === "string" ? [secrets] : secrets;
+  if (!Array.isArray(tried) || tried.length === 0 || !tried.every((secret) => typeof secret === "string" && secret !== "")) {
+    throw new TypeError("A callback secret is required: the queue's callback_secret, cbs_…");
+  }
+  const body = await bodyOf(request);
+  const content = {
+    id: headerOf(request, CALLBACK_HEADERS.jobId),
+    timestamp: headerOf(request, CALLBACK_HEADERS.timestamp),
+    signature: headerOf(request, CALLBACK_HEADERS.signature),
+    body,
+  };
+  const fault = await findFault(content, tried, nowSeconds());
+  if (fault) throw new InvalidSignatureError(fault);
+  return JSON.parse(new TextDecoder().decode(body)) as Callback<Payload>;
+}
