@@ -227,5 +227,7 @@ export const WorkerRecord = Type.Object(
     examples: [{ name: "mailer-7f3a", version: "1.4.0", queues: ["emails"], in_flight: 3, last_seen_at: "2026-11-21T09:30:00.000Z" }],
   },
 );
+export type WorkerRecord = Static<typeof WorkerRecord>;
 
 export const ListWorkers = Type.Object({ ...PageQuery, cursor: Cursor("WorkerCursor", "mailer-7f3a") }, { additionalProperties: false });
+export type ListWorkers = Static<typeof ListWorkers>;
