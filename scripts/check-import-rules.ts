@@ -96,14 +96,16 @@ const CASES: Case[] = [
     "packages/cli/src/case.ts",
     'export * from "@tidemill/server";',
     'export * from "@tidemill/contract";',
+    'export * from "@tidemill/sdk";',
     'export * from "./fail.ts";',
   ),
+  ...refused(IMPORTS, "packages/cli/src/case.ts", 'export * from "#kernel";', 'export * from "../../server/src/index.ts";'),
+  ...accepted("packages/cli/src/client/case.ts", 'export * from "@tidemill/sdk";', 'export * from "../output/table.ts";'),
   ...refused(
     IMPORTS,
-    "packages/cli/src/case.ts",
-    'export * from "@tidemill/sdk";',
-    'export * from "#kernel";',
-    'export * from "../../server/src/index.ts";',
+    "packages/cli/src/client/case.ts",
+    'export * from "@tidemill/server";',
+    'export * from "../../../server/src/index.ts";',
   ),
   // Time, chance, settings.
   ...["packages/contract/src", `${SERVER}/jobs`, `${SERVER}/kernel`, "packages/cli/src"].flatMap((folder) => [

@@ -13,10 +13,10 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
+import { printJson, printTable } from "../output/table.ts";
 import { findLane } from "./find-lane.ts";
 import { notifyNodes } from "./notify-nodes.ts";
 import { readAllScans } from "./read-all-pages.ts";
-import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 

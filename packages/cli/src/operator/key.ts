@@ -11,9 +11,9 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
+import { printJson, printRecord, printTable } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
 import { readAllPages } from "./read-all-pages.ts";
-import { printJson, printRecord, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 

@@ -1,6 +1,6 @@
 import { describeConfig, readConfig } from "@tidemill/server";
-import { exitWithError } from "./exit-with-error.ts";
-import { printJson, printTable } from "./table.ts";
+import { exitWithError } from "../exit-with-error.ts";
+import { printJson, printTable } from "../output/table.ts";
 
 /** `tidemill config`: prints every setting with its value, default and meaning. */
 export function showConfig({ json }: { json?: boolean }): void {

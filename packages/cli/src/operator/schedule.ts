@@ -8,8 +8,8 @@ import {
   toMoment,
   workspaceNotFound,
 } from "@tidemill/server";
+import { printJson, printTable } from "../output/table.ts";
 import { readAllScans } from "./read-all-pages.ts";
-import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 

@@ -9,7 +9,7 @@ import {
   openDatabases,
   systemRandom,
 } from "@tidemill/server";
-import { exitWithError } from "./exit-with-error.ts";
+import { exitWithError } from "../exit-with-error.ts";
 import { loadConfig } from "./load-config.ts";
 
 /** Runs work on the configured database. The embedded database is started for the time of the work, unless a node is running it. */

@@ -1,5 +1,5 @@
 import { type Config, type Node, startNode, unknownSettings } from "@tidemill/server";
-import { exitWithError } from "./exit-with-error.ts";
+import { exitWithError } from "../exit-with-error.ts";
 import { loadConfig } from "./load-config.ts";
 
 /** Ctrl-C, a supervisor's request, a closed terminal. */

@@ -1,6 +1,6 @@
 import { explainJob, readJobId } from "@tidemill/server";
+import { printExplanation } from "../output/explanation.ts";
 import { findLane } from "./find-lane.ts";
-import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 
@@ -11,13 +11,6 @@ export async function explainCommand(workspace: string, queue: string, job: stri
   if (!id) throw new Error(`"${job}" is not the id of a job.`);
   await withDatabase(async (databases) => {
     const lane = await findLane(databases, workspaceId, queue);
-    const explained = await explainJob(databases.api, { workspaceId, laneId: lane.id, id }, queue);
-    if (json) return printJson(explained);
-    const { state, summary, ahead, ahead_is_more, gates, estimated_start } = explained;
-    process.stdout.write(`${summary}\n\n`);
-    const aheadText = ahead_is_more ? `more than ${ahead}` : (ahead ?? "");
-    printTable([{ state, ahead: aheadText, estimated_start: estimated_start ?? (ahead === null ? "" : "unknown") }]);
-    process.stdout.write("\n");
-    printTable(gates.map(({ gate, holds, message }) => ({ gate, holds: holds ? "yes" : "", message })));
+    printExplanation(await explainJob(databases.api, { workspaceId, laneId: lane.id, id }, queue), json);
   });
 }

@@ -12,10 +12,10 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
-import { confirm } from "./confirm.ts";
+import { confirm } from "../confirm.ts";
+import { printJson, printRecord, printTable } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
 import { readAllPages } from "./read-all-pages.ts";
-import { printJson, printRecord, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 
 /** A limit on the command line; "none" stands for null. */

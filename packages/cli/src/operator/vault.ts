@@ -8,8 +8,8 @@ import {
   rotateMasterKey,
   systemRandom,
 } from "@tidemill/server";
+import { printJson, printTable } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
-import { printJson, printTable } from "./table.ts";
 import { withDatabase } from "./with-database.ts";
 
 /** `tidemill vault status`: lists the master keys that wrap secrets, and which of them this configuration has. */

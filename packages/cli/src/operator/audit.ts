@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type ChainReport, type NotedHead, readWorkspaceId, verifyAuditAcrossWorkspaces, workspaceNotFound } from "@tidemill/server";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
-import { printJson } from "./table.ts";
+import { printJson } from "../output/table.ts";
 import { withDatabase } from "./with-database.ts";
 
 /** The part of an earlier verification's `--json` output that `--noted` reads. */

@@ -1,0 +1,165 @@
+import type { EnqueueOptions, NewJob, Queue } from "@tidemill/sdk";
+import { TidemillError } from "@tidemill/sdk";
+import { type Line, LineError } from "./lines.ts";
+import { parseExactly } from "./parse-exactly.ts";
+import type { ResumePoint } from "./resume-token.ts";
+
+export interface BulkOptions {
+  readonly from: ResumePoint;
+  /** Options of every job; those of a line go before them. */
+  readonly shared: EnqueueOptions;
+  /** Whether a line is a job, and not only its payload. */
+  readonly linesAreJobs: boolean;
+  /** Stops after the batches that are in flight. */
+  readonly signal: AbortSignal;
+  onBatch(done: Done): void;
+}
+
+export interface Done {
+  jobs: number;
+  /** How many of them had been enqueued before. */
+  duplicates: number;
+}
+
+/** The run ended early. Nothing before `resumeAt` is missing, and what is enqueued after it is known by its key. */
+export class BulkError extends Error {
+  readonly done: Done;
+  readonly resumeAt: ResumePoint;
+  override readonly cause: unknown;
+
+  constructor(message: string, { done, resumeAt, cause }: { done: Done; resumeAt: ResumePoint; cause: unknown }) {
+    super(message);
+    this.done = done;
+    this.resumeAt = resumeAt;
+    this.cause = cause;
+  }
+}
+
+/** As many jobs as the service takes in a batch. */
+const MAX_JOBS = 1_000;
+/** A character takes at most 3 bytes, and a batch at most 16 MiB. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+const MAX_IN_FLIGHT = 4;
+
+interface Failure {
+  readonly line: number;
+  readonly error: unknown;
+}
+
+/**
+ * Enqueues a job for each line, in batches of which each is stored whole or not at all.
+ *
+ * @throws {BulkError} at the first line that is refused, when the service cannot be reached any more, and when it is aborted
+ */
+export class BulkEnqueue {
+  readonly #queue: Queue<unknown>;
+  readonly #options: BulkOptions;
+  readonly #done: Done = { jobs: 0, duplicates: 0 };
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #failures: Failure[] = [];
+  #batch: { line: number; job: NewJob<unknown> }[] = [];
+  #characters = 0;
+  /** The first line that is in no batch yet. */
+  #next: number;
+
+  constructor(queue: Queue<unknown>, options: BulkOptions) {
+    this.#queue = queue;
+    this.#options = options;
+    this.#next = options.from.line;
+  }
+
+  async run(chunks: AsyncIterable<readonly Line[]>): Promise<Done> {
+    try {
+      for await (const lines of chunks) {
+        await this.#add(lines);
+        if (this.#isOver) break;
+      }
+    } catch (error) {
+      await this.#sendBatch();
+      this.#failures.push({ line: error instanceof LineError ? error.line : this.#next, error });
+    }
+    if (!this.#isOver) await this.#sendBatch();
+    await Promise.all(this.#inFlight);
+    this.#throwIfIncomplete();
+    return this.#done;
+  }
+
+  get #isOver(): boolean {
+    return this.#failures.length > 0 || this.#options.signal.aborted;
+  }
+
+  async #add(lines: readonly Line[]): Promise<void> {
+    for (const { number, text } of lines) {
+      if (number < this.#options.from.line) continue;
+      if (this.#batch.length === MAX_JOBS || (this.#batch.length > 0 && this.#characters + text.length > MAX_CHARACTERS)) {
+        await this.#sendBatch();
+        if (this.#isOver) return;
+      }
+      this.#batch.push({ line: number, job: this.#jobOf(number, text) });
+      this.#characters += text.length;
+      this.#next = number + 1;
+    }
+  }
+
+  #jobOf(line: number, text: string): NewJob<unknown> {
+    const { shared, linesAreJobs, from } = this.#options;
+    const value = parseLine(line, text);
+    const keyed = { ...shared, idempotencyKey: `${from.run}:${line}` };
+    if (!linesAreJobs) return { ...keyed, payload: value };
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new LineError(line, "A job is a JSON object.");
+    return { ...keyed, ...(value as NewJob<unknown>) };
+  }
+
+  /** Returns as soon as another batch may be filled. */
+  async #sendBatch(): Promise<void> {
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#characters = 0;
+    if (batch.length === 0) return;
+    const sent: Promise<void> = this.#send(batch).finally(() => this.#inFlight.delete(sent));
+    this.#inFlight.add(sent);
+    if (this.#inFlight.size >= MAX_IN_FLIGHT) await Promise.race(this.#inFlight);
+  }
+
+  /** Never rejects. */
+  async #send(batch: readonly { line: number; job: NewJob<unknown> }[]): Promise<void> {
+    try {
+      const jobs = await this.#queue.enqueueMany(batch.map(({ job }) => job));
+      this.#done.jobs += jobs.length;
+      this.#done.duplicates += jobs.filter(({ duplicate }) => duplicate).length;
+      this.#options.onBatch(this.#done);
+    } catch (error) {
+      this.#failures.push({ line: batch[0]?.line ?? 1, error: namedLine(error, (at) => batch[at]?.line) });
+    }
+  }
+
+  #throwIfIncomplete(): void {
+    const [first] = this.#failures.sort((one, other) => one.line - other.line);
+    const { signal, from } = this.#options;
+    if (!first && !signal.aborted) return;
+    const error = first?.error ?? new Error("Stopped.");
+    const place = error instanceof LineError ? `line ${error.line}: ` : "";
+    // Lines that wait for a batch are not enqueued.
+    const line = Math.min(first?.line ?? this.#next, this.#batch[0]?.line ?? this.#next);
+    throw new BulkError(`${place}${(error as Error).message}`, { done: this.#done, resumeAt: { run: from.run, line }, cause: error });
+  }
+}
+
+function parseLine(line: number, text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch (error) {
+    throw new LineError(line, (error as Error).message);
+  }
+}
+
+/** The error of a batch, with the line of the job that it names. */
+function namedLine(error: unknown, lineOf: (at: number) => number | undefined): unknown {
+  if (!(error instanceof TidemillError)) return error;
+  const { issues = [], path, index } = error.details as { issues?: { path: string; message: string }[]; path?: string; index?: number };
+  const issue = issues[0] ?? (path === undefined ? undefined : { path, message: error.message });
+  const [, at, field = ""] = /^jobs\[(\d+)\]\.?(.*)$/.exec(issue?.path ?? "") ?? [];
+  const line = lineOf(at === undefined ? (index ?? -1) : Number(at));
+  if (line === undefined) return error;
+  return new LineError(line, issue && issues.length > 0 ? `${field} ${issue.message}`.trim() : error.message);
+}
