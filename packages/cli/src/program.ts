@@ -5,11 +5,12 @@ import { addDeadLetterCommands } from "./client/dead-letter.ts";
 import { addEnqueueCommand } from "./client/enqueue.ts";
 import { addExplainCommand } from "./client/explain.ts";
 import { addJobCommands } from "./client/job.ts";
+import { addLiveCommands } from "./client/live.ts";
 import { addQueueCommands } from "./client/queue.ts";
 import { addScheduleCommands } from "./client/schedule.ts";
 import { addSecretCommands } from "./client/secret.ts";
 import { addAuditList, addWorkspaceViews } from "./client/workspace-views.ts";
-import { addAuditVerify, addDatabaseCommands, addNodeCommands } from "./operator/commands.ts";
+import { addAuditVerify, addDatabaseCommands, addDoctorCommand, addNodeCommands } from "./operator/commands.ts";
 import { addProfileCommands } from "./profile/commands.ts";
 import { VERSION } from "./version.ts";
 
@@ -31,6 +32,7 @@ export function createProgram(): Command {
   addScheduleCommands(program);
   addSecretCommands(program);
   addApprovalCommands(program);
+  addLiveCommands(program);
   addWorkspaceViews(program);
   const audit = program.command("audit").description("The audit log of the workspace");
   addAuditList(audit);
@@ -38,6 +40,7 @@ export function createProgram(): Command {
 
   program.commandsGroup("Run a service, on its database:");
   addNodeCommands(program);
+  addDoctorCommand(program);
   addDatabaseCommands(program);
 
   program.commandsGroup("Other commands:");

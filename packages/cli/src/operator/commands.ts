@@ -27,6 +27,22 @@ export function addNodeCommands(program: Command): void {
     );
 }
 
+/** `doctor`. */
+export function addDoctorCommand(program: Command): void {
+  program
+    .command("doctor")
+    .description(
+      "Check what a node needs here: database version, settings and privileges, clock, disk, ports, file limit, master key. The exit code is 1 when a check fails",
+    )
+    .option(...JSON_OPTION)
+    .action(
+      lazily(
+        () => import("../doctor/doctor.ts"),
+        ({ doctor }) => doctor,
+      ),
+    );
+}
+
 /** Commands that work on the database of a service. */
 export function addDatabaseCommands(program: Command): void {
   addWorkspaceCommands(program.command("workspace").description("Manage workspaces, one per tenant"));

@@ -1,5 +1,5 @@
-import { styleText } from "node:util";
 import stringWidth from "string-width";
+import { styled } from "./styled.ts";
 
 type Cells = Readonly<Record<string, unknown>>;
 
@@ -35,11 +35,11 @@ function aligned(head: readonly string[], lines: readonly (readonly string[])[])
       .map((cell, at) => style(cell) + spaces(cell, at))
       .join("")
       .trimEnd();
-  return [join(head, (name) => styleText("bold", name)), ...lines.map((cells) => join(cells, coloured))];
+  return [join(head, (name) => styled("bold", name)), ...lines.map((cells) => join(cells, coloured))];
 }
 
 /** Text in the colour of the state that it names. */
-export const coloured = (text: string): string => (COLOURS[text] ? styleText(COLOURS[text], text) : text);
+export const coloured = (text: string): string => (COLOURS[text] ? styled(COLOURS[text], text) : text);
 
 /** Prints one record: a table of one row, or JSON. */
 export function printRecord(record: object, json: boolean | undefined): void {
@@ -56,7 +56,7 @@ export function printFields(record: object, json: boolean | undefined): void {
   const fields = Object.entries(record).map(([name, value]) => ({ name, value: printable(showCell(value)) }));
   const width = process.stdout.isTTY ? Math.max(...fields.map(({ name }) => name.length)) + 2 : 0;
   for (const { name, value } of fields) {
-    writeLine(width > 0 ? `${styleText("bold", name)}${" ".repeat(width - name.length)}${coloured(value)}`.trimEnd() : `${name}\t${value}`);
+    writeLine(width > 0 ? `${styled("bold", name)}${" ".repeat(width - name.length)}${coloured(value)}`.trimEnd() : `${name}\t${value}`);
   }
 }
 
