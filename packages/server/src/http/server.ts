@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyRequest } from "fastify";
@@ -20,8 +20,10 @@ import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, identify } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
+import { refuseSmallChunks } from "./chunk-size.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
 import { parseJsonBody } from "./json-body.ts";
+import { runForRequest } from "./loop-time.ts";
 import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
@@ -76,7 +78,11 @@ export function createApi(options: ApiOptions): Api {
     frameworkErrors: onError,
     clientErrorHandler: refuseBadHttp(emit, nextRequestId),
     serverFactory: (serve) => {
-      const server = createServer(
+      const serveWhole: RequestListener = (request, response) => {
+        refuseSmallChunks(server, request);
+        serve(request, response);
+      };
+      const server: Server = createServer(
         {
           requestTimeout: REQUEST_TIMEOUT_MS,
           keepAliveTimeout: KEEP_ALIVE_MS,
@@ -85,7 +91,7 @@ export function createApi(options: ApiOptions): Api {
           // Node would refuse requests without Host itself, with a response that has no body.
           requireHostHeader: false,
         },
-        connections ? connections.listenerOf(serve) : serve,
+        connections ? connections.listenerOf(serveWhole) : serveWhole,
       );
       connections?.watch(server);
       return server;
@@ -106,8 +112,8 @@ export function createApi(options: ApiOptions): Api {
     const work = readBody(body as Buffer, request.routeOptions.config.rawMember ?? null);
     try {
       const { principal } = request;
-      const isWanted = () => !request.raw.socket.destroyed;
-      const read = shares && principal ? shares.loopTime.run(principal.workspaceId, body.length, work, isWanted) : runAtOnce(work);
+      const read =
+        shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
       if (read instanceof Promise) return read;
       done(null, read);
     } catch (error) {
