@@ -74,7 +74,12 @@ export async function describeApi(api: Api): Promise<void> {
       return document;
     },
   });
-  api.get("/doc", { schema: { hide: true } as object }, () => api.swagger());
+  // The same bytes for all, so that responses that nobody reads hold no memory of their own.
+  let document: Buffer | undefined;
+  api.get("/doc", { schema: { hide: true } as object }, (_request, reply) => {
+    document ??= Buffer.from(JSON.stringify(api.swagger()));
+    return reply.type("application/json; charset=utf-8").send(document);
+  });
 }
 
 /** The parameters, body and responses of an operation. */
