@@ -144,7 +144,15 @@ describe("a worker", () => {
     const queue = await service.queue();
     const started = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
-    const one = worker({ [queue]: () => (started.resolve(), goOn.promise) }, { concurrency: 1 });
+    const one = worker(
+      {
+        [queue]: async () => {
+          started.resolve();
+          await goOn.promise;
+        },
+      },
+      { concurrency: 1 },
+    );
     const jobs = [await service.enqueue({ queue }), await service.enqueue({ queue })];
     await started.promise;
     const stopped = one.stop();
