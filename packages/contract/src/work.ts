@@ -241,6 +241,7 @@ export const ClaimJobs = Type.Object(
     examples: [{ worker: "mailer-7f3a", limit: 1 }],
   },
 );
+export type ClaimJobs = Static<typeof ClaimJobs>;
 export const CompleteJob = Type.Object(
   { lease_token: LeaseToken, result: settleFields.result },
   {
@@ -259,6 +260,7 @@ export const FailJob = Type.Object(
     examples: [{ lease_token: TOKEN, error: "No such mailbox." }],
   },
 );
+export type FailJob = Static<typeof FailJob>;
 export const HeartbeatJob = Type.Object(
   { lease_token: LeaseToken, lease: Type.Optional(LeaseSeconds) },
   {
@@ -268,6 +270,7 @@ export const HeartbeatJob = Type.Object(
     examples: [{ lease_token: TOKEN, lease: 60 }],
   },
 );
+export type HeartbeatJob = Static<typeof HeartbeatJob>;
 
 export const WorkerRecord = Type.Object(
   {
@@ -283,8 +286,10 @@ export const WorkerRecord = Type.Object(
     examples: [{ name: "mailer-7f3a", version: "1.4.0", queues: ["emails"], in_flight: 3, last_seen_at: "2026-11-21T09:30:00.000Z" }],
   },
 );
+export type WorkerRecord = Static<typeof WorkerRecord>;
 
 export const ListWorkers = Type.Object(
   { ...PageQuery, cursor: Cursor("WorkerCursor", "d29ya2VyIG1haWxlci03ZjNh") },
   { additionalProperties: false },
 );
+export type ListWorkers = Static<typeof ListWorkers>;
