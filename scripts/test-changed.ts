@@ -69,11 +69,12 @@ function testsThatImport(file: string, importers: ReadonlyMap<string, readonly s
 }
 
 function testsOfSource(file: string): string[] {
-  const [, where = "", name = ""] = /^packages\/(cli|contract|server)\/src\/([^/.]+)/.exec(file) ?? [];
+  const [, where = "", name = ""] = /^packages\/(cli|contract|sdk|server)\/src\/([^/.]+)/.exec(file) ?? [];
   if (where === "cli") {
     const own = `packages/cli/test/${name}.test.ts`;
     return [allTests.includes(own) ? own : "packages/cli/test/commands.test.ts"];
   }
+  if (where === "sdk") return allTests.filter((test) => test.startsWith("packages/sdk/test/"));
   if (where === "contract") return [name, "api"].flatMap(testsIn);
   return (FOLDERS[name] ?? [name]).flatMap(testsIn);
 }

@@ -1,6 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Tidemill } from "@tidemill/sdk";
-import { DatabaseClock } from "@tidemill/server";
 import { test as base, inject } from "vitest";
 import { TestDatabase } from "../../../server/test/harness/database.ts";
 import { newWorkspace, startTestNode } from "../../../server/test/harness/service.ts";
@@ -20,7 +19,7 @@ export const test = base
     return database;
   })
   .extend("node", { scope: "file" }, async ({ database }, { onCleanup }) => {
-    const node = await startTestNode(database, new DatabaseClock());
+    const node = await startTestNode(database);
     onCleanup(() => node.stop());
     return node;
   })
