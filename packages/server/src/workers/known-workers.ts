@@ -88,7 +88,7 @@ export class KnownWorkers {
     for (let from = 0; from < calls.length; from += 1_000) {
       await tolerate(
         () => recordCallsAcrossWorkspaces(this.#db, calls.slice(from, from + 1_000)),
-        (error) => this.#emit("worker_calls_not_written", { error }),
+        (error) => this.#emit("worker_record_failed", { error }),
       );
     }
   }
