@@ -26,11 +26,12 @@ export class HeldJobs {
     return this.#jobs.get(taken.id)?.taken.lease_token === taken.lease_token && this.#jobs.delete(taken.id);
   }
 
-  /** The worker no longer holds this job. */
-  lose(id: string, why: JobAbortedError["why"]): void {
+  /** The worker no longer holds this job; with a token, only if it is the job's present one. */
+  lose(id: string, why: JobAbortedError["why"], token?: string): void {
     const job = this.#jobs.get(id);
+    if (!job || (token !== undefined && job.taken.lease_token !== token)) return;
     this.#jobs.delete(id);
-    job?.controller.abort(new JobAbortedError(why));
+    job.controller.abort(new JobAbortedError(why));
   }
 
   abortAll(why: JobAbortedError["why"]): void {

@@ -18,6 +18,8 @@ const MAX_JOBS = 500;
 const MAX_REPORTS = 2;
 /** Jobs that run for less are not extended. Milliseconds. */
 const FIRST_EXTEND_MS = 1_000;
+/** Leases in one call. */
+const MAX_EXTENDED = 1_000;
 const ERROR_PAUSE_MS = 5_000;
 
 /**
@@ -238,11 +240,11 @@ export class Worker {
     const lease = this.#settings.leaseSeconds;
     try {
       while (this.#held.size > 0) {
-        const leases = [...this.#held].slice(0, 1_000).map(({ id, lease_token }) => ({ id, lease_token }));
-        const body = JSON.stringify({ worker: this.name, leases, lease, wait: Math.min(10, Math.floor(lease / 3)) });
-        const answer = (await this.#send("/v1/work/extend", body, undefined)) as contract.ExtendResponse;
-        for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
-        for (const { id, ok } of answer.leases) if (!ok && leases.some((one) => one.id === id)) this.#lose(id, leases);
+        const held = [...this.#held].map(({ id, lease_token }) => ({ id, lease_token }));
+        for (let from = 0; from < held.length; from += MAX_EXTENDED) {
+          const isLast = from + MAX_EXTENDED >= held.length;
+          await this.#extendSome(held.slice(from, from + MAX_EXTENDED), isLast ? Math.min(10, Math.floor(lease / 3)) : 0);
+        }
       }
     } catch (error) {
       this.#settings.logger.error("Leases could not be extended.", { worker: this.name, error: String(error) });
@@ -251,9 +253,10 @@ export class Worker {
     }
   }
 
-  /** A job that was reported meanwhile is not lost. */
-  #lose(id: string, asked: readonly { readonly id: string; readonly lease_token: string }[]): void {
-    const held = [...this.#held].find((one) => one.id === id);
-    if (held && asked.some((one) => one.lease_token === held.lease_token)) this.#held.lose(id, "lease_lost");
+  async #extendSome(leases: contract.ExtendRequest["leases"], wait: number): Promise<void> {
+    const body = JSON.stringify({ worker: this.name, leases, lease: this.#settings.leaseSeconds, wait });
+    const answer = (await this.#send("/v1/work/extend", body, undefined)) as contract.ExtendResponse;
+    for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
+    for (const [index, { id, ok }] of answer.leases.entries()) if (!ok) this.#held.lose(id, "lease_lost", leases[index]?.lease_token);
   }
 }

@@ -74,15 +74,22 @@ export class Polls {
   }
 
   #end(poll: Poll, claims: WorkerClaim[]): void {
-    if (poll.ended) {
-      if (claims.length > 0) this.#options.giveBack(poll.asked.worker, claims);
-      return;
-    }
+    if (this.#leave(poll)) poll.result.resolve(claims);
+    else if (claims.length > 0) this.#options.giveBack(poll.asked.worker, claims);
+  }
+
+  #fail(poll: Poll, error: unknown): void {
+    if (this.#leave(poll)) poll.result.reject(error);
+  }
+
+  /** Returns false if the poll had ended before. */
+  #leave(poll: Poll): boolean {
+    if (poll.ended) return false;
     poll.ended = true;
     clearTimeout(poll.timer);
     this.#line.delete(poll);
     for (const lane of poll.asked.lanes) lane.polls.delete(poll);
-    poll.result.resolve(claims);
+    return true;
   }
 
   /** Jobs of these lanes may be claimable. */
@@ -134,6 +141,8 @@ export class Polls {
       } while (this.#again);
     } catch (error) {
       this.#options.emit("claim_failed", { error });
+      // Polls that wait may have better luck.
+      for (const poll of [...this.#line.inTurns()]) if (poll.overdue) this.#fail(poll, error);
       clearTimeout(this.#retryTimer);
       this.#retryTimer = setTimeout(() => this.#claimSoon(), PAUSE_AFTER_FAILURE_MS);
     } finally {
@@ -163,8 +172,9 @@ export class Polls {
   #asks(): Ask[] {
     const asks: Ask[] = [];
     let left = MAX_JOBS_A_CLAIM;
+    let payloadLeft = MAX_PAYLOAD_A_CLAIM;
     for (const poll of [...this.#line.inTurns()]) {
-      if (left < 1 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
+      if (left < 1 || payloadLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
       const open = poll.asked.lanes.filter((lane) => lane.mayHaveJobs);
       if (open.length === 0) {
         this.#endIfOverdue(poll);
@@ -172,9 +182,10 @@ export class Polls {
       }
       let wanted = Math.min(poll.asked.limit, left);
       for (const [index, lane] of open.entries()) {
-        const fitting = Math.max(1, Math.floor(MAX_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD)));
-        const take = Math.min(Math.ceil(wanted / (open.length - index)), fitting);
-        if (take < 1) break;
+        const payloadLength = Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD);
+        const take = Math.min(Math.ceil(wanted / (open.length - index)), Math.max(1, Math.floor(payloadLeft / payloadLength)));
+        if (take < 1 || payloadLeft <= 0) break;
+        payloadLeft -= take * payloadLength;
         asks.push({ poll, lane, take, wakes: lane.wakes });
         wanted -= take;
         left -= take;
