@@ -44,6 +44,19 @@ describe("jobs of workers", () => {
     expect(node.ended).toBeNull();
   });
 
+  test("a worker that asks while PostgreSQL is away is told to come again", async ({ stage }) => {
+    const cluster = await stage.cluster();
+    const node = await stage.node({ DATABASE_URL: cluster.url(), ...SETTINGS });
+    await node.client.ok("POST", "/v1/queues", { name: "mails" });
+    const ask = () => node.client.api("POST", "/v1/work", { worker: "w1", queues: ["mails"] });
+    expect((await ask()).status).toBe(200);
+    await cluster.stop("fast");
+    const { status, headers } = await ask();
+    expect([status, headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    await cluster.start();
+    await until(async () => (await ask()).status === 200, "the node to serve workers again");
+  });
+
   test("jobs of a worker that dies go to another one, each with its next attempt", async ({ stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url, ...SETTINGS });
