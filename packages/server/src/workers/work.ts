@@ -3,7 +3,7 @@ import type { Principal } from "#http";
 import { extendClaims, findCancelled, findTakenBy, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { queueNotFound } from "#lanes";
-import { type GiveJobs, type Given, giveBackJobs, giveJobs } from "./give-jobs.ts";
+import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
@@ -46,6 +46,8 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
   const settling = settleJobs(deps, db, workspaceId, settle, mayServe(principal));
+  // It is awaited below, but what comes before may fail first.
+  settling.catch(() => {});
   const taken = request === null ? [] : await findTakenBy(db, workspaceId, worker.leaseId, request);
   const told = new AbortController();
   const stopWaiting = () => told.abort();
@@ -57,11 +59,22 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, told.signal]) };
     const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(asked);
     const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
+    return await respond(deps, worker, jobs, settling);
+  } finally {
+    worker.onCancelled.delete(stopWaiting);
+  }
+}
+
+/** Jobs that were claimed are given back if the response fails. */
+async function respond(deps: WorkDeps, worker: KnownWorker, jobs: readonly GivenJob[], settling: Promise<Settled[]>): Promise<WorkDone> {
+  try {
     const settled = await settling;
     const given = await giveJobs(deps, worker, jobs);
     return { ...given, worker, settled, cancelled: takeCancelled(worker) };
-  } finally {
-    worker.onCancelled.delete(stopWaiting);
+  } catch (error) {
+    const claims = jobs.map(({ claim }) => claim);
+    void giveBackJobs(deps, worker, claims);
+    throw error;
   }
 }
 

@@ -55,7 +55,9 @@ describe("jobs of workers", () => {
     const cluster = await stage.cluster();
     const node = await stage.node({ DATABASE_URL: cluster.url(), ...SETTINGS });
     await node.client.ok("POST", "/v1/queues", { name: "mails" });
-    const ask = () => node.client.api("POST", "/v1/work", { worker: "w1", queues: ["mails"] });
+    let calls = 0;
+    // A call with a name looks up whether it is repeated.
+    const ask = () => node.client.api("POST", "/v1/work", { worker: "w1", queues: ["mails"], request: `${++calls}` });
     expect((await ask()).status).toBe(200);
     await cluster.stop("fast");
     const { status, headers } = await ask();
