@@ -46,10 +46,6 @@ export class Polls {
     this.#options = options;
   }
 
-  get waiting(): number {
-    return this.#line.size;
-  }
-
   /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
   take(asked: PollRequest): Promise<WorkerClaim[]> {
     const poll = new Poll(asked);
@@ -208,15 +204,15 @@ export class Polls {
       }),
     );
     const { claims, found } = await this.#options.claim(holders, limited);
-    const byLane = Map.groupBy(
+    const left = Map.groupBy(
       claims.toSorted((one, other) => one.place - other.place),
-      ({ laneId }) => laneId,
+      (claim) => claimantOf(claim.laneId, claim.leaseId, claim.request),
     );
     const brought = new Map<Poll, WorkerClaim[]>();
-    for (const ask of asks) {
-      const ofLane = byLane.get(ask.lane.laneId) ?? [];
-      const got = takeOut(ofLane, ask);
-      if (got.length > 0) brought.set(ask.poll, [...(brought.get(ask.poll) ?? []), ...got]);
+    for (const { poll, lane, take } of asks) {
+      const { worker, request } = poll.asked;
+      const got = left.get(claimantOf(lane.laneId, worker.leaseId, request))?.splice(0, take) ?? [];
+      if (got.length > 0) brought.set(poll, [...(brought.get(poll) ?? []), ...got]);
     }
     this.#learn(asks, claims, found, limited);
     for (const [poll, got] of brought) this.#end(poll, got);
@@ -245,13 +241,5 @@ export class Polls {
   }
 }
 
-/** Takes the claims out of `ofLane` that an ask brought: those under its worker's lease and of its call. */
-function takeOut(ofLane: WorkerClaim[], { poll: { asked }, take }: Ask): WorkerClaim[] {
-  const got: WorkerClaim[] = [];
-  for (let index = 0; index < ofLane.length && got.length < take; ) {
-    const claim = ofLane[index] as WorkerClaim;
-    if (claim.leaseId !== asked.worker.leaseId || claim.request !== asked.request) index += 1;
-    else got.push(...ofLane.splice(index, 1));
-  }
-  return got;
-}
+/** Whose claim it is: that of a lane's jobs, by a worker, in a call. Two polls of one worker may have the same. */
+const claimantOf = (laneId: LaneId, leaseId: number, request: string | null): string => `${laneId} ${leaseId} ${request ?? ""}`;

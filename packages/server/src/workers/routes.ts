@@ -15,7 +15,7 @@ import {
   WorkRequest,
   WorkResponse,
 } from "@tidemill/contract";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import {
   type Api,
   jsonItems,
@@ -31,7 +31,7 @@ import {
   workspaceOf,
 } from "#http";
 import { findJob, type JobKey, jobKey, jobNotFound } from "#jobs";
-import { problem, tolerate, type WorkspaceId } from "#kernel";
+import { problem, type WorkspaceId } from "#kernel";
 import { readLeaseToken } from "./lease-token.ts";
 import { settleJobs } from "./settle-jobs.ts";
 import { listWorkers } from "./store.ts";
@@ -59,7 +59,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
         response: replies({ 200: WorkResponse }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
       },
     },
-    (request, reply) => answer(deps, reply, (signal) => work(deps, principalOf(request), request.body, signal), request),
+    (request, reply) => answer(deps, reply, (signal) => work(deps, principalOf(request), request.body, signal)),
   );
 
   api.post(
@@ -98,7 +98,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
     },
     (request, reply) => {
       const asked = { ...request.body, queues: [request.params.name] };
-      return answer(deps, reply, (signal) => work(deps, principalOf(request), asked, signal), request);
+      return answer(deps, reply, (signal) => work(deps, principalOf(request), asked, signal));
     },
   );
 
@@ -228,24 +228,13 @@ function nameIn(cursor: string): string | null {
 }
 
 /** Answers with jobs. Those that the client does not get are given back. */
-async function answer(
-  deps: WorkDeps,
-  reply: FastifyReply,
-  run: (signal: AbortSignal) => Promise<WorkDone>,
-  request: FastifyRequest,
-): Promise<FastifyReply> {
-  const done = await run(goneSignal(reply));
-  const giveBack = () => {
-    if (reply.raw.writableFinished) return;
-    void tolerate(
-      () => undo(deps, done),
-      (error) => deps.emit("request_failed", { requestId: request.id, method: request.method, url: request.url, error }),
-    );
-  };
-  if (done.claims.length > 0) {
-    if (reply.raw.destroyed || request.raw.socket.destroyed) giveBack();
-    else reply.raw.once("close", giveBack);
-  }
+async function answer(deps: WorkDeps, reply: FastifyReply, run: (signal: AbortSignal) => Promise<WorkDone>): Promise<FastifyReply> {
+  const gone = goneSignal(reply);
+  const done = await run(gone);
+  if (gone.aborted) void undo(deps, done);
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) void undo(deps, done);
+  });
   const parts = [
     `{"settled":${JSON.stringify(done.settled)},"cancelled":${JSON.stringify(done.cancelled)},"jobs":[`,
     ...jsonItems(done.texts),

@@ -41,7 +41,7 @@ export interface Workers extends Module {
 export function createWorkers({ engine, database, tenants, secrets, shares, clock, random, emit }: WorkersOptions): Workers {
   const { loopTime } = shares;
   const held = new HeldJobs();
-  const workers = new KnownWorkers(database, random, emit);
+  const workers = new KnownWorkers(database, emit);
   const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
   const polls = new Polls({
     claim: engine.claimForWorkers,
