@@ -3,8 +3,10 @@ FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842f
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
+COPY packages/sdk/package.json packages/sdk/
 COPY packages/server/package.json packages/server/
 COPY packages/cli/package.json packages/cli/
+COPY examples/package.json examples/
 COPY scripts/openapi-types/package.json scripts/openapi-types/
 
 FROM manifests AS build

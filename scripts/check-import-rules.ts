@@ -107,8 +107,26 @@ const CASES: Case[] = [
     'export * from "@tidemill/server";',
     'export * from "../../../server/src/index.ts";',
   ),
+  ...accepted(
+    "packages/sdk/src/enqueue/case.ts",
+    'export type { Job } from "@tidemill/contract";',
+    'export { SIGNATURE_VERSION } from "@tidemill/contract/signing";',
+    'export * from "./batcher.ts";',
+    'export * from "../queue.ts";',
+  ),
+  ...refused(
+    IMPORTS,
+    "packages/sdk/src/case.ts",
+    'export * from "@tidemill/server";',
+    'export * from "tidemill";',
+    'export * from "#kernel";',
+    'export * from "../../server/src/index.ts";',
+    'export * from "../../contract/src/signing.ts";',
+    'export { createHmac } from "node:crypto";',
+  ),
+  ...refused("lint/correctness/noNodejsModules", "packages/sdk/src/bare.ts", 'export { createHmac } from "crypto";'),
   // Time, chance, settings.
-  ...["packages/contract/src", `${SERVER}/jobs`, `${SERVER}/kernel`, "packages/cli/src"].flatMap((folder) => [
+  ...["packages/contract/src", "packages/sdk/src", `${SERVER}/jobs`, `${SERVER}/kernel`, "packages/cli/src"].flatMap((folder) => [
     ...refused(
       GLOBALS,
       `${folder}/time.ts`,
@@ -119,10 +137,12 @@ const CASES: Case[] = [
     ...refused(PROPERTIES, `${folder}/chance.ts`, "export const chance = Math.random();", "export const { random } = Math;"),
     ...refused(PROPERTIES, `${folder}/global.ts`, "export const global = globalThis.Date.now();"),
   ]),
+  ...accepted("packages/sdk/src/clock.ts", "export const now = Date.now();"),
+  ...refused(PROPERTIES, "packages/sdk/src/clock.ts", "export const chance = Math.random();"),
   ...accepted(`${SERVER}/kernel/clock.ts`, "export const now = Date.now();"),
   ...accepted(`${SERVER}/kernel/random.ts`, "export const chance = Math.random();"),
   ...refused(GLOBALS, `${SERVER}/kernel/random.ts`, "export const now = Date.now();"),
-  ...["packages/contract/src", `${SERVER}/kernel`].flatMap((folder) =>
+  ...["packages/contract/src", "packages/sdk/src", `${SERVER}/kernel`].flatMap((folder) =>
     refused(ENV, `${folder}/env.ts`, "export const home = process.env.HOME;"),
   ),
   ...accepted("packages/cli/src/env.ts", "export const home = process.env.HOME;"),

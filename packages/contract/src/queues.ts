@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { each } from "./each.ts";
 import { Attempts, Backoff, JOB_STATES, LastError } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
@@ -249,7 +250,7 @@ export type QueueWithSecret = Static<typeof QueueWithSecret>;
 
 export const QueueMetrics = Type.Object(
   {
-    ...Object.fromEntries(JOB_STATES.map((state) => [state, Type.Integer({ description: `Jobs in state ${state}.` })])),
+    ...each(JOB_STATES, (state) => Type.Integer({ description: `Jobs in state ${state}.` })),
     oldest_waiting_seconds: Nullable(Type.Number(), {
       description: "How long the oldest waiting job has been due. Seconds; null when none waits.",
     }),

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { each } from "./each.ts";
 import { JOB_STATES } from "./jobs.ts";
 import { Moment, Nullable } from "./paging.ts";
 import { PlanName } from "./plans.ts";
@@ -41,14 +42,20 @@ export const Status = Type.Object(
       { title: "StatusWorkspace", description: "The workspace of the key." },
     ),
     checks: Type.Array(Check, { description: "What was checked. `status` is `degraded` when one of the checks is." }),
-    jobs: Type.Object(Object.fromEntries(JOB_STATES.map((state) => [state, Count(`Jobs in state ${state}.`)])), {
-      title: "JobCounts",
-      description: "How many jobs are in each state, over all queues.",
-    }),
-    runs: Type.Object(Object.fromEntries(RUN_STATUSES.map((status) => [status, Count(`Runs in status ${status}.`)])), {
-      title: "RunCounts",
-      description: "How many workflow runs are in each status.",
-    }),
+    jobs: Type.Object(
+      each(JOB_STATES, (state) => Count(`Jobs in state ${state}.`)),
+      {
+        title: "JobCounts",
+        description: "How many jobs are in each state, over all queues.",
+      },
+    ),
+    runs: Type.Object(
+      each(RUN_STATUSES, (status) => Count(`Runs in status ${status}.`)),
+      {
+        title: "RunCounts",
+        description: "How many workflow runs are in each status.",
+      },
+    ),
     queues: Count("How many queues the workspace has."),
     schedules: Count("How many schedules the workspace has."),
     quota: Type.Object(

@@ -39,7 +39,12 @@ const settleFields = {
   }),
   result: Type.Optional(Type.Unknown({ description: "With `completed`: any JSON value of at most 64 KiB, stored with the job." })),
   error: Type.Optional(
-    Type.String({ minLength: 1, maxLength: LIMITS.workerErrorLength, description: "With `failed`: what went wrong, for people to read." }),
+    Type.String({
+      format: "storable",
+      minLength: 1,
+      maxLength: LIMITS.workerErrorLength,
+      description: "With `failed`: what went wrong, for people to read.",
+    }),
   ),
   retry: Type.Optional(
     Type.Boolean({ description: "With `failed`: false sends the job to the dead-letter queue at once. True unless given." }),
@@ -53,15 +58,16 @@ const settleFields = {
   ),
 };
 
+const ID = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
+
 export const SettleJob = Type.Object(
   { id: JobId, lease_token: LeaseToken, ...settleFields },
   {
     title: "SettleJob",
     description: "The outcome of an attempt.",
     additionalProperties: false,
-    examples: [
-      { id: "job_01kajv3k4ve6nsd9z5kgtzx0rw", lease_token: "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ", outcome: "completed", result: { sent: true } },
-    ],
+    examples: [{ id: ID, lease_token: TOKEN, outcome: "completed", result: { sent: true } }],
   },
 );
 export type SettleJob = Static<typeof SettleJob>;
@@ -111,6 +117,22 @@ const leaseFields = {
   lease_expires_at: Moment("When the attempt fails if the worker has neither settled the job nor extended its lease. RFC 3339 in UTC."),
 };
 
+const taken = {
+  id: ID,
+  queue: "emails",
+  attempt: 1,
+  attempts: 3,
+  tag: "welcome",
+  created_at: "2026-11-21T09:30:00.000Z",
+  schedule: null,
+  scheduled_for: null,
+  payload: { to: "ada@example.com" },
+  lease_token: TOKEN,
+  lease_expires_at: "2026-11-21T09:30:30.000Z",
+};
+const settled = { id: ID, ok: true, code: null, message: null };
+const extended = { id: ID, ok: true, lease_expires_at: "2026-11-21T09:30:30.000Z" };
+
 export const TakenJob = Type.Object(
   {
     id: JobId,
@@ -124,7 +146,7 @@ export const TakenJob = Type.Object(
     payload: Type.Unknown({ description: "The payload as it was enqueued, with secrets in place of templates." }),
     ...leaseFields,
   },
-  { title: "TakenJob", description: "A job that the worker now holds." },
+  { title: "TakenJob", description: "A job that the worker now holds.", examples: [taken] },
 );
 export type TakenJob = Static<typeof TakenJob>;
 
@@ -139,7 +161,7 @@ const Settled = Type.Object(
     }),
     message: Nullable(Type.String(), { description: "Why not, in words." }),
   },
-  { title: "Settled", description: "What became of an outcome." },
+  { title: "Settled", description: "What became of an outcome.", examples: [settled] },
 );
 export type Settled = Static<typeof Settled>;
 
@@ -153,14 +175,28 @@ export const WorkResponse = Type.Object(
     settled: Type.Array(Settled, { description: "What became of each outcome, in the order sent." }),
     cancelled,
   },
-  { title: "WorkResponse", description: "What the worker is to do next." },
+  {
+    title: "WorkResponse",
+    description: "What the worker is to do next.",
+    examples: [{ jobs: [taken], settled: [settled], cancelled: [] }],
+  },
 );
 export type WorkResponse = Static<typeof WorkResponse>;
+
+const HeldLease = Type.Object(
+  { id: JobId, lease_token: LeaseToken },
+  {
+    title: "HeldLease",
+    description: "A job that the worker holds.",
+    additionalProperties: false,
+    examples: [{ id: ID, lease_token: TOKEN }],
+  },
+);
 
 export const ExtendRequest = Type.Object(
   {
     worker: WorkerName,
-    leases: Type.Array(Type.Object({ id: JobId, lease_token: LeaseToken }, { additionalProperties: false }), {
+    leases: Type.Array(HeldLease, {
       minItems: 1,
       maxItems: LIMITS.extendJobs,
       description: "Jobs that the worker still works on.",
@@ -171,7 +207,12 @@ export const ExtendRequest = Type.Object(
       description: "How long the response may wait for a job of the worker to be cancelled. Seconds; 0 unless given.",
     }),
   },
-  { title: "ExtendRequest", description: "Jobs whose leases are to last longer.", additionalProperties: false },
+  {
+    title: "ExtendRequest",
+    description: "Jobs whose leases are to last longer.",
+    additionalProperties: false,
+    examples: [{ worker: "mailer-7f3a", leases: [{ id: ID, lease_token: TOKEN }], lease: 30 }],
+  },
 );
 export type ExtendRequest = Static<typeof ExtendRequest>;
 
@@ -181,12 +222,12 @@ const Extended = Type.Object(
     ok: Type.Boolean({ description: "Whether the worker still holds the job." }),
     lease_expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the lease ends now. Null: the job is lost." }),
   },
-  { title: "Extended", description: "What became of a lease." },
+  { title: "Extended", description: "What became of a lease.", examples: [extended] },
 );
 
 export const ExtendResponse = Type.Object(
   { leases: Type.Array(Extended, { description: "The leases, in the order sent." }), cancelled },
-  { title: "ExtendResponse", description: "Which leases last longer." },
+  { title: "ExtendResponse", description: "Which leases last longer.", examples: [{ leases: [extended], cancelled: [] }] },
 );
 export type ExtendResponse = Static<typeof ExtendResponse>;
 
@@ -200,18 +241,36 @@ export const ClaimJobs = Type.Object(
     examples: [{ worker: "mailer-7f3a", limit: 1 }],
   },
 );
+export type ClaimJobs = Static<typeof ClaimJobs>;
 export const CompleteJob = Type.Object(
   { lease_token: LeaseToken, result: settleFields.result },
-  { title: "CompleteJob", description: "A successful attempt.", additionalProperties: false },
+  {
+    title: "CompleteJob",
+    description: "A successful attempt.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, result: { sent: true } }],
+  },
 );
 export const FailJob = Type.Object(
   { lease_token: LeaseToken, error: settleFields.error, retry: settleFields.retry, retry_in: settleFields.retry_in },
-  { title: "FailJob", description: "A failed attempt.", additionalProperties: false },
+  {
+    title: "FailJob",
+    description: "A failed attempt.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, error: "No such mailbox." }],
+  },
 );
+export type FailJob = Static<typeof FailJob>;
 export const HeartbeatJob = Type.Object(
   { lease_token: LeaseToken, lease: Type.Optional(LeaseSeconds) },
-  { title: "HeartbeatJob", description: "A lease that is to last longer.", additionalProperties: false },
+  {
+    title: "HeartbeatJob",
+    description: "A lease that is to last longer.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, lease: 60 }],
+  },
 );
+export type HeartbeatJob = Static<typeof HeartbeatJob>;
 
 export const WorkerRecord = Type.Object(
   {
@@ -229,5 +288,8 @@ export const WorkerRecord = Type.Object(
 );
 export type WorkerRecord = Static<typeof WorkerRecord>;
 
-export const ListWorkers = Type.Object({ ...PageQuery, cursor: Cursor("WorkerCursor", "mailer-7f3a") }, { additionalProperties: false });
+export const ListWorkers = Type.Object(
+  { ...PageQuery, cursor: Cursor("WorkerCursor", "d29ya2VyIG1haWxlci03ZjNh") },
+  { additionalProperties: false },
+);
 export type ListWorkers = Static<typeof ListWorkers>;

@@ -43,7 +43,7 @@ export class Queue<Payload> {
     if (batcher) return batcher.add(job, signal) as Promise<EnqueuedJob<Payload>>;
     const [enqueued] = await sendJobs(
       this.#api.transport,
-      { queue: this.name, jobs: [job] },
+      { queue: this.name, jobs: [job], single: true },
       { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) },
     );
     return enqueued as EnqueuedJob<Payload>;

@@ -34,6 +34,7 @@ export class Transport {
    */
   async request(request: ApiRequest, { signal, timeoutMs }: CallOptions = {}): Promise<unknown> {
     const { retryForMs } = this.settings;
+    checkPath(request.path);
     const traced = { ...request, trace: request.trace ?? traceHeaders() };
     const timeout = timeoutMs === undefined ? this.settings.timeoutMs : milliseconds("timeoutMs", timeoutMs, 1);
     const startedMs = performance.now();
@@ -75,6 +76,12 @@ export class Transport {
       deadline.end();
     }
   }
+}
+
+/** An empty name, `.` and `..` would lead to another path than the one that was meant. */
+function checkPath(path: string): void {
+  if (!/\/\.{0,2}(?=[/?]|$)/.test(path)) return;
+  throw new TidemillError({ code: "VALIDATION_ERROR", message: 'A name or id must not be empty, "." or "..".' });
 }
 
 function parse(response: Response, text: string): unknown {

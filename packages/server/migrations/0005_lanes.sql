@@ -139,7 +139,7 @@ create unique index lease_worker on lease (workspace_id, worker) where workspace
 create table worker (
   lease_id     bigint primary key references lease on delete cascade,
   -- Its tokens contain it: who does not have it cannot settle the worker's jobs.
-  secret       bytea not null check (length(secret) = 16),
+  secret       bytea not null default uuid_send(gen_random_uuid()) check (length(secret) = 16),
   version      text,
   queues       text[] not null,
   last_seen_at timestamptz not null

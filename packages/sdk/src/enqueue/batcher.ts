@@ -80,7 +80,7 @@ export class EnqueueBatcher {
   /** Never rejects. */
   async #settle(batch: readonly Pending[]): Promise<void> {
     try {
-      const jobs = await sendJobs(this.#transport, { queue: this.#queue, jobs: batch, trace: sharedTrace(batch) });
+      const jobs = await sendJobs(this.#transport, { queue: this.#queue, jobs: batch, single: true, trace: sharedTrace(batch) });
       for (const [at, { resolve }] of batch.entries()) resolve(jobs[at] as EnqueuedJob);
     } catch (error) {
       await this.#settleRefused(batch, error);

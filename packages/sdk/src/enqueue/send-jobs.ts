@@ -9,6 +9,8 @@ import { type EncodedJob, withKey } from "./encode-job.ts";
 export interface EnqueueRequest {
   readonly queue: string;
   readonly jobs: readonly EncodedJob[];
+  /** Whether one job is sent as a job, and not as a batch of one. */
+  readonly single?: boolean;
   readonly trace?: TraceHeaders;
 }
 
@@ -17,11 +19,15 @@ export interface EnqueueRequest {
  *
  * @returns the jobs in their order
  */
-export async function sendJobs(transport: Transport, { queue, jobs, trace }: EnqueueRequest, call?: CallOptions): Promise<EnqueuedJob[]> {
+export async function sendJobs(
+  transport: Transport,
+  { queue, jobs, single = false, trace }: EnqueueRequest,
+  call?: CallOptions,
+): Promise<EnqueuedJob[]> {
   const id = crypto.randomUUID();
   const texts = jobs.map((job, at) => withKey(job, `${id}.${at}`));
   const [only] = texts;
-  const isSingle = texts.length === 1 && only !== undefined;
+  const isSingle = single && texts.length === 1 && only !== undefined;
   const request = {
     method: "POST" as const,
     path: isSingle ? pathOf("queues", queue, "jobs") : pathOf("queues", queue, "jobs", "batch"),

@@ -101,6 +101,8 @@ class Callback implements Attempt {
   readonly #onPostponed: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
+  /** That takes long, and is dropped when the attempt ends. */
+  #work: SlicedWork<unknown> | undefined;
   #host: string | undefined;
   /** Made when secrets are read. */
   #withdrawn: AbortController | undefined;
@@ -194,7 +196,9 @@ class Callback implements Attempt {
 
   /** Work that takes long for a large text. It is dropped when the attempt has ended. */
   #inSlices<Result>(characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
-    return this.#options.shares.loopTime.run(this.#claim.workspaceId, characters, work, () => !this.#ended);
+    const result = this.#options.shares.loopTime.run(this.#claim.workspaceId, characters, work);
+    if (result instanceof Promise) this.#work = work;
+    return result;
   }
 
   #send(endpoint: Endpoint, content: RequestContent): void {
@@ -270,6 +274,7 @@ class Callback implements Attempt {
   #markEnded(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
+    if (this.#work) this.#options.shares.loopTime.drop(this.#work);
     if (this.#host !== undefined) this.#options.hosts.end(this.#host);
     this.#onEnd();
     return true;

@@ -126,6 +126,14 @@ export function createEngine(options: EngineOptions): Engine {
     onDueAt: (ms) => comeDue.expect(ms),
     onPulled: onPulled.woken,
   });
+  const abortJobHere = (id: JobId, leaseId: number) => {
+    dispatcher.abort(id);
+    onPulled.cancelled(leaseId, id);
+  };
+  const abortLaneHere = (laneId: LaneId) => {
+    dispatcher.abortLane(laneId);
+    onPulled.laneDeleted(laneId);
+  };
   const rescue = { db, clock, random, emit, kinds, settler, waker: dispatcher };
 
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
@@ -146,14 +154,8 @@ export function createEngine(options: EngineOptions): Engine {
       handleMessages(payload, {
         ...handlers,
         laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
-        jobCancelled: ({ leaseId, id }) => {
-          dispatcher.abort(id);
-          onPulled.cancelled(leaseId, id);
-        },
-        laneDeleted: ({ laneId }) => {
-          dispatcher.abortLane(laneId);
-          onPulled.laneDeleted(laneId);
-        },
+        jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
+        laneDeleted: ({ laneId }) => abortLaneHere(laneId),
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
           handlers.workspaceDeleted(message);
@@ -208,13 +210,11 @@ export function createEngine(options: EngineOptions): Engine {
     waker: dispatcher,
     aborter: {
       abortJob: (id, leaseId) => {
-        dispatcher.abort(id);
-        onPulled.cancelled(leaseId, id);
+        abortJobHere(id, leaseId);
         if (leaseId !== lease.id) notify({ kind: "jobCancelled", leaseId, id });
       },
       abortLane: ({ laneId }) => {
-        dispatcher.abortLane(laneId);
-        onPulled.laneDeleted(laneId);
+        abortLaneHere(laneId);
         notify({ kind: "laneDeleted", laneId });
       },
       abortWorkspace: (workspaceId) => {

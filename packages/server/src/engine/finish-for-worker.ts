@@ -1,7 +1,7 @@
 import type { Claim } from "#jobs";
-import type { Clock, Random } from "#kernel";
+import { type Clock, momentMs, type Random } from "#kernel";
 import type { Waker } from "#lanes";
-import { type AttemptResult, judge } from "./judge.ts";
+import { type AttemptResult, delayOf, judge } from "./judge.ts";
 import type { Settler } from "./settle.ts";
 
 export interface WorkerFinish {
@@ -15,21 +15,23 @@ export interface WorkerFinish {
 export interface WorkerResult {
   readonly claim: Claim;
   readonly result: AttemptResult;
-  readonly tookMs: number;
   readonly worker: string;
 }
+
+/** How long the attempt of a claim has taken, up to now. Milliseconds. */
+export const tookMsOf = ({ startedAt }: Claim, clock: Clock): number => Math.max(0, clock.nowMs() - momentMs(startedAt));
 
 /** Judges and settles an attempt of a worker. Returns false, and changes nothing, if the worker no longer held the job. */
 export async function finishForWorker(
   { clock, random, settler, waker }: WorkerFinish,
-  { claim, result, tookMs, worker }: WorkerResult,
+  { claim, result, worker }: WorkerResult,
 ): Promise<boolean> {
   const verdict = judge(result, claim, random.fraction());
-  const wasHeld = await settler.add(claim, verdict, { tookMs, worker });
+  const wasHeld = await settler.add(claim, verdict, { tookMs: tookMsOf(claim, clock), worker });
   if (!wasHeld) return false;
-  const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
-  if (verdict.kind === "retry" || waitMs > 0) waker.wakeAt(clock.nowMs() + waitMs);
-  const isBack = verdict.kind === "giveBack" && waitMs === 0;
+  const delayMs = delayOf(verdict);
+  if (delayMs !== null) waker.wakeAt(clock.nowMs() + delayMs);
+  const isBack = verdict.kind === "giveBack" && delayMs === null;
   if (isBack || claim.limited || claim.concurrencyKey !== null) waker.wake([claim]);
   return true;
 }

@@ -2,7 +2,7 @@ import { type CircuitEffect, Circuits, closeCircuit } from "#circuits";
 import type { Claim } from "#jobs";
 import { type Clock, type Db, type EmitEvent, type Random, tolerate } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { type AttemptResult, judge, showsLife, type Verdict } from "./judge.ts";
+import { type AttemptResult, delayOf, judge, showsLife, type Verdict } from "./judge.ts";
 import type { Settler } from "./settle.ts";
 
 export interface FinisherOptions {
@@ -54,8 +54,8 @@ export class AttemptFinisher {
   async #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect): Promise<void> {
     const { settler, clock, onDueAt } = this.#options;
     await settler.add(claim, verdict, { tookMs, circuit });
-    const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
-    if (verdict.kind === "retry" || waitMs > 0) onDueAt(clock.nowMs() + waitMs);
+    const delayMs = delayOf(verdict);
+    if (delayMs !== null) onDueAt(clock.nowMs() + delayMs);
     else if (verdict.kind === "giveBack") this.#onFree([claim]);
     if (circuit.kind === "opens") this.#circuits.circuitOpened(claim);
     // Only now: settles are written in order, and an earlier one may have to open the circuit first.

@@ -54,6 +54,12 @@ const JITTER = 0.2;
 /** A shorter delay counts as this one: 0 would double to 0, and a job could use all of its attempts in one moment. */
 const MIN_DELAY_MS = 10;
 
+/** How long the job is delayed. Milliseconds; null when it is not. */
+export const delayOf = (verdict: Verdict): number | null => {
+  const waitMs = "waitMs" in verdict ? verdict.waitMs : 0;
+  return verdict.kind === "retry" || waitMs > 0 ? waitMs : null;
+};
+
 /**
  * Decides what the result of an attempt means for its job. This is where failed attempts are retried. Source: contract §3 (backoff),
  * §4 (Callback).

@@ -1,8 +1,8 @@
 import type { LastError } from "@tidemill/contract";
 import { type ExpiredClaim, findExpiredClaimsAcrossWorkspaces, takeBackAcrossWorkspaces } from "#jobs";
-import { type Clock, type Db, type EmitEvent, momentMs, type Random } from "#kernel";
+import type { Clock, Db, EmitEvent, Random } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
-import { judge, type Verdict } from "./judge.ts";
+import { finishForWorker, tookMsOf } from "./finish-for-worker.ts";
 import type { JobKinds } from "./kinds.ts";
 import type { Settler } from "./settle.ts";
 
@@ -62,10 +62,13 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
   return expired.length < MAX_EXPIRED ? undefined : 0;
 }
 
-async function settleExpired({ clock, random, settler, waker }: Rescue, { claim, holder, worker }: ExpiredClaim): Promise<void> {
-  const verdict: Verdict = holder === "worker" ? judge(LEASE_EXPIRED, claim, random.fraction()) : { kind: "fail", error: NODE_LOST };
-  await settler.add(claim, verdict, { tookMs: Math.max(0, clock.nowMs() - momentMs(claim.startedAt)), worker });
-  if (verdict.kind === "retry") waker.wakeAt(clock.nowMs() + verdict.waitMs);
+async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): Promise<void> {
+  if (worker !== null) {
+    await finishForWorker(rescue, { claim, result: LEASE_EXPIRED, worker });
+    return;
+  }
+  const { clock, settler, waker } = rescue;
+  await settler.add(claim, { kind: "fail", error: NODE_LOST }, { tookMs: tookMsOf(claim, clock) });
   // Its slot in the lane, or of its key, is free now.
   waker.wake([claim]);
 }

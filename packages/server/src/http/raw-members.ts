@@ -18,8 +18,8 @@ const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Takes the raw members `name` out of a body: of its object or, if that is an array or has an array `list`, of the objects in there. And checks their syntax and depth, in one pass. The syntax of the rest is not checked:
- * `JSON.parse` does it. Every body passes through here, so it scans bytes, which are read faster than the characters of a string.
+ * Takes the raw members `name` out of a body, and checks their syntax and depth, in one pass. They are those of its object and, if it is an
+ * array or has an array `list`, of the objects in that. The syntax of the rest is not checked: `JSON.parse` does it. Every body passes through here, so it scans bytes, which are read faster than the characters of a string.
  *
  * @throws {JsonSyntaxError}, {JsonDepthError}, {JsonLimitError}
  */

@@ -9,7 +9,7 @@ import {
   LIMITS,
   QueuePath,
 } from "@tidemill/contract";
-import { type Api, compileArrayOr, jsonItems, jsonText, principalOf, type RawJson, replies, routeDefaults } from "#http";
+import { type Api, compileArrayOr, jsonItems, jsonText, principalOf, type RawJson, replies, routeDefaults, runForRequest } from "#http";
 import { type Clock, invalid, parseMoment, problem, type Shares, type SlicedWork, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -63,7 +63,9 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const sent = withKey(request.body, keyHeaderOf(request));
       const principal = principalOf(request);
       const { length } = (sent.payload as RawJson).text;
-      const [job] = await enqueue(principal, name, [await shares.loopTime.run(principal.workspaceId, length, newJob(sent, "", clock))]);
+      const [job] = await enqueue(principal, name, [
+        await runForRequest(shares.loopTime, request, principal.workspaceId, length, newJob(sent, "", clock)),
+      ]);
       if (!job) throw new Error("The enqueuer returned no job.");
       return reply
         .code(job.duplicate ? 200 : 201)
@@ -106,12 +108,8 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const principal = principalOf(request);
       const characters = Number(request.headers["content-length"] ?? LIMITS.batchBodyBytes);
-      const newJobs = await shares.loopTime.run(
-        principal.workspaceId,
-        characters,
-        eachNewJob(sent, bare ? "" : "jobs", clock),
-        () => !request.raw.socket.destroyed,
-      );
+      const work = eachNewJob(sent, bare ? "" : "jobs", clock);
+      const newJobs = await runForRequest(shares.loopTime, request, principal.workspaceId, characters, work);
       const jobs = await enqueue(principal, name, newJobs);
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)

@@ -1,5 +1,6 @@
 export type { JobActor } from "./audit.ts";
 export * from "./claim.ts";
+export { laneName } from "./distinct-lanes.ts";
 export * from "./enqueue.ts";
 export * from "./job.ts";
 export * from "./jobs.ts";

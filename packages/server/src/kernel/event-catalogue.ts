@@ -232,7 +232,7 @@ export const EVENTS = {
       count: "number",
     },
   ),
-  worker_calls_not_written: event("warn", "When workers last called could not be written. It is tried again with their next calls.", {
+  worker_record_failed: event("warn", "When workers last called could not be written. It is tried again with their next calls.", {
     error: "error",
   }),
 

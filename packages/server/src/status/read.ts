@@ -1,4 +1,4 @@
-import { type Check, JOB_STATES, planHas, RUN_STATUSES, type Status } from "@tidemill/contract";
+import { type Check, each, JOB_STATES, planHas, RUN_STATUSES, type Status } from "@tidemill/contract";
 import type { Principal } from "#http";
 import { type Db, SharedReads } from "#kernel";
 import { readQuota } from "#usage";
@@ -50,9 +50,9 @@ function statusOf(
     status: checks.every(({ status }) => status === "ok") ? "ok" : "degraded",
     workspace: { id: showWorkspaceId(workspaceId), name, plan },
     checks,
-    jobs: Object.fromEntries(JOB_STATES.map((state) => [state, summary[state]])),
+    jobs: each(JOB_STATES, (state) => summary[state]),
     // Workflows do not exist yet.
-    runs: Object.fromEntries(RUN_STATUSES.map((status) => [status, 0])),
+    runs: each(RUN_STATUSES, () => 0),
     queues,
     schedules,
     quota,

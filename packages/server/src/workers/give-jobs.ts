@@ -1,6 +1,6 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showJobId } from "#jobs";
-import { type Clock, type EmitEvent, momentMs, type Timestamp, tolerate } from "#kernel";
+import { type EmitEvent, type Timestamp, tolerate } from "#kernel";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -9,7 +9,6 @@ import { leaseToken } from "./lease-token.ts";
 export interface GiveJobs extends FillSecrets {
   readonly finish: Engine["finishForWorker"];
   readonly held: HeldJobs;
-  readonly clock: Pick<Clock, "nowMs">;
   readonly emit: EmitEvent;
 }
 
@@ -47,7 +46,7 @@ async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: Gi
 
 /** Gives back jobs whose worker did not get them. No attempt is used. */
 export async function giveBackJobs(
-  deps: Pick<GiveJobs, "finish" | "clock" | "held" | "emit">,
+  deps: Pick<GiveJobs, "finish" | "held" | "emit">,
   worker: KnownWorker,
   claims: readonly Claim[],
 ): Promise<void> {
@@ -56,15 +55,14 @@ export async function giveBackJobs(
 }
 
 async function end(
-  { finish, clock, held, emit }: Pick<GiveJobs, "finish" | "clock" | "held" | "emit">,
+  { finish, held, emit }: Pick<GiveJobs, "finish" | "held" | "emit">,
   worker: KnownWorker,
   claim: Claim,
   result: AttemptResult,
 ): Promise<void> {
   held.delete(claim.id);
-  const tookMs = Math.max(0, clock.nowMs() - momentMs(claim.startedAt));
   await tolerate(
-    () => finish({ claim, result, tookMs, worker: worker.name }),
+    () => finish({ claim, result, worker: worker.name }),
     (error) => emit("give_back_failed", { error }),
   );
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
-import { Batcher, type Db, type EmitEvent, type JobId, type Random, tolerate, type WorkspaceId } from "#kernel";
+import { Batcher, type Db, type EmitEvent, type JobId, tolerate, type WorkspaceId } from "#kernel";
 
 /** A worker that this node knows. */
 export interface KnownWorker {
@@ -9,7 +9,7 @@ export interface KnownWorker {
   readonly leaseId: number;
   /** As its tokens contain it. */
   readonly secret: string;
-  /** Jobs that were cancelled while it held them, and that it was not told of yet. */
+  /** Jobs that were cancelled while it held them. No response has named them yet. */
   readonly cancelled: Set<JobId>;
   /** Called when a job is cancelled. */
   readonly onCancelled: Set<() => void>;
@@ -26,7 +26,6 @@ const FORGET_AFTER_MS = 600_000;
  */
 export class KnownWorkers {
   readonly #db: Db;
-  readonly #random: Random;
   readonly #emit: EmitEvent;
   readonly #byName = new LRUCache<string, Promise<KnownWorker>>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
   readonly #byLease = new LRUCache<number, KnownWorker>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
@@ -34,9 +33,8 @@ export class KnownWorkers {
   /** The latest calls that are not written yet. */
   #calls = new Map<string, WorkerCall>();
 
-  constructor(db: Db, random: Random, emit: EmitEvent) {
+  constructor(db: Db, emit: EmitEvent) {
     this.#db = db;
-    this.#random = random;
     this.#emit = emit;
     this.#opening = new Batcher({
       maxWeight: 100,
@@ -53,8 +51,7 @@ export class KnownWorkers {
   }
 
   /** The worker that calls. */
-  calls({ workspaceId, name, version, queues, seenAt }: Omit<WorkerCall, "secret">): Promise<KnownWorker> {
-    const call = { workspaceId, name, version, queues, seenAt, secret: this.#random.bytes(16) };
+  calls(call: WorkerCall): Promise<KnownWorker> {
     const key = nameKey(call);
     this.#calls.set(key, call);
     const known = this.#byName.get(key);
@@ -88,7 +85,7 @@ export class KnownWorkers {
     for (let from = 0; from < calls.length; from += 1_000) {
       await tolerate(
         () => recordCallsAcrossWorkspaces(this.#db, calls.slice(from, from + 1_000)),
-        (error) => this.#emit("worker_calls_not_written", { error }),
+        (error) => this.#emit("worker_record_failed", { error }),
       );
     }
   }

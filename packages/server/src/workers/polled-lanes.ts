@@ -1,3 +1,4 @@
+import { laneName } from "#jobs";
 import type { WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { PolledLane } from "./poll.ts";
@@ -14,7 +15,7 @@ export class PolledLanes {
 
   /** The lane of a queue, if it was looked up lately. */
   fresh(workspaceId: WorkspaceId, queue: string, nowMs: number): PolledLane | undefined {
-    const lane = this.#byName.get(nameKey(workspaceId, queue));
+    const lane = this.#byName.get(laneName({ workspaceId, queue }));
     return lane && nowMs - lane.foundMs < FRESH_MS ? lane : undefined;
   }
 
@@ -22,7 +23,7 @@ export class PolledLanes {
     return this.#byId.get(laneId);
   }
 
-  /** A queue was looked up: jobs may wait in it that this node was not told of. */
+  /** A queue was looked up. It may have jobs of which this node knows nothing. */
   found(key: LaneKey, queue: string, nowMs: number): PolledLane {
     let lane = this.#byId.get(key.laneId);
     if (!lane) {
@@ -38,7 +39,7 @@ export class PolledLanes {
         timer: undefined,
       };
       this.#byId.set(key.laneId, lane);
-      this.#byName.set(nameKey(key.workspaceId, queue), lane);
+      this.#byName.set(laneName(lane), lane);
       this.#forgetIdle(nowMs);
     }
     lane.foundMs = nowMs;
@@ -52,8 +53,8 @@ export class PolledLanes {
     if (!lane) return undefined;
     clearTimeout(lane.timer);
     this.#byId.delete(laneId);
-    const key = nameKey(lane.workspaceId, lane.queue);
-    if (this.#byName.get(key) === lane) this.#byName.delete(key);
+    const name = laneName(lane);
+    if (this.#byName.get(name) === lane) this.#byName.delete(name);
     return lane;
   }
 
@@ -66,5 +67,3 @@ export class PolledLanes {
     for (const lane of this.#byId.values()) if (lane.polls.size === 0 && nowMs - lane.foundMs >= FRESH_MS) this.delete(lane.laneId);
   }
 }
-
-const nameKey = (workspaceId: WorkspaceId, queue: string): string => `${workspaceId}/${queue}`;

@@ -46,10 +46,6 @@ export class Polls {
     this.#options = options;
   }
 
-  get waiting(): number {
-    return this.#line.size;
-  }
-
   /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
   take(asked: PollRequest): Promise<WorkerClaim[]> {
     const poll = new Poll(asked);
@@ -74,15 +70,22 @@ export class Polls {
   }
 
   #end(poll: Poll, claims: WorkerClaim[]): void {
-    if (poll.ended) {
-      if (claims.length > 0) this.#options.giveBack(poll.asked.worker, claims);
-      return;
-    }
+    if (this.#leave(poll)) poll.result.resolve(claims);
+    else if (claims.length > 0) this.#options.giveBack(poll.asked.worker, claims);
+  }
+
+  #fail(poll: Poll, error: unknown): void {
+    if (this.#leave(poll)) poll.result.reject(error);
+  }
+
+  /** Returns false if the poll had ended before. */
+  #leave(poll: Poll): boolean {
+    if (poll.ended) return false;
     poll.ended = true;
     clearTimeout(poll.timer);
     this.#line.delete(poll);
     for (const lane of poll.asked.lanes) lane.polls.delete(poll);
-    poll.result.resolve(claims);
+    return true;
   }
 
   /** Jobs of these lanes may be claimable. */
@@ -134,6 +137,8 @@ export class Polls {
       } while (this.#again);
     } catch (error) {
       this.#options.emit("claim_failed", { error });
+      // Polls that wait may have better luck.
+      for (const poll of [...this.#line.inTurns()]) if (poll.overdue) this.#fail(poll, error);
       clearTimeout(this.#retryTimer);
       this.#retryTimer = setTimeout(() => this.#claimSoon(), PAUSE_AFTER_FAILURE_MS);
     } finally {
@@ -163,8 +168,9 @@ export class Polls {
   #asks(): Ask[] {
     const asks: Ask[] = [];
     let left = MAX_JOBS_A_CLAIM;
+    let payloadLeft = MAX_PAYLOAD_A_CLAIM;
     for (const poll of [...this.#line.inTurns()]) {
-      if (left < 1 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
+      if (left < 1 || payloadLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
       const open = poll.asked.lanes.filter((lane) => lane.mayHaveJobs);
       if (open.length === 0) {
         this.#endIfOverdue(poll);
@@ -172,9 +178,10 @@ export class Polls {
       }
       let wanted = Math.min(poll.asked.limit, left);
       for (const [index, lane] of open.entries()) {
-        const fitting = Math.max(1, Math.floor(MAX_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD)));
-        const take = Math.min(Math.ceil(wanted / (open.length - index)), fitting);
-        if (take < 1) break;
+        const payloadLength = Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD);
+        const take = Math.min(Math.ceil(wanted / (open.length - index)), Math.max(1, Math.floor(payloadLeft / payloadLength)));
+        if (take < 1 || payloadLeft <= 0) break;
+        payloadLeft -= take * payloadLength;
         asks.push({ poll, lane, take, wakes: lane.wakes });
         wanted -= take;
         left -= take;
@@ -197,15 +204,15 @@ export class Polls {
       }),
     );
     const { claims, found } = await this.#options.claim(holders, limited);
-    const byLane = Map.groupBy(
+    const left = Map.groupBy(
       claims.toSorted((one, other) => one.place - other.place),
-      ({ laneId }) => laneId,
+      (claim) => claimantOf(claim.laneId, claim.leaseId, claim.request),
     );
     const brought = new Map<Poll, WorkerClaim[]>();
-    for (const ask of asks) {
-      const ofLane = byLane.get(ask.lane.laneId) ?? [];
-      const got = takeOut(ofLane, ask);
-      if (got.length > 0) brought.set(ask.poll, [...(brought.get(ask.poll) ?? []), ...got]);
+    for (const { poll, lane, take } of asks) {
+      const { worker, request } = poll.asked;
+      const got = left.get(claimantOf(lane.laneId, worker.leaseId, request))?.splice(0, take) ?? [];
+      if (got.length > 0) brought.set(poll, [...(brought.get(poll) ?? []), ...got]);
     }
     this.#learn(asks, claims, found, limited);
     for (const [poll, got] of brought) this.#end(poll, got);
@@ -234,13 +241,5 @@ export class Polls {
   }
 }
 
-/** Takes the claims out of `ofLane` that an ask brought: those under its worker's lease and of its call. */
-function takeOut(ofLane: WorkerClaim[], { poll: { asked }, take }: Ask): WorkerClaim[] {
-  const got: WorkerClaim[] = [];
-  for (let index = 0; index < ofLane.length && got.length < take; ) {
-    const claim = ofLane[index] as WorkerClaim;
-    if (claim.leaseId !== asked.worker.leaseId || claim.request !== asked.request) index += 1;
-    else got.push(...ofLane.splice(index, 1));
-  }
-  return got;
-}
+/** Whose claim it is: that of a lane's jobs, by a worker, in a call. Two polls of one worker may have the same. */
+const claimantOf = (laneId: LaneId, leaseId: number, request: string | null): string => `${laneId} ${leaseId} ${request ?? ""}`;

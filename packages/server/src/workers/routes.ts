@@ -10,19 +10,19 @@ import {
   ListWorkers,
   Page,
   QueuePath,
-  type Settled,
   type SettleJob,
   WorkerRecord,
   WorkRequest,
   WorkResponse,
 } from "@tidemill/contract";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import {
   type Api,
   jsonItems,
   jsonText,
   nextPage,
   noContent,
+  type Principal,
   pageOf,
   principalOf,
   readPage,
@@ -30,15 +30,15 @@ import {
   routeDefaults,
   workspaceOf,
 } from "#http";
-import { problem, tolerate } from "#kernel";
+import { findJob, type JobKey, jobKey, jobNotFound } from "#jobs";
+import { problem, type WorkspaceId } from "#kernel";
+import { readLeaseToken } from "./lease-token.ts";
 import { settleJobs } from "./settle-jobs.ts";
 import { listWorkers } from "./store.ts";
 import { extend, mayServe, undo, type WorkDeps, type WorkDone, work } from "./work.ts";
 
 const { tags, security } = routeDefaults("Workers");
 const JSON_TYPE = "application/json; charset=utf-8";
-/** How much memory a request for jobs takes from its workspace's share before it is known how large they are. Bytes. */
-const RESPONSE_BYTES = 0;
 
 /** Mounts what workers call, and the list of workers. Source: contract §7. */
 export function mountWork(api: Api, deps: WorkDeps): void {
@@ -46,7 +46,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
     "/v1/work",
     {
       bodyLimit: LIMITS.batchBodyBytes,
-      config: { access: "worker", rawMember: "result", rawList: "settle", responseBytes: RESPONSE_BYTES },
+      config: { access: "worker", rawMember: "result", rawList: "settle" },
       schema: {
         tags,
         security,
@@ -59,7 +59,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
         response: replies({ 200: WorkResponse }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
       },
     },
-    (request, reply) => answer(deps, reply, (signal) => work(deps, principalOf(request), request.body, signal), request),
+    (request, reply) => answer(deps, reply, (signal) => work(deps, principalOf(request), request.body, signal)),
   );
 
   api.post(
@@ -75,7 +75,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
           "the response comes as soon as one of the worker's jobs is cancelled.",
         operationId: "extendLeases",
         body: ExtendRequest,
-        response: replies({ 200: ExtendResponse }),
+        response: replies({ 200: ExtendResponse }, "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => extend(deps, workspaceOf(request), request.body, goneSignal(reply)),
@@ -93,12 +93,12 @@ export function mountWork(api: Api, deps: WorkDeps): void {
         operationId: "claimJobs",
         params: QueuePath,
         body: ClaimJobs,
-        response: replies({ 200: WorkResponse }, "NOT_FOUND", "INVALID_STATE"),
+        response: replies({ 200: WorkResponse }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
       },
     },
     (request, reply) => {
       const asked = { ...request.body, queues: [request.params.name] };
-      return answer(deps, reply, (signal) => work(deps, principalOf(request), asked, signal), request);
+      return answer(deps, reply, (signal) => work(deps, principalOf(request), asked, signal));
     },
   );
 
@@ -108,13 +108,19 @@ export function mountWork(api: Api, deps: WorkDeps): void {
 
 /** The endpoints that settle one job. */
 function mountSettles(api: Api, deps: WorkDeps): void {
-  const settle = async (request: FastifyRequest<{ Params: JobPath }>, job: SettleJob): Promise<Settled> => {
-    const principal = principalOf(request);
+  /** @throws NOT_FOUND for the queue, or for the job */
+  const keyOf = async (path: JobPath, workspaceId: WorkspaceId): Promise<JobKey> => {
+    const db = deps.tenants.of(workspaceId);
+    const key = await jobKey(db, workspaceId, path);
+    if (!(await findJob(db, key))) throw jobNotFound(key.id, path.name);
+    return key;
+  };
+  const settle = async (principal: Principal, path: JobPath, job: Omit<SettleJob, "id">): Promise<void> => {
     const { workspaceId } = principal;
-    const isNamed = (queue: string) => queue === request.params.name && mayServe(principal)(queue);
-    const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [job], isNamed);
+    await keyOf(path, workspaceId);
+    const isNamed = (queue: string) => queue === path.name && mayServe(principal)(queue);
+    const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [{ ...job, id: path.id }], isNamed);
     if (!settled?.ok) throw problem(settled?.code ?? "LEASE_LOST", {}, settled?.message ? { message: settled.message } : {});
-    return settled;
   };
   const common = { tags, security, params: JobPath };
 
@@ -128,11 +134,11 @@ function mountSettles(api: Api, deps: WorkDeps): void {
         description: "Stores that the attempt succeeded, with its result.",
         operationId: "completeJob",
         body: CompleteJob,
-        response: replies({ 204: noContent("The job is completed.") }, "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 204: noContent("The job is completed.") }, "NOT_FOUND", "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
-      await settle(request, { id: request.params.id, outcome: "completed", ...request.body });
+      await settle(principalOf(request), request.params, { outcome: "completed", ...request.body });
       return reply.code(204).send();
     },
   );
@@ -148,11 +154,11 @@ function mountSettles(api: Api, deps: WorkDeps): void {
           "Stores that the attempt failed. The job is tried again as its backoff says, unless `retry` is false or no attempt is left.",
         operationId: "failJob",
         body: FailJob,
-        response: replies({ 204: noContent("The failure is stored.") }, "LEASE_LOST"),
+        response: replies({ 204: noContent("The failure is stored.") }, "NOT_FOUND", "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
-      await settle(request, { id: request.params.id, outcome: "failed", ...request.body });
+      await settle(principalOf(request), request.params, { outcome: "failed", ...request.body });
       return reply.code(204).send();
     },
   );
@@ -167,12 +173,13 @@ function mountSettles(api: Api, deps: WorkDeps): void {
         description: "Lets the worker hold the job for longer.",
         operationId: "heartbeatJob",
         body: HeartbeatJob,
-        response: replies({ 200: ExtendResponse }, "LEASE_LOST"),
+        response: replies({ 200: ExtendResponse }, "NOT_FOUND", "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
       const { lease_token, ...rest } = request.body;
-      const leases = [{ id: request.params.id, lease_token }];
+      const { laneId } = await keyOf(request.params, workspaceOf(request));
+      const leases = readLeaseToken(lease_token)?.laneId === laneId ? [{ id: request.params.id, lease_token }] : [];
       const extended = await extend(deps, workspaceOf(request), { ...rest, leases }, goneSignal(reply));
       if (!extended.leases[0]?.ok) throw problem("LEASE_LOST");
       return extended;
@@ -196,10 +203,10 @@ function mountList(api: Api, { tenants }: Pick<WorkDeps, "tenants">): void {
       },
     },
     async (request, reply) => {
-      const page = readPage(request.query, (cursor) => cursor);
+      const page = readPage(request.query, nameIn);
       const workspaceId = workspaceOf(request);
       const found = await listWorkers(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
-      const { rows, nextCursor } = nextPage(found, page.limit, ({ name }) => name);
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ name }) => cursorOf(name));
       return reply.type(JSON_TYPE).send(
         pageOf(
           rows.map((row) => JSON.stringify(row)),
@@ -210,25 +217,24 @@ function mountList(api: Api, { tenants }: Pick<WorkDeps, "tenants">): void {
   );
 }
 
+const CURSOR = "worker ";
+
+const cursorOf = (name: string): string => Buffer.from(CURSOR + name).toString("base64url");
+
+/** The name in a cursor; null for a text that is no cursor of this list. */
+function nameIn(cursor: string): string | null {
+  const text = Buffer.from(cursor, "base64url").toString();
+  return text.startsWith(CURSOR) && cursorOf(text.slice(CURSOR.length)) === cursor ? text.slice(CURSOR.length) : null;
+}
+
 /** Answers with jobs. Those that the client does not get are given back. */
-async function answer(
-  deps: WorkDeps,
-  reply: FastifyReply,
-  run: (signal: AbortSignal) => Promise<WorkDone>,
-  request: FastifyRequest,
-): Promise<FastifyReply> {
-  const done = await run(goneSignal(reply));
-  const giveBack = () => {
-    if (reply.raw.writableFinished) return;
-    void tolerate(
-      () => undo(deps, done),
-      (error) => deps.emit("request_failed", { requestId: request.id, method: request.method, url: request.url, error }),
-    );
-  };
-  if (done.claims.length > 0) {
-    if (reply.raw.destroyed || request.raw.socket.destroyed) giveBack();
-    else reply.raw.once("close", giveBack);
-  }
+async function answer(deps: WorkDeps, reply: FastifyReply, run: (signal: AbortSignal) => Promise<WorkDone>): Promise<FastifyReply> {
+  const gone = goneSignal(reply);
+  const done = await run(gone);
+  if (gone.aborted) void undo(deps, done);
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) void undo(deps, done);
+  });
   const parts = [
     `{"settled":${JSON.stringify(done.settled)},"cancelled":${JSON.stringify(done.cancelled)},"jobs":[`,
     ...jsonItems(done.texts),

@@ -1,8 +1,8 @@
-import { LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
+import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim, readJobId } from "#jobs";
-import { type Clock, type Db, type LoopTime, momentMs, type SlicedWork, type WorkspaceId } from "#kernel";
+import type { Db, LoopTime, SlicedWork, WorkspaceId } from "#kernel";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
 import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
@@ -14,7 +14,6 @@ export interface SettleJobs {
   readonly held: HeldJobs;
   readonly redactorOf: RedactorOf;
   readonly loopTime: LoopTime;
-  readonly clock: Pick<Clock, "nowMs">;
 }
 
 /** Characters of an error's message that are kept. */
@@ -22,7 +21,7 @@ const MAX_MESSAGE = 1_000;
 const REDACTED = "What the worker reported is left out: it takes too much work to search it for secrets.";
 
 type Refusal = Pick<Settled, "code" | "message">;
-const LOST: Refusal = { code: "LEASE_LOST", message: "The claim is no longer valid: its lease ended or the job moved on." };
+const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
 
 /** A job that a worker names, and its claim if the token is right. */
 export interface Proven {
@@ -78,7 +77,7 @@ const isKnown = (held: HeldJob | undefined, { leaseId, attempt }: NamedClaim): b
   held?.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
 async function settleOne(
-  { finish, held, loopTime, clock }: SettleJobs,
+  { finish, held, loopTime }: SettleJobs,
   settle: SettleJob,
   claim: Proven | null,
   mayServe: (queue: string) => boolean,
@@ -92,11 +91,10 @@ async function settleOne(
   }
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
-  const { workspaceId, startedAt } = job.claim;
+  const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
   const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
-  const tookMs = Math.max(0, clock.nowMs() - momentMs(startedAt));
-  const wasHeld = await finish({ claim: job.claim, result, tookMs, worker: claim.worker.name });
+  const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(job.claim.id);
   return wasHeld ? null : LOST;

@@ -1,8 +1,6 @@
+import { WORKER_LISTED_MINUTES } from "#engine";
 import { type Db, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey, LaneService } from "#lanes";
-
-/** How long after its last call a worker is listed. */
-const LISTED_MINUTES = 15;
 
 /** Lists workers that called lately, by name. Uses index lease_worker; job_active for what they hold. */
 export const listWorkers = (
@@ -17,7 +15,7 @@ export const listWorkers = (
       select l.worker as name, w.version, w.queues, w.last_seen_at,
         (select count(*) from job where job.lease_id = l.id and job.state = 'active') as in_flight
       from lease l join worker w on w.lease_id = l.id
-      where l.workspace_id = ${workspaceId} and w.last_seen_at > moment() - ${LISTED_MINUTES} * interval '1 minute' and l.worker > ${after ?? ""}
+      where l.workspace_id = ${workspaceId} and w.last_seen_at > moment() - ${WORKER_LISTED_MINUTES} * interval '1 minute' and l.worker > ${after ?? ""}
       order by l.worker limit ${limit}`,
   );
 

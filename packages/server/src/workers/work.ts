@@ -1,9 +1,9 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { Principal } from "#http";
 import { extendClaims, findCancelled, findTakenBy, showJobId, type WorkerClaim } from "#jobs";
-import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { queueNotFound } from "#lanes";
-import { type GiveJobs, type Given, giveBackJobs, giveJobs } from "./give-jobs.ts";
+import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
@@ -46,6 +46,8 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
   const settling = settleJobs(deps, db, workspaceId, settle, mayServe(principal));
+  // It is awaited below, but what comes before may fail first.
+  settling.catch(() => {});
   const taken = request === null ? [] : await findTakenBy(db, workspaceId, worker.leaseId, request);
   const told = new AbortController();
   const stopWaiting = () => told.abort();
@@ -57,11 +59,22 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, told.signal]) };
     const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(asked);
     const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
+    return await respond(deps, worker, jobs, settling);
+  } finally {
+    worker.onCancelled.delete(stopWaiting);
+  }
+}
+
+/** Jobs that were claimed are given back if the response fails. */
+async function respond(deps: WorkDeps, worker: KnownWorker, jobs: readonly GivenJob[], settling: Promise<Settled[]>): Promise<WorkDone> {
+  try {
     const settled = await settling;
     const given = await giveJobs(deps, worker, jobs);
     return { ...given, worker, settled, cancelled: takeCancelled(worker) };
-  } finally {
-    worker.onCancelled.delete(stopWaiting);
+  } catch (error) {
+    const claims = jobs.map(({ claim }) => claim);
+    void giveBackJobs(deps, worker, claims);
+    throw error;
   }
 }
 
@@ -73,20 +86,20 @@ function withQueues(claims: readonly WorkerClaim[], lanes: readonly PolledLane[]
 /** The lanes of queues, looked up if they were not lately. */
 async function lanesOf({ polls, clock }: WorkDeps, db: Db, principal: Principal, queues: readonly string[]): Promise<PolledLane[]> {
   const { workspaceId } = principal;
-  const refused = queues.find((queue) => !mayServe(principal)(queue));
+  const serves = mayServe(principal);
+  const refused = queues.find((queue) => !serves(queue));
   if (refused !== undefined) throw problem("FORBIDDEN", { queue: refused }, { message: `The key is not bound to the queue "${refused}".` });
   const nowMs = clock.elapsedMs();
-  const unknown = queues.filter((queue) => !polls.lanes.fresh(workspaceId, queue, nowMs));
-  if (unknown.length > 0) {
-    const found = new Map((await findQueues(db, workspaceId, unknown)).map((one) => [one.name, one]));
-    for (const name of unknown) {
-      const queue = found.get(name);
-      if (!queue) throw await queueNotFound(db, workspaceId, name);
-      if (queue.served !== "pull") throw servedByNodes(name);
-      polls.lanes.found(queue, name, nowMs);
-    }
+  const lanes = new Map(queues.map((queue) => [queue, polls.lanes.fresh(workspaceId, queue, nowMs)]));
+  const unknown = queues.filter((queue) => !lanes.get(queue));
+  const found = new Map((unknown.length > 0 ? await findQueues(db, workspaceId, unknown) : []).map((one) => [one.name, one]));
+  for (const name of unknown) {
+    const queue = found.get(name);
+    if (!queue) throw await queueNotFound(db, workspaceId, name);
+    if (queue.served !== "pull") throw servedByNodes(name);
+    lanes.set(name, polls.lanes.found(queue, name, nowMs));
   }
-  return queues.flatMap((queue) => polls.lanes.fresh(workspaceId, queue, nowMs) ?? []);
+  return [...lanes.values()].filter((lane) => lane !== undefined);
 }
 
 const servedByNodes = (queue: string) =>
@@ -112,16 +125,15 @@ export async function extend(
   );
   const lost = claims.filter(({ id }) => !extended.has(id));
   const workers = new Set(proven.flatMap((one) => one?.worker ?? []));
-  const cancelled = new Set<JobId>(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
+  const cancelled = lost.length > 0 ? await findCancelled(db, workspaceId, lost) : [];
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
-  const told = [...workers].flatMap(takeCancelled);
   return {
     leases: leases.map(({ id }, index) => {
       const jobId = proven[index]?.claim.id;
       const until = jobId && extended.get(jobId);
       return { id, ok: until !== undefined, lease_expires_at: until ?? null };
     }),
-    cancelled: [...new Set([...[...cancelled].map(showJobId), ...told])],
+    cancelled: [...new Set([...cancelled.map(showJobId), ...[...workers].flatMap(takeCancelled)])],
   };
 }
 
@@ -137,7 +149,7 @@ async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, sig
   for (const { onCancelled } of workers) onCancelled.delete(resolve);
 }
 
-/** The jobs that were cancelled while the worker held them. It is told of each once. */
+/** The jobs that were cancelled while the worker held them. One response names each of them. */
 function takeCancelled(worker: KnownWorker): string[] {
   const ids = [...worker.cancelled].map(showJobId);
   worker.cancelled.clear();

@@ -41,14 +41,14 @@ export interface Workers extends Module {
 export function createWorkers({ engine, database, tenants, secrets, shares, clock, random, emit }: WorkersOptions): Workers {
   const { loopTime } = shares;
   const held = new HeldJobs();
-  const workers = new KnownWorkers(database, random, emit);
-  const give = { finish: engine.finishForWorker, held, clock, emit, secrets, loopTime };
+  const workers = new KnownWorkers(database, emit);
+  const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
   const polls = new Polls({
     claim: engine.claimForWorkers,
     giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
     emit,
   });
-  const deps: WorkDeps = { ...give, tenants, polls, workers, redactorOf: redactorOf({ secrets, loopTime }, "that settles") };
+  const deps: WorkDeps = { ...give, clock, tenants, polls, workers, redactorOf: redactorOf({ secrets, loopTime }, "that settles") };
   const writeCalls = new PeriodicLoop(
     { name: "write-worker-calls", everyMs: WRITE_CALLS_EVERY_MS, pass: () => workers.writeCalls() },
     emit,

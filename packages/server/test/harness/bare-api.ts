@@ -12,6 +12,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault } from "#vault";
+import { createWorkers } from "#workers";
 import { createWorkspaces } from "#workspaces";
 import { mountPublic } from "../../src/app.ts";
 
@@ -34,6 +35,7 @@ const MODULES: Module[] = [
   createStatus,
   createUsage,
   createVault,
+  createWorkers,
   createWorkspaces,
 ].map((create) => create(anything));
 

@@ -151,7 +151,11 @@ export class Service {
 }
 
 /** Starts a node on the file's database. `settings` are environment variables. */
-export async function startTestNode(database: TestDatabase, clock: FrozenClock, settings: Record<string, string> = {}): Promise<Node> {
+export async function startTestNode(
+  database: TestDatabase,
+  clock = new DatabaseClock(),
+  settings: Record<string, string> = {},
+): Promise<Node> {
   const config = readConfig({
     DATABASE_URL: database.url,
     TIDEMILL_PORT: "0",

@@ -28,9 +28,12 @@ describe("the calls for one job", () => {
 
   test("a job of another queue's path is not settled", async ({ service }) => {
     const [queue, other] = [await service.queue(), await service.queue()];
-    const { id } = await service.enqueue({ queue });
+    const [{ id }, { id: neighbour }] = [await service.enqueue({ queue }), await service.enqueue({ queue: other })];
     const { lease_token } = await takeOne(service, queue);
-    expect((await service.api("POST", at(other, id, "complete"), { lease_token })).status).toBe(409);
+    for (const verb of ["complete", "fail", "heartbeat"]) {
+      expect((await service.api("POST", at(other, id, verb), { lease_token })).status).toBe(404);
+      expect((await service.api("POST", at(other, neighbour, verb), { lease_token })).status).toBe(409);
+    }
     expect(await service.job({ queue, id })).toMatchObject({ state: "active" });
   });
 });

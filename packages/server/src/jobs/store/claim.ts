@@ -57,14 +57,14 @@ const FOR_NODE: ClaimParts = {
   place: fragment`1`,
   from: fragment`picked`,
   lease: fragment`lease_id = (select lease_id from claimant)`,
-  columns: fragment`limited`,
+  columns: fragment``,
 };
 
 const FOR_WORKERS: ClaimParts = {
   place: fragment`row_number() over (partition by l.lane_id order by j.priority desc, j.run_at, j.id)::int`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
   lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request`,
-  columns: fragment`limited, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
+  columns: fragment`, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
 };
 
 /**
@@ -164,7 +164,7 @@ async function claim(
         update job set state = 'active', attempt = job.attempt + 1, ${parts.lease}, started_at = picked.read_at
         from ${parts.from}
         where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
-        returning ${CLAIMED_COLUMNS}, payload, revision, probe, ${limited}::boolean as ${parts.columns}
+        returning ${CLAIMED_COLUMNS}, payload, revision, probe, ${limited}::boolean as limited${parts.columns}
       ), started as (
         ${RECORD_STARTS}
       ), found as (

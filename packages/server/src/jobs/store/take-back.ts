@@ -52,11 +52,10 @@ export const takeBackAcrossWorkspaces = (
       from moved group by workspace_id, lane_id, state`,
   );
 
-/** A claim whose lease has expired, and its holder. */
+/** A claim whose lease has expired. Whether its lane has limits is not known: it is taken to have them. */
 export interface ExpiredClaim {
   readonly claim: Claim;
-  readonly holder: "node" | "worker";
-  /** The worker's name; null for a node. */
+  /** The name of the worker that held it; null for a node. */
   readonly worker: string | null;
 }
 
@@ -72,14 +71,14 @@ export const findExpiredClaimsAcrossWorkspaces = async (
     await rows<Claim & Omit<ExpiredClaim, "claim">>(
       db,
       sql`
-        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
+        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
         from job join lease on lease.id = job.lease_id
         where job.lease_until <= moment() and job.kind::text = any(${textArray(kinds)})
         union all
-        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
+        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
         from lease join job on job.lease_id = lease.id and job.state = 'active'
         where lease.holder = 'node' and lease.expires_at <= now() and job.kind::text = any(${textArray(kinds)})
           and job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)})
         limit ${limit}`,
     )
-  ).map(({ holder, worker, ...claim }) => ({ claim, holder, worker }));
+  ).map(({ worker, ...claim }) => ({ claim, worker }));

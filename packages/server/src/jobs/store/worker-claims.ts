@@ -11,7 +11,10 @@ export interface NamedClaim {
   readonly attempt: number;
 }
 
-/** A job that a worker holds, with its payload if that may hold a template, and the name of its queue. */
+/**
+ * A job that a worker holds, with its payload if that may hold a template, and the name of its queue. Whether the queue has limits is not
+ * known: it is taken to have them.
+ */
 export interface HeldRow extends Claim {
   readonly queue: string;
   readonly leaseUntil: Timestamp;

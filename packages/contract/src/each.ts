@@ -1,0 +1,3 @@
+/** A member for each name, with the names in its type. */
+export const each = <const Name extends string, Value>(names: readonly Name[], make: (name: Name) => Value): { [Key in Name]: Value } =>
+  Object.fromEntries(names.map((name) => [name, make(name)])) as { [Key in Name]: Value };

@@ -1,0 +1,220 @@
+import type { TidemillError } from "@tidemill/sdk";
+import { describe, expect } from "vitest";
+import { operate } from "../../server/test/harness/operator.ts";
+import type { Service } from "../../server/test/harness/service.ts";
+import { test } from "./harness/client.ts";
+import { failureOf } from "./harness/failure.ts";
+
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+/** Sets how many executions the workspace may use in a month. */
+const allow = (service: Service, executions: number) =>
+  operate(service, "PATCH", `/admin/v1/workspaces/${service.workspaceId}`, { limits: { executions_per_month: executions } });
+
+describe("concurrent enqueue calls", () => {
+  test("they leave as one batch, and each gets its own job", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue<{ n: number }>(await service.queue());
+    const jobs = await Promise.all(numbers(100).map((n) => queue.enqueue({ n }, { tag: `tag-${n}` })));
+    expect(jobs.map(({ payload, tag }) => [payload.n, tag])).toEqual(numbers(100).map((n) => [n, `tag-${n}`]));
+    expect(new Set(jobs.map(({ id }) => id)).size).toBe(100);
+    expect(proxy.lines).toEqual([`POST /v1/queues/${queue.name}/jobs/batch`]);
+  });
+
+  test("a call that comes alone is sent alone", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    await queue.enqueue({});
+    expect(proxy.lines).toEqual([`POST /v1/queues/${queue.name}/jobs`]);
+  });
+
+  test("calls of handles of the same queue share requests", async ({ service, clients: { proxy, tidemill } }) => {
+    const name = await service.queue();
+    await Promise.all(numbers(10).map((n) => tidemill.queue(name).enqueue({ n })));
+    expect(proxy.passed).toHaveLength(1);
+  });
+
+  test("each queue has its own requests", async ({ service, clients: { proxy, tidemill } }) => {
+    const queues = [await service.queue(), await service.queue()];
+    await Promise.all(queues.flatMap((name) => [tidemill.queue(name).enqueue(1), tidemill.queue(name).enqueue(2)]));
+    expect(proxy.lines.sort()).toEqual(queues.map((name) => `POST /v1/queues/${name}/jobs/batch`));
+  });
+
+  test("calls that come while requests are under way leave together", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    const calls: Promise<unknown>[] = [];
+    // Each of the first two requests finds ten more calls behind it.
+    proxy.onRequest = async () => {
+      if (calls.length < 22) for (const n of numbers(10)) calls.push(queue.enqueue(n));
+    };
+    calls.push(queue.enqueue("first"));
+    await calls[0];
+    await Promise.all(calls);
+    expect(proxy.passed.length).toBeLessThanOrEqual(4);
+    expect((await queue.jobs.list({ limit: 100 })).data).toHaveLength(calls.length);
+  });
+
+  test("more calls than a batch may have leave as several", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    await Promise.all(numbers(2_100).map((n) => queue.enqueue(n)));
+    expect(proxy.passed.map(({ body }) => (JSON.parse(body) as { jobs: unknown[] }).jobs.length)).toEqual([1_000, 1_000, 100]);
+  });
+
+  test("payloads that are too large for one batch leave as several", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    const large = "€".repeat(300_000);
+    await Promise.all(numbers(20).map(() => queue.enqueue(large)));
+    expect(proxy.passed).toHaveLength(2);
+    for (const { body } of proxy.passed) expect(Buffer.byteLength(body)).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  test("without batching each call has a request", async ({ service, clients }) => {
+    const queue = clients.with({ batching: false }).queue(await service.queue());
+    await Promise.all(numbers(5).map((n) => queue.enqueue(n)));
+    expect(clients.proxy.lines).toEqual(numbers(5).map(() => `POST /v1/queues/${queue.name}/jobs`));
+  });
+
+  test("a call with a timeout of its own has a request of its own", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    await Promise.all([queue.enqueue(1), queue.enqueue(2), queue.enqueue(3, {}, { timeoutMs: 5_000 })]);
+    expect(proxy.lines.sort()).toEqual([`POST /v1/queues/${queue.name}/jobs`, `POST /v1/queues/${queue.name}/jobs/batch`]);
+  });
+});
+
+describe("a batch that is refused", () => {
+  test("each call gets its own job or its own error", async ({ service, clients: { tidemill } }) => {
+    const queue = tidemill.queue<number>(await service.queue());
+    const settled = await Promise.allSettled(numbers(40).map((n) => queue.enqueue(n, n % 10 === 3 ? { priority: 1_000 + n } : {})));
+    const refused = settled.flatMap((one, n) => (one.status === "rejected" ? [[n, one.reason as TidemillError] as const] : []));
+    expect(refused.map(([n]) => n)).toEqual([3, 13, 23, 33]);
+    for (const [, error] of refused) {
+      expect(error).toMatchObject({ code: "VALIDATION_ERROR", status: 400, details: { issues: [{ path: "priority" }] } });
+      expect(error.message).toBe("priority must be at most 100.");
+    }
+    expect(settled.flatMap((one) => (one.status === "fulfilled" ? [one.value.payload] : []))).toEqual(
+      numbers(40).filter((n) => n % 10 !== 3),
+    );
+    expect((await queue.jobs.list({ limit: 100 })).data).toHaveLength(36);
+  });
+
+  test("the error of a call is the one that it would have got alone", async ({ service, clients }) => {
+    const queue = await service.queue();
+    await clients.tidemill.queue(queue).enqueue(1, { idempotencyKey: "known" });
+    const bad = [
+      { payload: 1, options: { idempotencyKey: "known", delay: 5 } },
+      { payload: 1, options: { delay: -1 } },
+      { payload: 1, options: { tag: "" } },
+      { payload: "x".repeat(1_100_000), options: {} },
+      { payload: "${{ secrets.", options: {} },
+      { payload: 1, options: { colour: "red" } as object },
+    ];
+    const errorOf = async (call: Promise<unknown>) => {
+      const { code, status, message, details } = await failureOf(call);
+      return { code, status, message, details };
+    };
+    const alone = clients.with({ batching: false }).queue(queue);
+    const together = clients.tidemill.queue(queue);
+    const expected = [];
+    for (const { payload, options } of bad) expected.push(await errorOf(alone.enqueue(payload, options)));
+    const [good, ...errors] = await Promise.all([
+      together.enqueue("good"),
+      ...bad.map(({ payload, options }) => errorOf(together.enqueue(payload, options))),
+    ]);
+    expect(errors).toEqual(expected);
+    expect(good).toMatchObject({ payload: "good" });
+  });
+
+  test("an error about the queue is every call's own", async ({ clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue("absent");
+    const errors = await Promise.all(numbers(10).map((n) => failureOf(queue.enqueue(n))));
+    expect(errors.map(({ code }) => code)).toEqual(numbers(10).map(() => "NOT_FOUND"));
+    expect(new Set(errors).size).toBe(10);
+    expect(proxy.passed).toHaveLength(1);
+  });
+
+  test("calls use the executions that are left, and the others are refused", async ({ service, clients: { tidemill } }) => {
+    await allow(service, 7);
+    const queue = tidemill.queue<number>(await service.queue());
+    const settled = await Promise.allSettled(numbers(20).map((n) => queue.enqueue(n)));
+    expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(7);
+    for (const one of settled)
+      if (one.status === "rejected") expect(one.reason).toMatchObject({ code: "QUOTA_EXCEEDED", details: { limit: 7 } });
+    expect((await queue.jobs.list()).data).toHaveLength(7);
+  });
+
+  test("a known job is found although no executions are left", async ({ service, clients: { tidemill } }) => {
+    await allow(service, 1);
+    const queue = tidemill.queue(await service.queue());
+    const first = await queue.enqueue({ order: 1 }, { idempotencyKey: "order-1" });
+    const [known, refused] = await Promise.all([
+      queue.enqueue({ order: 1 }, { idempotencyKey: "order-1" }),
+      failureOf(queue.enqueue({ order: 2 })),
+    ]);
+    expect(known).toMatchObject({ id: first.id, duplicate: true });
+    expect(refused).toMatchObject({ code: "QUOTA_EXCEEDED" });
+  });
+
+  test("a key that is in two calls makes one job", async ({ service, clients: { tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    const [one, other] = await Promise.all([
+      queue.enqueue({ order: 1 }, { idempotencyKey: "order-1" }),
+      queue.enqueue({ order: 1 }, { idempotencyKey: "order-1" }),
+    ]);
+    expect(other.id).toBe(one.id);
+    expect([one.duplicate, other.duplicate]).toEqual([undefined, true]);
+  });
+});
+
+describe("a signal of one call", () => {
+  test("a call that waits is not sent, and the others are", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    const controller = new AbortController();
+    const reason = new Error("The user left.");
+    const calls = [queue.enqueue(1), queue.enqueue(2, {}, { signal: controller.signal }), queue.enqueue(3)];
+    controller.abort(reason);
+    expect(await failureOf(calls[1] as Promise<unknown>)).toBe(reason);
+    await Promise.all([calls[0], calls[2]]);
+    expect(
+      proxy.passed.map(({ body }) => (JSON.parse(body) as { jobs: { payload: number }[] }).jobs.map(({ payload }) => payload)),
+    ).toEqual([[1, 3]]);
+  });
+
+  test("a call that was sent ends at once, and the others get their jobs", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    const controller = new AbortController();
+    proxy.onRequest = async () => controller.abort(new Error("The user left."));
+    const [first, error] = await Promise.all([queue.enqueue(1), failureOf(queue.enqueue(2, {}, { signal: controller.signal }))]);
+    expect(first.payload).toBe(1);
+    expect(error.message).toBe("The user left.");
+  });
+});
+
+describe("enqueueMany", () => {
+  test("it stores all jobs or none", async ({ service, clients: { tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    const error = await failureOf(queue.enqueueMany([{ payload: 1 }, { payload: 2, delay: -1 }]));
+    expect(error).toMatchObject({ code: "VALIDATION_ERROR", details: { issues: [{ path: "jobs[1].delay" }] } });
+    expect((await queue.jobs.list()).data).toEqual([]);
+  });
+
+  test("one job is a batch too", async ({ service, clients: { tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    expect(await queue.enqueueMany([{ payload: 1, tag: "one" }])).toMatchObject([{ payload: 1, tag: "one" }]);
+    const error = await failureOf(queue.enqueueMany([{ payload: 2, delay: -1 }]));
+    expect(error).toMatchObject({ details: { issues: [{ path: "jobs[0].delay" }] } });
+  });
+
+  test("no jobs are the service's to refuse", async ({ service, clients: { tidemill } }) => {
+    expect(await failureOf(tidemill.queue(await service.queue()).enqueueMany([]))).toMatchObject({ code: "VALIDATION_ERROR", status: 400 });
+  });
+});
+
+describe("a payload that is no JSON", () => {
+  test.for([
+    ["undefined", undefined, "payload is required."],
+    ["a function", () => 1, "payload must be a JSON value."],
+    ["a bigint", { n: 1n }, "payload must be a JSON value."],
+  ] as const)("%s is refused before it is sent", async ([, payload, message], { clients: { proxy, tidemill } }) => {
+    const error = await failureOf(tidemill.queue("emails").enqueue(payload));
+    expect(error).toMatchObject({ code: "VALIDATION_ERROR", status: null, message });
+    expect(proxy.passed).toEqual([]);
+  });
+});

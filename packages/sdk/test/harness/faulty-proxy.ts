@@ -1,0 +1,76 @@
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+
+/** What happens to a request in place of reaching the service and bringing its response back. */
+export type Fault =
+  | "cut before"
+  | "cut after"
+  | "hang"
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
+
+/** A request as it passed. */
+export interface Passed {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** A proxy between a client and a node. It records requests, and fails those that a test tells it to. */
+export class FaultyProxy {
+  readonly passed: Passed[] = [];
+  /** For each next request its fault; null lets it through. Beyond the end, all go through. */
+  faults: (Fault | null)[] = [];
+  /** Called with each request before anything else happens. */
+  onRequest: (passed: Passed) => Promise<unknown> | undefined = () => undefined;
+  readonly #target: URL;
+  readonly #server = createServer((request, response) => void this.#pass(request, response));
+
+  private constructor(target: string) {
+    this.#target = new URL(target);
+  }
+
+  static async to(target: string): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Methods and paths of the requests so far. */
+  get lines(): string[] {
+    return this.passed.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url = "", headers } = request;
+    const body = await buffer(request);
+    const passed = { method, path: url, headers, body: body.toString() };
+    this.passed.push(passed);
+    const fault = this.faults.shift() ?? null;
+    await this.onRequest(passed);
+    if (fault === "hang") return;
+    if (fault === "cut before") return void request.socket.resetAndDestroy();
+    if (fault !== null && fault !== "cut after") return void response.writeHead(fault.status, fault.headers).end(fault.body);
+    const forwarded = send({ host: this.#target.hostname, port: this.#target.port, method, path: url, headers }, (reply) => {
+      if (fault === "cut after") {
+        reply.resume();
+        reply.on("end", () => request.socket.resetAndDestroy());
+      } else {
+        response.writeHead(reply.statusCode ?? 500, reply.headers);
+        reply.pipe(response);
+      }
+    });
+    forwarded.on("error", () => request.socket.resetAndDestroy());
+    forwarded.end(body);
+  }
+}

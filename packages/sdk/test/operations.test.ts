@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { Tidemill } from "@tidemill/sdk";
+import { describe, expect, test } from "vitest";
+
+const KEY = "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY";
+const JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+
+const HELD = { queue: "emails", id: JOB, lease_token: "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ" };
+
+/** A call of the client for each operation of the API. */
+const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown>>> = {
+  listQueues: (tidemill) => tidemill.queues.list({ limit: 10 }),
+  createQueue: (tidemill) => tidemill.queues.create({ name: "emails" }),
+  getQueue: (tidemill) => tidemill.queues.get("emails"),
+  patchQueue: (tidemill) => tidemill.queues.update("emails", { paused: true }),
+  deleteQueue: (tidemill) => tidemill.queues.delete("emails"),
+  retryAll: (tidemill) => tidemill.queues.retryAll("emails", { tag: "welcome" }),
+  enqueueJob: (tidemill) => tidemill.queue("emails").enqueue({}),
+  enqueueBatch: (tidemill) => tidemill.queue("emails").enqueueMany([{ payload: {} }]),
+  listJobs: (tidemill) => tidemill.queue("emails").jobs.list({ state: "waiting,delayed" }),
+  getJob: (tidemill) => tidemill.queue("emails").jobs.get(JOB),
+  deleteJob: (tidemill) => tidemill.queue("emails").jobs.cancelOrRemove(JOB),
+  retryJob: (tidemill) => tidemill.queue("emails").jobs.retry(JOB),
+  explainJob: (tidemill) => tidemill.queue("emails").jobs.explain(JOB),
+  approveJob: (tidemill) => tidemill.queue("emails").jobs.approve(JOB, { by: "ada" }),
+  rejectJob: (tidemill) => tidemill.queue("emails").jobs.reject(JOB, { reason: "no" }),
+  listApprovals: (tidemill) => tidemill.approvals.list({ queue: "emails" }),
+  listDeadLetters: (tidemill) => tidemill.deadLetters.list({ error: "TIMEOUT" }),
+  retryDeadLetters: (tidemill) => tidemill.deadLetters.retry({ queue: "emails" }),
+  purgeDeadLetters: (tidemill) => tidemill.deadLetters.purge({ queue: "emails" }),
+  listSchedules: (tidemill) => tidemill.schedules.list({ state: "active" }),
+  createSchedule: (tidemill) => tidemill.schedules.create({ queue: "emails", cron: "@daily", timezone: "UTC" }),
+  getSchedule: (tidemill) => tidemill.schedules.get("nightly"),
+  patchSchedule: (tidemill) => tidemill.schedules.update("nightly", { cron: "@hourly" }),
+  deleteSchedule: (tidemill) => tidemill.schedules.delete("nightly"),
+  pauseSchedule: (tidemill) => tidemill.schedules.pause("nightly"),
+  resumeSchedule: (tidemill) => tidemill.schedules.resume("nightly"),
+  triggerSchedule: (tidemill) => tidemill.schedules.trigger("nightly"),
+  previewSchedule: (tidemill) => tidemill.schedules.preview({ cron: "@daily", timezone: "UTC", count: 3 }),
+  listSecrets: (tidemill) => tidemill.secrets.list(),
+  createSecret: (tidemill) => tidemill.secrets.create({ name: "TOKEN", value: "secret" }),
+  patchSecret: (tidemill) => tidemill.secrets.update("TOKEN", { value: "other" }),
+  deleteSecret: (tidemill) => tidemill.secrets.delete("TOKEN"),
+  listKeys: (tidemill) => tidemill.keys.list(),
+  createKey: (tidemill) => tidemill.keys.create({ name: "Deploys", role: "write" }),
+  revokeKey: (tidemill) => tidemill.keys.revoke("key_01kajv3k4ve6nsd9z5kgtzx0rw"),
+  getStatus: (tidemill) => tidemill.status(),
+  getUsage: (tidemill) => tidemill.usage({ period: "2026-11" }),
+  listWorkers: (tidemill) => tidemill.workers.list({ limit: 10 }),
+  work: (tidemill) => tidemill.workers.work({ worker: "w1", queues: ["emails"] }),
+  extendLeases: (tidemill) => tidemill.workers.extend({ worker: "w1", leases: [HELD] }),
+  claimJobs: (tidemill) => tidemill.workers.claim("emails", { worker: "w1" }),
+  completeJob: (tidemill) => tidemill.workers.complete(HELD, { sent: true }),
+  failJob: (tidemill) => tidemill.workers.fail(HELD, { error: "no such address" }),
+  heartbeatJob: (tidemill) => tidemill.workers.heartbeat(HELD, { lease: 60 }),
+  listAuditEvents: (tidemill) => tidemill.auditEvents.list({ event_type: "queue.created" }),
+};
+
+interface Operation {
+  readonly operationId: string;
+  readonly requestBody?: unknown;
+  readonly parameters?: readonly { readonly name?: string; readonly in?: string; readonly $ref?: string }[];
+}
+
+const { paths, components } = JSON.parse(readFileSync(new URL("../../../openapi.json", import.meta.url), "utf8")) as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { parameters: Record<string, { name: string; in: string }> };
+};
+const OPERATIONS = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => [operation.operationId, { method: method.toUpperCase(), path, operation }] as const),
+);
+
+test("the client has a method for each operation of the API", () => {
+  expect(Object.keys(CALLS).sort()).toEqual(OPERATIONS.map(([id]) => id).sort());
+});
+
+/** Names of the parameters that an operation takes in its query. */
+const queryOf = ({ parameters = [] }: Operation): string[] =>
+  parameters
+    .map((one) => (one.$ref === undefined ? one : components.parameters[one.$ref.split("/").at(-1) ?? ""]))
+    .flatMap((one) => (one?.in === "query" && one.name !== undefined ? [one.name] : []));
+
+describe("each method sends what the API document says", () => {
+  test.for(OPERATIONS)("%s", async ([id, { method, path, operation }]) => {
+    const sent: { url: URL; init: RequestInit }[] = [];
+    const fetch: typeof globalThis.fetch = async (input, init = {}) => {
+      sent.push({ url: new URL(String(input)), init });
+      return Response.json({ data: [], next_cursor: null, jobs: [{}] });
+    };
+    await CALLS[id]?.(new Tidemill({ url: "http://127.0.0.1:8080", key: KEY, fetch }));
+
+    const [{ url, init } = { url: new URL("http://none"), init: {} }] = sent;
+    expect(init.method).toBe(method);
+    expect(url.pathname).toMatch(new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`));
+    expect(queryOf(operation)).toEqual(expect.arrayContaining([...url.searchParams.keys()]));
+    expect(init.body === undefined).toBe(operation.requestBody === undefined);
+    expect(new Headers(init.headers).get("content-type")).toBe(init.body === undefined ? null : "application/json");
+  });
+});

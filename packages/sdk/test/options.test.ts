@@ -1,0 +1,66 @@
+import { Tidemill } from "@tidemill/sdk";
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+const KEY = "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY";
+const URL_ = "http://127.0.0.1:8080";
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** The address that a client sends a request to. */
+async function addressOf(options: { url?: string; key?: string } = {}): Promise<string> {
+  let address = "";
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    address = `${String(input)} ${new Headers(init?.headers).get("authorization")}`;
+    return new Response("{}");
+  };
+  await new Tidemill({ ...options, fetch }).status();
+  return address;
+}
+
+describe("a client's options", () => {
+  test("url and key come from the environment", async () => {
+    vi.stubEnv("TIDEMILL_URL", "https://tidemill.example.com");
+    vi.stubEnv("TIDEMILL_KEY", KEY);
+    expect(await addressOf()).toBe(`https://tidemill.example.com/v1/status Bearer ${KEY}`);
+  });
+
+  test("options go before the environment", async () => {
+    vi.stubEnv("TIDEMILL_URL", "https://tidemill.example.com");
+    vi.stubEnv("TIDEMILL_KEY", "other");
+    expect(await addressOf({ url: URL_, key: KEY })).toBe(`${URL_}/v1/status Bearer ${KEY}`);
+  });
+
+  test("a service may be below a path", async () => {
+    expect(await addressOf({ url: "https://example.com/tidemill/", key: KEY })).toBe(
+      `https://example.com/tidemill/v1/status Bearer ${KEY}`,
+    );
+  });
+
+  test("a runtime without process.env needs both options", async () => {
+    vi.stubGlobal("process", undefined);
+    try {
+      expect(() => new Tidemill({ key: KEY })).toThrow("url is required: pass { url }, or set TIDEMILL_URL.");
+      expect(await addressOf({ url: URL_, key: KEY })).toContain(URL_);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  test.for([
+    [{ key: KEY }, "url is required: pass { url }, or set TIDEMILL_URL."],
+    [{ url: URL_ }, "key is required: pass { key }, or set TIDEMILL_KEY."],
+    [{ url: URL_, key: "" }, "key must be a workspace key"],
+    [{ url: URL_, key: `${KEY}\n` }, "key must be a workspace key"],
+    [{ url: "tidemill.example.com", key: KEY }, 'url must be an http or https address, not "tidemill.example.com".'],
+    [{ url: "ftp://example.com", key: KEY }, "url must be an http or https address"],
+    [{ url: "https://ada:secret@example.com", key: KEY }, "url must not contain a user or password"],
+    [{ url: "https://example.com?x=1", key: KEY }, "url must not contain a query or a fragment."],
+    [{ url: URL_, key: KEY, timeoutMs: 0 }, "timeoutMs must be a number of milliseconds from 1 to 2147483647, not 0."],
+    [{ url: URL_, key: KEY, retryForMs: -1 }, "retryForMs must be a number of milliseconds from 0"],
+  ] as const)("%j is refused: %s", ([options, message]) => {
+    vi.stubEnv("TIDEMILL_URL", "");
+    vi.stubEnv("TIDEMILL_KEY", "");
+    expect(() => new Tidemill(options)).toThrow(TypeError);
+    expect(() => new Tidemill(options)).toThrow(message);
+  });
+});

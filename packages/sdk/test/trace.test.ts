@@ -1,0 +1,56 @@
+import { context, propagation, ROOT_CONTEXT, type SpanContext, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from "@opentelemetry/core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { test } from "./harness/client.ts";
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+
+beforeAll(() => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }));
+});
+
+afterAll(() => {
+  context.disable();
+  propagation.disable();
+});
+
+/** Runs code inside of a span. */
+function inSpan<Result>(spanId: string, run: () => Result): Result {
+  const span: SpanContext = { traceId: TRACE, spanId, traceFlags: 1 };
+  const baggage = propagation.createBaggage({ user: { value: "ada" } });
+  return context.with(propagation.setBaggage(trace.setSpanContext(ROOT_CONTEXT, span), baggage), run);
+}
+
+const A = "b7ad6b7169203331";
+const B = "00f067aa0ba902b7";
+
+test("a request carries the trace of the active span, and nothing else of its context", async ({ clients: { proxy, tidemill } }) => {
+  await inSpan(A, () => tidemill.status());
+  expect(proxy.passed[0]?.headers).toMatchObject({ traceparent: `00-${TRACE}-${A}-01` });
+  expect(proxy.passed[0]?.headers).not.toHaveProperty("baggage");
+});
+
+test("without a span a request carries no trace", async ({ clients: { proxy, tidemill } }) => {
+  await tidemill.status();
+  expect(proxy.passed[0]?.headers).not.toHaveProperty("traceparent");
+});
+
+test("a retry carries the trace of its call", async ({ clients: { proxy, tidemill } }) => {
+  proxy.faults = ["cut before"];
+  await inSpan(A, () => tidemill.status());
+  expect(proxy.passed.map(({ headers }) => headers.traceparent)).toEqual([`00-${TRACE}-${A}-01`, `00-${TRACE}-${A}-01`]);
+});
+
+test("a batch carries the trace that all its jobs share", async ({ service, clients: { proxy, tidemill } }) => {
+  const queue = tidemill.queue(await service.queue());
+  await inSpan(A, () => Promise.all([queue.enqueue(1), queue.enqueue(2)]));
+  expect(proxy.passed.map(({ headers }) => headers.traceparent)).toEqual([`00-${TRACE}-${A}-01`]);
+});
+
+test("a batch of jobs of several traces carries none", async ({ service, clients: { proxy, tidemill } }) => {
+  const queue = tidemill.queue(await service.queue());
+  await Promise.all([inSpan(A, () => queue.enqueue(1)), inSpan(B, () => queue.enqueue(2))]);
+  expect(proxy.passed.map(({ headers }) => headers.traceparent)).toEqual([undefined]);
+});
