@@ -1,5 +1,6 @@
 import { JobPath, SignedCallback } from "@tidemill/contract";
-import { type Api, actorOf, replies, routeDefaults, workspaceOf } from "#http";
+import { requestActor } from "#audit";
+import { type Api, replies, routeDefaults, workspaceOf } from "#http";
 import { jobKey } from "#jobs";
 import type { Tenants } from "#kernel";
 import { type ReplayDeps, replayJob } from "./replay.ts";
@@ -15,7 +16,7 @@ export function mountCallbacks(api: Api, { tenants, ...deps }: CallbackRoutes): 
   api.post(
     "/v1/queues/:name/jobs/:id/replay",
     {
-      config: { access: "write", emptyBody: true },
+      config: { access: "write" },
       schema: {
         tags,
         security,
@@ -33,7 +34,7 @@ export function mountCallbacks(api: Api, { tenants, ...deps }: CallbackRoutes): 
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
       const key = await jobKey(db, workspaceId, request.params);
-      return replayJob(db, deps, { actorId: actorOf(request) }, key, request.params.name);
+      return replayJob(db, deps, requestActor(request), key, request.params.name);
     },
   );
 }
