@@ -1,7 +1,7 @@
 import type { EnqueueOptions, NewJob, Queue } from "@tidemill/sdk";
 import { TidemillError } from "@tidemill/sdk";
+import { parseExactly } from "../parse-exactly.ts";
 import { type Line, LineError } from "./lines.ts";
-import { parseExactly } from "./parse-exactly.ts";
 import type { ResumePoint } from "./resume-token.ts";
 
 export interface BulkOptions {

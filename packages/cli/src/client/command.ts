@@ -1,5 +1,6 @@
-import { Tidemill } from "@tidemill/sdk";
+import { Tidemill, type TidemillOptions } from "@tidemill/sdk";
 import { type Command, Option } from "commander";
+import { parseExactly } from "../parse-exactly.ts";
 import { type ConnectionOptions, chooseService } from "../profile/choose.ts";
 import { readProfiles } from "../profile/file.ts";
 
@@ -42,6 +43,10 @@ const argumentsOf = (command: Command): string[] =>
 /** How long a command is tried again when the service does not respond: a person waits. Milliseconds. */
 const RETRY_FOR_MS = 3_000;
 
-/** A client of the service that the options name. */
-export const connect = (options: ConnectionOptions, retryForMs = RETRY_FOR_MS): Tidemill =>
-  new Tidemill({ ...chooseService(options, process.env, readProfiles()), retryForMs });
+/** A client of the service that the options name. It shows payloads and results with all their digits. */
+export const connect = (options: ConnectionOptions): Tidemill =>
+  createClient(options, { retryForMs: RETRY_FOR_MS, parseJson: parseExactly });
+
+/** As `connect`, with settings of the command's own. */
+export const createClient = (options: ConnectionOptions, settings: Pick<TidemillOptions, "retryForMs" | "parseJson">): Tidemill =>
+  new Tidemill({ ...chooseService(options, process.env, readProfiles()), ...settings });

@@ -6,11 +6,11 @@ import type { EnqueueOptions, Tidemill } from "@tidemill/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { BulkEnqueue, BulkError, type Done } from "../bulk/enqueue-lines.ts";
 import { readLines } from "../bulk/lines.ts";
-import { parseExactly } from "../bulk/parse-exactly.ts";
 import { newRun, type ResumePoint, readResumePoint, showResumePoint } from "../bulk/resume-token.ts";
 import { showCount, showProgress } from "../output/progress.ts";
 import { printFields, printRecord } from "../output/table.ts";
-import { type CommonOptions, connect, withConnection } from "./command.ts";
+import { parseExactly } from "../parse-exactly.ts";
+import { type CommonOptions, connect, createClient, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 
 interface BulkFlags extends CommonOptions {
@@ -41,7 +41,8 @@ export function addEnqueueCommand(program: Command): void {
     ),
   ).action(async (queue: string, payload: string | undefined, options: BulkFlags) => {
     const shared = readFields<EnqueueOptions>(EnqueueJob, options, OWN);
-    if (options.ndjson) return enqueueLines(connect(options, RETRY_BATCHES_FOR_MS), { queue, payload, shared }, options);
+    if (options.ndjson)
+      return enqueueLines(createClient(options, { retryForMs: RETRY_BATCHES_FOR_MS }), { queue, payload, shared }, options);
     if (options.jobs || options.resume) throw new Error("--jobs and --resume are for --ndjson.");
     const value = readPayload(payload ?? (await readInput(options)));
     printFields(await connect(options).queue(queue).enqueue(value, shared), options.json);

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseExactly } from "../parse-exactly.ts";
 
 /** The part of a JSON schema that tells how a field is written on the command line. */
 interface Schema {
@@ -87,7 +88,7 @@ function readNumber(text: string): number {
 /** @throws {InvalidArgumentError} */
 export function readJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (error) {
     throw new InvalidArgumentError(`It takes JSON: ${(error as Error).message}.`);
   }

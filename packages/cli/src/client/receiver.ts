@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { InvalidSignatureError, verifyCallback } from "@tidemill/sdk";
 import { styled } from "../output/styled.ts";
-import { printable, printJson, printJsonLine, writeLine } from "../output/table.ts";
+import { printable, printJson, printJsonLine, showCell, writeLine } from "../output/table.ts";
+import { parseExactly } from "../parse-exactly.ts";
 
 export interface ReceiverOptions {
   readonly secret?: readonly string[] | string;
@@ -94,15 +95,15 @@ function showText({ request, text, parsed, verdict, why }: Shown): void {
   writeLine(`${printable(`${request.method} ${request.url}`)}  ${signature}${why === "" ? "" : `: ${why}`}`);
   if (parsed === null) writeLine(printable(text));
   else {
-    const { id = "", queue = "", attempt = "", attempts = "", payload = null } = parsed as Record<string, unknown>;
-    writeLine(printable(`${queue}  ${id}  attempt ${attempt} of ${attempts}`));
+    const { id, queue, attempt, attempts, payload = null } = parsed as Record<string, unknown>;
+    writeLine(printable(`${showCell(queue)}  ${showCell(id)}  attempt ${showCell(attempt)} of ${showCell(attempts)}`));
     printJson(payload);
   }
 }
 
 function parse(text: string): object | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExactly(text);
     return typeof value === "object" ? value : null;
   } catch {
     return null;

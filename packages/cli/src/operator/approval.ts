@@ -14,6 +14,7 @@ import {
 } from "@tidemill/server";
 import { Value } from "typebox/value";
 import { printJson, printTable } from "../output/table.ts";
+import { parseExactly } from "../parse-exactly.ts";
 import { findLane } from "./find-lane.ts";
 import { notifyNodes } from "./notify-nodes.ts";
 import { readAllScans } from "./read-all-pages.ts";
@@ -94,5 +95,5 @@ function explainState(error: unknown): never {
   throw code === "INVALID_STATE" ? new Error(`The job does not wait for a decision: its state is ${details?.state}.`) : error;
 }
 
-/** The job as the API shows it. Numbers in payloads that JavaScript cannot represent exactly lose digits here. */
-const recordOf = (job: JobRow, queue: string): unknown => JSON.parse(showJob(job, queue));
+/** The job as the API shows it. */
+const recordOf = (job: JobRow, queue: string): unknown => parseExactly(showJob(job, queue));

@@ -75,7 +75,8 @@ export const printJsonLine = (value: unknown): void => writeLine(printable(JSON.
 
 export const writeLine = (line: string): void => void process.stdout.write(`${line}\n`);
 
-function showCell(value: unknown): string {
+/** A value on one line. */
+export function showCell(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
