@@ -1,4 +1,4 @@
-import type { TidemillErrorCode } from "@tidemill/sdk";
+import { TidemillError, type TidemillErrorCode } from "@tidemill/sdk";
 
 /** The exit codes of the commands, with what they mean to a script. docs/cli.md is generated from them. */
 export const EXIT_CODES = {
@@ -10,7 +10,11 @@ export const EXIT_CODES = {
   limit: { code: 6, means: "The quota or the rate limit of the workspace is used up." },
   unreachable: { code: 7, means: "The service cannot be reached, or is not available." },
   unsuccessful: { code: 8, means: "`job watch`: the job did not complete. `replay`: the handler did not respond with 2xx." },
+  interrupted: { code: 130, means: "Ctrl-C ended it." },
 } as const;
+
+/** Ctrl-C ended a command, which then says what it has done. */
+export class InterruptedError extends Error {}
 
 type Ending = keyof typeof EXIT_CODES;
 
@@ -29,5 +33,8 @@ const ENDINGS: Partial<Record<TidemillErrorCode, Ending>> = {
   TIMEOUT: "unreachable",
 };
 
-/** The exit code after an error of the service. */
-export const exitCodeOf = (code: TidemillErrorCode): number => EXIT_CODES[ENDINGS[code] ?? "failed"].code;
+/** The exit code after an error. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof InterruptedError) return EXIT_CODES.interrupted.code;
+  return EXIT_CODES[(error instanceof TidemillError && ENDINGS[error.code]) || "failed"].code;
+}

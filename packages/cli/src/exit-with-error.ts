@@ -1,5 +1,4 @@
-import { TidemillError } from "@tidemill/sdk";
-import { EXIT_CODES, exitCodeOf } from "./exit-code.ts";
+import { exitCodeOf } from "./exit-code.ts";
 import { printable } from "./output/table.ts";
 
 /** Messages for errors of the operating system that the operator can fix with a setting. */
@@ -20,5 +19,5 @@ export function exitWithError(error: unknown): never {
   const line = MESSAGES[known.code ?? ""]?.(known) ?? (issue ? `${issue.path} ${issue.message}.` : (known.message ?? String(error)));
   process.stderr.write(`tidemill: ${printable(line.split("\n")[0] ?? "")}\n`);
   if (process.env.TIDEMILL_LOG_LEVEL === "debug") process.stderr.write(`${known.stack ?? ""}\n`);
-  process.exit(error instanceof TidemillError ? exitCodeOf(error.code) : EXIT_CODES.failed.code);
+  process.exit(exitCodeOf(error));
 }

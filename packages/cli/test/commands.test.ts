@@ -94,7 +94,11 @@ describe("workspaces and keys from the command line", () => {
     [["workspace", "create", "Acme", "--plan", "gold"], "plan free, pro, team or enterprise"],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9"], "--name"],
     [["key", "create", "acme", "--name", "x"], '"acme" is not the id of a workspace'],
-    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "king"], "role admin, write or read"],
+    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "king"], "role admin, write, read or worker"],
+    [
+      ["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "worker", "--queues", "a,,b"],
+      "1 to 100 different queues",
+    ],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--expires-at", "tomorrow"], "expires at a date and time"],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--colour"], "unknown option '--colour'"],
     [["workspace", "create", "Acme", "--executions", "many"], 'whole number or "none"'],
@@ -246,6 +250,27 @@ describe("workspaces and keys from the command line", () => {
     await output(stage, ["workspace", "delete", id, "--yes"], settings);
     await until(() => handler.open === 0, "the attempt to be ended");
     expect(await acme.status("/v1/queues")).toBe(401);
+  });
+
+  test("a key of role worker is bound to queues, which the list shows, and takes jobs of these alone", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const { id, key } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
+    const bound = ["key", "create", id, "--name", "mailer", "--role", "worker", "--queues", "emails, sms", "--json"];
+    const created = JSON.parse(await outputHere(bound, settings));
+    expect(created).toMatchObject({ role: "worker", queues: ["emails", "sms"] });
+    expect(readRows(await outputHere(["key", "list", id], settings))).toMatchObject([{ QUEUES: '["emails","sms"]' }, { QUEUES: "" }]);
+
+    const node = await stage.node(settings);
+    for (const name of ["emails", "orders"]) expect(await allows(node, key, "POST", "/v1/queues", { name })).toBe(201);
+    expect(await allows(node, created.key, "POST", "/v1/queues/emails/jobs/claim", { worker: "w" })).toBe(200);
+    expect(await allows(node, created.key, "POST", "/v1/queues/orders/jobs/claim", { worker: "w" })).toBe(403);
+  });
+
+  test("queues are for keys of role worker", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
+    const reader = ["key", "create", id, "--name", "reader", "--role", "read", "--queues", "emails"];
+    expect(await runHere(reader, settings)).toEqual({ code: 1, stdout: "", stderr: "tidemill: queues is for keys of role worker.\n" });
   });
 
   test("a key that would have expired already is not made", async ({ stage }) => {

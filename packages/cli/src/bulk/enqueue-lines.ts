@@ -1,5 +1,6 @@
 import type { EnqueueOptions, NewJob, Queue } from "@tidemill/sdk";
 import { TidemillError } from "@tidemill/sdk";
+import { InterruptedError } from "../exit-code.ts";
 import { parseExactly } from "../parse-exactly.ts";
 import { type Line, LineError } from "./lines.ts";
 import type { ResumePoint } from "./resume-token.ts";
@@ -137,7 +138,7 @@ export class BulkEnqueue {
     const [first] = this.#failures.sort((one, other) => one.line - other.line);
     const { signal, from } = this.#options;
     if (!first && !signal.aborted) return;
-    const error = first?.error ?? new Error("Stopped.");
+    const error = first?.error ?? new InterruptedError("Stopped.");
     const place = error instanceof LineError ? `line ${error.line}: ` : "";
     // Lines that wait for a batch are not enqueued.
     const line = Math.min(first?.line ?? this.#next, this.#batch[0]?.line ?? this.#next);

@@ -1,7 +1,7 @@
 import { DeadLetterFilter, ListDeadLetters } from "@tidemill/contract";
 import type { Command } from "commander";
 import { printRecord } from "../output/table.ts";
-import { askFirst, YES } from "./ask-first.ts";
+import { askFirst, YES } from "../prompt/ask-first.ts";
 import { onService } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";

@@ -1,7 +1,7 @@
 import { CreateSchedule, ListSchedules, PatchSchedule, PreviewSchedule } from "@tidemill/contract";
 import { type Command, InvalidArgumentError } from "commander";
 import { printFields, printJson, printRecord, printTable } from "../output/table.ts";
-import { askFirst, YES } from "./ask-first.ts";
+import { askFirst, YES } from "../prompt/ask-first.ts";
 import { onService, runOnService, withConnection } from "./command.ts";
 import { addFields, readFields, readJson } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";

@@ -1,11 +1,11 @@
 import { CreateSecret, PatchSecret } from "@tidemill/contract";
 import type { Command } from "commander";
 import { printFields, printRecord } from "../output/table.ts";
-import { askFirst, YES } from "./ask-first.ts";
+import { askFirst, YES } from "../prompt/ask-first.ts";
+import { readHidden } from "../prompt/read-hidden.ts";
 import { onService } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
-import { readHidden } from "./read-hidden.ts";
 
 const NAME = ["<secret>", "Name of the secret"] as const;
 const COLUMNS = ["name", "value_hint", "allowed_queues", "allowed_hosts", "updated_at"];

@@ -105,7 +105,12 @@ function addKeyCommands(key: Command): void {
     .description("Create a key, which is only shown this once")
     .argument(...WORKSPACE)
     .requiredOption("--name <name>", "What the key is for, 1 to 128 characters (required)")
-    .option("--role <role>", "Role: admin, write or read. Each includes those after it", "write")
+    .option(
+      "--role <role>",
+      "Role: admin, write, read or worker. Admin includes all others, write includes read; worker only takes jobs",
+      "write",
+    )
+    .option("--queues <a,b>", "With role worker: the only queues whose jobs the key may take. Without it: all", splitNames)
     .option("--expires-at <moment>", 'When the key expires, like "2030-01-31T12:00:00Z" (RFC 3339). Without it the key never expires')
     .option(...JSON_OPTION)
     .action(lazily(loadKey, ({ createKeyCommand }) => createKeyCommand));
@@ -117,6 +122,8 @@ function addKeyCommands(key: Command): void {
     .option(...JSON_OPTION)
     .action(lazily(loadKey, ({ revokeKeyCommand }) => revokeKeyCommand));
 }
+
+const splitNames = (text: string): string[] => text.split(",").map((name) => name.trim());
 
 function addVaultCommands(vault: Command): void {
   vault

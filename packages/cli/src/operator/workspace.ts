@@ -12,8 +12,8 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
-import { confirm } from "../confirm.ts";
 import { printJson, printRecord, printTable } from "../output/table.ts";
+import { confirm } from "../prompt/confirm.ts";
 import { notifyNodes } from "./notify-nodes.ts";
 import { readAllPages } from "./read-all-pages.ts";
 import { withDatabase } from "./with-database.ts";

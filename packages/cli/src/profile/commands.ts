@@ -1,7 +1,8 @@
 import { Tidemill } from "@tidemill/sdk";
 import type { Command } from "commander";
-import { readHidden } from "../client/read-hidden.ts";
 import { printRecord, printRecords } from "../output/table.ts";
+import { ask } from "../prompt/ask.ts";
+import { readHidden } from "../prompt/read-hidden.ts";
 import { profilesFile, readProfiles, writeProfiles } from "./file.ts";
 
 const DEFAULT_NAME = "default";
@@ -73,8 +74,7 @@ async function login({ url: givenUrl, key: givenKey, profile, json }: LoginOptio
 
 async function askForUrl(): Promise<string> {
   if (!process.stdin.isTTY) throw new Error("Give --url, or set TIDEMILL_URL.");
-  const { default: input } = await import("@inquirer/input");
-  return input({ message: "Address of the service:", default: "http://127.0.0.1:8080" }, { output: process.stderr });
+  return ask("Address of the service:", "http://127.0.0.1:8080");
 }
 
 function savedAs<Saved>(name: string, profiles: Readonly<Record<string, Saved>>): Saved {

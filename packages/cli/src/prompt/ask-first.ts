@@ -1,4 +1,4 @@
-import { confirm } from "../confirm.ts";
+import { confirm } from "./confirm.ts";
 
 export const YES = ["--yes", "Do not ask for confirmation"] as const;
 
