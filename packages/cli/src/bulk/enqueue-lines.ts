@@ -12,7 +12,9 @@ export interface BulkOptions {
   /** Whether a line is a job, and not only its payload. */
   readonly linesAreJobs: boolean;
   /** Stops after the batches that are in flight. */
-  readonly signal: AbortSignal;
+  readonly stop: AbortSignal;
+  /** Ends the batches that are in flight. */
+  readonly abort: AbortSignal;
   onBatch(done: Done): void;
 }
 
@@ -86,7 +88,7 @@ export class BulkEnqueue {
   }
 
   get #isOver(): boolean {
-    return this.#failures.length > 0 || this.#options.signal.aborted;
+    return this.#failures.length > 0 || this.#options.stop.aborted;
   }
 
   async #add(lines: readonly Line[]): Promise<void> {
@@ -125,7 +127,10 @@ export class BulkEnqueue {
   /** Never rejects. */
   async #send(batch: readonly { line: number; job: NewJob<unknown> }[]): Promise<void> {
     try {
-      const jobs = await this.#queue.enqueueMany(batch.map(({ job }) => job));
+      const jobs = await this.#queue.enqueueMany(
+        batch.map(({ job }) => job),
+        { signal: this.#options.abort },
+      );
       this.#done.jobs += jobs.length;
       this.#done.duplicates += jobs.filter(({ duplicate }) => duplicate).length;
       this.#options.onBatch(this.#done);
@@ -136,8 +141,8 @@ export class BulkEnqueue {
 
   #throwIfIncomplete(): void {
     const [first] = this.#failures.sort((one, other) => one.line - other.line);
-    const { signal, from } = this.#options;
-    if (!first && !signal.aborted) return;
+    const { stop, from } = this.#options;
+    if (!first && !stop.aborted) return;
     const error = first?.error ?? new InterruptedError("Stopped.");
     const place = error instanceof LineError ? `line ${error.line}: ` : "";
     // Lines that wait for a batch are not enqueued.

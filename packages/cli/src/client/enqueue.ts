@@ -1,10 +1,10 @@
-import { once } from "node:events";
-import { createReadStream, statSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { EnqueueJob } from "@tidemill/contract";
 import type { EnqueueOptions, Tidemill } from "@tidemill/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { BulkEnqueue, BulkError, type Done } from "../bulk/enqueue-lines.ts";
+import { openInput, untilAborted } from "../bulk/input.ts";
+import { Interrupts } from "../bulk/interrupts.ts";
 import { readLines } from "../bulk/lines.ts";
 import { newRun, type ResumePoint, readResumePoint, showResumePoint } from "../bulk/resume-token.ts";
 import { showCount, showProgress } from "../output/progress.ts";
@@ -44,15 +44,16 @@ export function addEnqueueCommand(program: Command): void {
     if (options.ndjson)
       return enqueueLines(createClient(options, { retryForMs: RETRY_BATCHES_FOR_MS }), { queue, payload, shared }, options);
     if (options.jobs || options.resume) throw new Error("--jobs and --resume are for --ndjson.");
+    if (payload !== undefined && options.file !== undefined) throw new Error("Give the payload as an argument or by --file, not both.");
     const value = readPayload(payload ?? (await readInput(options)));
     printFields(await connect(options).queue(queue).enqueue(value, shared), options.json);
   });
 }
 
-async function readInput({ file }: BulkFlags): Promise<string> {
-  if (file === undefined && process.stdin.isTTY)
+async function readInput(options: BulkFlags): Promise<string> {
+  if (options.file === undefined && process.stdin.isTTY)
     throw new Error("There is no payload: give it as an argument, by --file, or on the standard input.");
-  return text(file === undefined ? process.stdin : createReadStream(file));
+  return text(openInput(options).chunks);
 }
 
 function readPayload(json: string): unknown {
@@ -73,46 +74,27 @@ async function enqueueLines(tidemill: Tidemill, { queue, payload, shared }: Bulk
   if (payload !== undefined) throw new Error("With --ndjson the payloads come from --file or the standard input.");
   if (shared.idempotencyKey !== undefined)
     throw new Error("--idempotency-key is for one job. Lines have keys of their own; --resume uses them.");
-  const input = options.file === undefined ? process.stdin : createReadStream(options.file);
-  const total = options.file === undefined ? null : statSync(options.file).size;
-  const stop = new AbortController();
-  const onInterrupt = () => stop.abort();
-  process.once("SIGINT", onInterrupt);
-  const progress = showProgress(total);
-  let bytes = 0;
-  async function* counted(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of input) {
-      bytes += (chunk as Buffer).length;
-      yield chunk as Buffer;
-    }
-  }
+  const { chunks, bytes, close } = openInput(options);
+  const interrupts = new Interrupts();
+  const progress = showProgress(bytes.total);
   const bulk = new BulkEnqueue(tidemill.queue(queue), {
     from: options.resume ?? newRun(),
     shared,
     linesAreJobs: options.jobs === true,
-    signal: stop.signal,
-    onBatch: ({ jobs }) => progress.update(bytes, `${showCount(jobs)} jobs`),
+    stop: interrupts.first,
+    abort: interrupts.second,
+    onBatch: ({ jobs }) => progress.update(bytes.read, `${showCount(jobs)} jobs`),
   });
   try {
-    const done = await bulk.run(readLines(stoppable(counted(), stop.signal)));
+    const done = await bulk.run(readLines(untilAborted(chunks, interrupts.first)));
     progress.end();
     printRecord(done, options.json);
   } catch (error) {
     progress.end();
     throw error instanceof BulkError ? explained(error, options.json) : error;
   } finally {
-    process.off("SIGINT", onInterrupt);
-    input.destroy();
-  }
-}
-
-/** Ends with the signal, also while it waits for input. */
-async function* stoppable<Item>(items: AsyncGenerator<Item>, signal: AbortSignal): AsyncGenerator<Item> {
-  const aborted = signal.aborted ? Promise.resolve() : once(signal, "abort").then(() => {});
-  for (;;) {
-    const next = await Promise.race([items.next(), aborted]);
-    if (!next || next.done) return;
-    yield next.value;
+    interrupts.close();
+    close();
   }
 }
 

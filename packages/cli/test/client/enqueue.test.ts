@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { expect } from "vitest";
-import type { Service } from "../../../server/test/harness/service.ts";
+import { type Service, until } from "../../../server/test/harness/service.ts";
 import { type CommandLine, test } from "./client.ts";
 
 const waiting = async (service: Service, queue: string): Promise<number> =>
@@ -72,4 +73,35 @@ test("a line that the service refuses is named, and a resumed run enqueues no li
   fileOf(command, lines);
   await command.output("enqueue", queue, "--ndjson", "--jobs", "--file", refused, "--resume", point);
   expect(await waiting(service, queue)).toBe(2_500);
+});
+
+test("Ctrl-C while lines arrive ends with code 130 and where to go on, and loses no line", async ({ command, service }) => {
+  const queue = await service.queue();
+  const { stdin } = process;
+  const input = new PassThrough();
+  Object.defineProperty(process, "stdin", { value: input, configurable: true });
+  try {
+    const running = command.run("enqueue", queue, "--ndjson");
+    // The last line is not whole.
+    input.write(many().slice(0, 1_501).join("\n").slice(0, -3));
+    await until(async () => (await waiting(service, queue)) === 1_000, "the first batch to be stored");
+    process.emit("SIGINT");
+    const { code, stderr } = await running;
+    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringMatching(/--resume \S+@1501\ntidemill: Stopped\.\n$/) });
+    expect(await waiting(service, queue)).toBe(1_500);
+
+    const [, point = ""] = /--resume (\S+)/.exec(stderr) ?? [];
+    await command.output("enqueue", queue, "--ndjson", "--file", fileOf(command, many()), "--resume", point);
+    expect(await waiting(service, queue)).toBe(2_500);
+  } finally {
+    Object.defineProperty(process, "stdin", { value: stdin, configurable: true });
+  }
+});
+
+test.for([
+  [["--file", "absent.json"], 'There is no file "absent.json".'],
+  [["--file", "."], '"." is a directory.'],
+  [["{}", "--file", "."], "Give the payload as an argument or by --file, not both."],
+] as const)("a payload that cannot be read: %j", async ([args, says], { command }) => {
+  expect(await command.run("enqueue", "emails", ...args)).toEqual({ code: 1, stdout: "", stderr: `tidemill: ${says}\n` });
 });
