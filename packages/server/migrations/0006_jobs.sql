@@ -224,6 +224,16 @@ begin
     where l.lane_id = any(locked);
 end $$;
 
+-- The next jobs of a lane, locked. A function reads what was committed before it is called, not only before its statement began: a claim
+-- calls it after lock_lane_gates, so that limits and jobs are seen at the same time. Uses index job_claimable.
+create function next_jobs(workspace uuid, lane bigint, count bigint) returns setof uuid language plpgsql rows 10 as $$
+begin
+  return query
+    select j.id from job j
+    where j.workspace_id = workspace and j.lane_id = lane and j.state = 'waiting' and (j.concurrency_key is null or j.key_slot is not null)
+    order by j.priority desc, j.run_at, j.id limit count for update skip locked;
+end $$;
+
 -- Locks concurrency keys until the transaction ends. All callers lock in the same order. Keys share 4,096 locks, 8 per lane, so that
 -- the server's lock table never runs full.
 create function lock_keys(lanes bigint[], keys text[]) returns void language plpgsql strict as $$
