@@ -57,16 +57,19 @@ export class EnqueueBatcher {
     });
   }
 
+  /** Jobs with and without idempotency keys of their own are not mixed: together, all would cost the service as much as those with keys. */
   #takeBatch(): Pending[] {
+    const [first] = this.#waiting;
+    const batch: Pending[] = [];
     let characters = 0;
-    let count = 0;
-    for (const { text } of this.#waiting) {
-      characters += text.length;
-      if (count > 0 && (characters > MAX_CHARACTERS || count === MAX_JOBS)) break;
-      count += 1;
+    for (const job of this.#waiting) {
+      if (job.hasKey !== first?.hasKey) continue;
+      characters += job.text.length;
+      if (batch.length > 0 && (characters > MAX_CHARACTERS || batch.length === MAX_JOBS)) break;
+      batch.push(job);
     }
-    const batch = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
+    const taken = new Set(batch);
+    this.#waiting = batch.length === this.#waiting.length ? [] : this.#waiting.filter((job) => !taken.has(job));
     return batch;
   }
 
@@ -80,7 +83,7 @@ export class EnqueueBatcher {
   /** Never rejects. */
   async #settle(batch: readonly Pending[]): Promise<void> {
     try {
-      const jobs = await sendJobs(this.#transport, { queue: this.#queue, jobs: batch, single: true, trace: sharedTrace(batch) });
+      const jobs = await sendJobs(this.#transport, { queue: this.#queue, jobs: batch, trace: sharedTrace(batch) });
       for (const [at, { resolve }] of batch.entries()) resolve(jobs[at] as EnqueuedJob);
     } catch (error) {
       await this.#settleRefused(batch, error);
