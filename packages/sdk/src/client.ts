@@ -16,7 +16,7 @@ import { Transport } from "./transport.ts";
 /** Settings of a queue's handle. */
 export interface QueueOptions<Payload> {
   /** Checks payloads before they are sent, and gives them their type. */
-  readonly schema?: StandardSchema<Payload>;
+  readonly schema?: StandardSchema<Payload> | undefined;
 }
 
 /**

@@ -41,8 +41,7 @@ export class Queue<Payload> {
     const job = encodeJob(payload, options);
     const batcher = timeoutMs === undefined ? this.#batcher(this.name) : null;
     if (batcher) return batcher.add(job, signal) as Promise<EnqueuedJob<Payload>>;
-    const call = { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
-    return (await sendJob(this.#api.transport, this.name, job, call)) as EnqueuedJob<Payload>;
+    return (await sendJob(this.#api.transport, this.name, job, { signal, timeoutMs })) as EnqueuedJob<Payload>;
   }
 
   /**

@@ -31,9 +31,9 @@ export class FaultyProxy {
     this.#target = target;
   }
 
-  /** @param target returns the address of the node, which may change */
-  static async to(target: () => string): Promise<FaultyProxy> {
-    const proxy = new FaultyProxy(target);
+  /** @param target address of the node, or a function that returns it if it may change */
+  static async to(target: string | (() => string)): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(typeof target === "string" ? () => target : target);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
