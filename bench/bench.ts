@@ -18,6 +18,7 @@ import { schedulesIdle } from "./scenarios/schedules-idle.ts";
 import { schedulesSeconds } from "./scenarios/schedules-seconds.ts";
 import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
+import { workers } from "./scenarios/workers.ts";
 import { describeMachine, type Figure, printTable } from "./table.ts";
 
 /**
@@ -40,6 +41,7 @@ const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>>
   keys,
   fairness,
   "claim-flow": claimFlow,
+  workers,
 };
 
 /** Runs alone, and only when it is named. */

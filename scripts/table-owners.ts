@@ -36,6 +36,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   queue_record: { owner: "queues", holds: "View: queues that are not deleted, with the settings of their lane." },
   lease: { owner: "engine", holds: "Leases of nodes and workers. Each claim is held under one." },
   node: { owner: "engine", holds: "Running nodes, and the ids of their master keys." },
+  worker: { owner: "engine", holds: "Workers, as they last called." },
   job: { owner: "jobs", holds: "Unfinished jobs and dead letters." },
   job_history: { owner: "jobs", holds: "Finished jobs, in one partition per month of expiry." },
   job_record: { owner: "jobs", holds: "View: every job that a caller may see." },

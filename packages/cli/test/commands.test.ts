@@ -32,6 +32,7 @@ describe("workspaces and keys from the command line", () => {
       id: expect.stringMatching(/^key_\w{26}$/),
       name: "reader",
       role: "read",
+      queues: null,
       key: expect.stringMatching(/^svc_ws_\w{38}$/),
       expires_at: null,
       created_at: expect.stringMatching(/^\d{4}-.*Z$/),

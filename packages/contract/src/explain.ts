@@ -67,6 +67,10 @@ export const ExplainedGate = Type.Union(
     }),
     Gate("HandlerGate", "handler", "Whether anything can run the job.", {
       has_callback_url: Type.Boolean({ description: "Whether the queue has a callback_url." }),
+      worker_last_seen_at: Nullable(Moment("RFC 3339 in UTC."), {
+        description:
+          "When a worker last asked for the queue's jobs, accurate to half a minute; null when none did lately, or nodes deliver them.",
+      }),
     }),
     Gate("CircuitGate", "circuit", "Whether the queue's circuit breaker is open.", {
       state: Type.Enum(["closed", "open"], { description: "While it is open, only one probe at a time is sent." }),
@@ -135,7 +139,12 @@ const exampleGates: ExplainedGate[] = [
   },
   { gate: "queue_paused", holds: false, message: "The queue is not paused.", figures: { paused: false } },
   { gate: "plan", holds: false, message: "The plan pro includes callbacks.", figures: { plan: "pro", callbacks: true } },
-  { gate: "handler", holds: false, message: "The queue has a callback_url.", figures: { has_callback_url: true } },
+  {
+    gate: "handler",
+    holds: false,
+    message: "The queue has a callback_url.",
+    figures: { has_callback_url: true, worker_last_seen_at: null },
+  },
   {
     gate: "circuit",
     holds: false,

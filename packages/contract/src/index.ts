@@ -19,4 +19,5 @@ export * from "./signing.ts";
 export * from "./status.ts";
 export * from "./templates.ts";
 export * from "./usage.ts";
+export * from "./work.ts";
 export * from "./workspaces.ts";

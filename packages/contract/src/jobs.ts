@@ -325,6 +325,7 @@ export const DuplicateBatch = Type.Object(
 );
 
 export const JobPath = Type.Object({ name: QueueName, id: JobId });
+export type JobPath = Static<typeof JobPath>;
 
 export const ListJobs = Type.Object(
   {

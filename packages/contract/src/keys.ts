@@ -1,9 +1,18 @@
 import { type Static, Type } from "typebox";
+import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
-/** What a key may do: each role includes the ones after it. Source: contract §2. */
-export const ROLES = ["admin", "write", "read"] as const;
+/** What a key may do. Source: contract §2. */
+export const ROLES = ["admin", "write", "read", "worker"] as const;
 export type Role = (typeof ROLES)[number];
+
+/** Roles that each role includes. Who may enqueue may not take jobs: templates in payloads would show secrets. */
+export const INCLUDED_ROLES: Readonly<Record<Role, readonly Role[]>> = {
+  admin: ["admin", "write", "read", "worker"],
+  write: ["write", "read"],
+  read: ["read"],
+  worker: ["worker"],
+};
 
 export const KeyId = Type.String({
   title: "KeyId",
@@ -23,13 +32,19 @@ const Name = Type.String({
 
 const RoleField = Type.Enum([...ROLES], {
   title: "Role",
-  description: "What the key may do. `admin` includes `write`, which includes `read`.",
+  description:
+    "What the key may do. `admin` includes all others, `write` includes `read`. `worker` takes and settles jobs, and nothing else.",
 });
 
 export const CreateKey = Type.Object(
   {
     name: Name,
     role: Type.Optional(RoleField),
+    queues: Type.Optional(
+      Nullable(Type.Array(QueueName, { minItems: 1, maxItems: 100, uniqueItems: true }), {
+        description: "With role `worker`: the only queues whose jobs the key may take. Null or left out: all.",
+      }),
+    ),
     expires_at: Type.Optional(
       Nullable(Moment("RFC 3339."), { description: "When the key expires: from then on it is refused. Null or left out: never." }),
     ),
@@ -47,6 +62,7 @@ const fields = {
   id: KeyId,
   name: Type.String({ description: "What the key is for." }),
   role: RoleField,
+  queues: Nullable(Type.Array(QueueName), { description: "The queues whose jobs a key of role `worker` may take; null: all." }),
   expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the key expires; null: never." }),
   created_at: Moment("When the key was created."),
 };
@@ -55,6 +71,7 @@ const example = {
   id: "key_01kajv3k4ve6nsd9z5kgtzx0rw",
   name: "Deploys",
   role: "write",
+  queues: null,
   expires_at: "2030-01-31T12:00:00.000Z",
   created_at: "2026-11-21T09:30:00.000Z",
 };

@@ -10,6 +10,7 @@ import { Keys } from "./resources/keys.ts";
 import { Queues } from "./resources/queues.ts";
 import { Schedules } from "./resources/schedules.ts";
 import { Secrets } from "./resources/secrets.ts";
+import { Workers } from "./resources/workers.ts";
 import type { StandardSchema } from "./schema.ts";
 import { Transport } from "./transport.ts";
 
@@ -37,6 +38,7 @@ export class Tidemill {
   readonly secrets: Secrets;
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
+  readonly workers: Workers;
   readonly #api: Api;
   readonly #batchers = new Map<string, EnqueueBatcher>();
 
@@ -51,6 +53,7 @@ export class Tidemill {
     this.secrets = new Secrets(api);
     this.keys = new Keys(api);
     this.auditEvents = new AuditEvents(api);
+    this.workers = new Workers(api);
   }
 
   /** A queue to enqueue jobs to. Nothing is sent: the queue may or may not exist. */

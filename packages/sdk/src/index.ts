@@ -7,3 +7,8 @@ export type { Queue } from "./queue.ts";
 export type { StandardSchema } from "./schema.ts";
 export type { FetchRequest, RawRequest } from "./verify/request.ts";
 export { type Callback, InvalidSignatureError, verifyCallback } from "./verify/verify-callback.ts";
+export { JobAbortedError, NonRetryableError, RetryAfterError } from "./worker/errors.ts";
+export type { WorkerJob } from "./worker/job.ts";
+export type { Logger } from "./worker/logger.ts";
+export type { Handler, QueueHandler, WorkerOptions } from "./worker/options.ts";
+export { Worker } from "./worker/worker.ts";

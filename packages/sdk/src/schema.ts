@@ -20,14 +20,14 @@ type SchemaResult<Output> =
     };
 
 /**
- * Checks a payload against its schema. The payload is sent as it was given, so that the handler can parse it with the same schema.
+ * Parses a payload by its schema.
  *
  * @throws {TidemillError} VALIDATION_ERROR, with the paths of the service's own errors
  */
-export async function checkPayload(schema: StandardSchema<unknown>, payload: unknown, path = "payload"): Promise<void> {
+export async function parsePayload<Output>(schema: StandardSchema<unknown, Output>, payload: unknown, path = "payload"): Promise<Output> {
   const checked = schema["~standard"].validate(payload);
   const result = checked instanceof Promise ? await checked : checked;
-  if (!result.issues) return;
+  if (!result.issues) return result.value;
   const issues = result.issues.map((issue) => ({ path: [path, ...keysOf(issue.path ?? [])].join(""), message: issue.message }));
   const [first] = issues;
   throw new TidemillError({
@@ -35,6 +35,15 @@ export async function checkPayload(schema: StandardSchema<unknown>, payload: unk
     message: `${first?.path ?? path}: ${first?.message ?? "is not valid"}`,
     details: { issues },
   });
+}
+
+/**
+ * Checks a payload against its schema. The payload is sent as it was given, so that the handler can parse it with the same schema.
+ *
+ * @throws {TidemillError} VALIDATION_ERROR, with the paths of the service's own errors
+ */
+export async function checkPayload(schema: StandardSchema<unknown>, payload: unknown, path = "payload"): Promise<void> {
+  await parsePayload(schema, payload, path);
 }
 
 const keysOf = (path: readonly (PropertyKey | { readonly key: PropertyKey })[]): string[] =>

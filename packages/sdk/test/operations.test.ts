@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 const KEY = "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY";
 const JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 
+const HELD = { queue: "emails", id: JOB, lease_token: "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ" };
+
 /** A call of the client for each operation of the API. */
 const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown>>> = {
   listQueues: (tidemill) => tidemill.queues.list({ limit: 10 }),
@@ -43,6 +45,13 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   revokeKey: (tidemill) => tidemill.keys.revoke("key_01kajv3k4ve6nsd9z5kgtzx0rw"),
   getStatus: (tidemill) => tidemill.status(),
   getUsage: (tidemill) => tidemill.usage({ period: "2026-11" }),
+  listWorkers: (tidemill) => tidemill.workers.list({ limit: 10 }),
+  work: (tidemill) => tidemill.workers.work({ worker: "w1", queues: ["emails"] }),
+  extendLeases: (tidemill) => tidemill.workers.extend({ worker: "w1", leases: [HELD] }),
+  claimJobs: (tidemill) => tidemill.workers.claim("emails", { worker: "w1" }),
+  completeJob: (tidemill) => tidemill.workers.complete(HELD, { sent: true }),
+  failJob: (tidemill) => tidemill.workers.fail(HELD, { error: "no such address" }),
+  heartbeatJob: (tidemill) => tidemill.workers.heartbeat(HELD, { lease: 60 }),
   listAuditEvents: (tidemill) => tidemill.auditEvents.list({ event_type: "queue.created" }),
 };
 

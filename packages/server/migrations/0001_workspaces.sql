@@ -23,7 +23,9 @@ create table api_key (
   id           uuid primary key,
   workspace_id uuid not null references workspace on delete cascade,
   name         text not null,
-  role         text not null check (role in ('admin', 'write', 'read')),
+  role         text not null check (role in ('admin', 'write', 'read', 'worker')),
+  -- The queues that a worker's key may serve, by name. Null: all.
+  queues       text[] check (queues is null or role = 'worker'),
   hash         bytea not null unique check (length(hash) = 32),
   expires_at   timestamptz,
   revoked_at   timestamptz,

@@ -120,8 +120,8 @@ create view queue_record as
   from lane l join queue q on q.workspace_id = l.workspace_id and q.id = l.id
   where l.kind = 'queue';
 
--- Leases, under which claims are held. A node has one lease for all its claims; a worker has leases of its own. An expired lease never
--- becomes valid again.
+-- Leases, under which claims are held. A node has one lease for all its claims, and loses them when it expires. A worker has one lease,
+-- which names it; each of its claims ends by itself (`lease_until` of the job). An expired lease never becomes valid again.
 create table lease (
   id           bigint generated always as identity primary key,
   holder       text not null check (holder in ('node', 'worker')),
@@ -133,7 +133,17 @@ create table lease (
   check ((holder = 'worker') = (workspace_id is not null) and (holder = 'worker') = (worker is not null))
 );
 create index lease_node on lease (expires_at) where holder = 'node';
-create index lease_worker on lease (workspace_id) where workspace_id is not null;
+create unique index lease_worker on lease (workspace_id, worker) where workspace_id is not null;
+
+-- Workers, as they last called.
+create table worker (
+  lease_id     bigint primary key references lease on delete cascade,
+  -- Its tokens contain it: who does not have it cannot settle the worker's jobs.
+  secret       bytea not null check (length(secret) = 16),
+  version      text,
+  queues       text[] not null,
+  last_seen_at timestamptz not null
+);
 
 -- Running nodes. Each process has its own row.
 create table node (

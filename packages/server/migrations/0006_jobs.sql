@@ -23,6 +23,10 @@ create table job (
   -- blocked: no claim sees it. There is no counter that could drift: a job that ends or is given back frees its slot.
   key_slot         integer check (key_slot >= 1),
   lease_id         bigint,
+  -- When a worker's claim ends. Null: it lasts as long as the lease of its node.
+  lease_until      timestamptz,
+  -- The name that the worker gave to the call that took the job.
+  lease_request    text,
   run_at           timestamptz not null,
   created_at       timestamptz not null,
   started_at       timestamptz,
@@ -46,6 +50,7 @@ create table job (
   primary key (workspace_id, lane_id, id),
   check (state in ('waiting', 'delayed', 'pending_approval', 'active', 'failed')),
   check ((state = 'active') = (lease_id is not null)),
+  check (lease_id is not null or lease_until is null and lease_request is null),
   check ((state = 'failed') = (finished_at is not null)),
   check (attempt - spared <= attempts and spared <= attempt),
   check (decide_at is null or state = 'pending_approval'),
@@ -75,6 +80,7 @@ create index job_due on job (run_at) where state = 'delayed';
 create index job_due_share on job (workspace_id, run_at) where state = 'delayed';
 -- The jobs of a lease, also by lane. A separate index by lane cost 6 µs per claimed job.
 create index job_active on job (lease_id, lane_id) where state = 'active';
+create index job_lease_until on job (lease_until) where lease_until is not null;
 create index job_failed on job (workspace_id, id desc) where state = 'failed';
 -- Jobs that neither wait nor are active: it finds a few of them among a million waiting jobs.
 create index job_parked on job (workspace_id, lane_id, id desc) where state in ('delayed', 'pending_approval', 'failed');

@@ -14,6 +14,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
+import { createWorkers } from "#workers";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -80,8 +81,17 @@ export async function composeNode({
           .then(() => engine.lease.refresh())
           .then(() => openVault.finishRotation()),
     },
-    look: () => services.wake(),
+    look: () => {
+      services.wake();
+      workers.wokenAll();
+    },
+    onPulled: {
+      woken: (lanes) => workers.woken(lanes),
+      cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
+      laneDeleted: (laneId) => workers.laneDeleted(laneId),
+    },
   });
+  const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
   const { waker, aborter, outlet } = engine;
   const workspaces = createWorkspaces({
     ...shared,
@@ -107,9 +117,14 @@ export async function composeNode({
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
     callbacks,
+    workers,
   ];
   const { authenticator } = workspaces;
-  const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain: () => engine.drain() });
+  const drain = () => {
+    workers.drain();
+    engine.drain();
+  };
+  const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain });
   const due = [engine, ...modules].flatMap((module) => module.due ?? []);
 
   const services = new Services(

@@ -100,6 +100,8 @@ class Callback implements Attempt {
   readonly #onPostponed: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
+  /** That takes long, and is dropped when the attempt ends. */
+  #work: SlicedWork<unknown> | undefined;
   #host: string | undefined;
   /** Made when secrets are read. */
   #withdrawn: AbortController | undefined;
@@ -193,7 +195,9 @@ class Callback implements Attempt {
 
   /** Work that takes long for a large text. It is dropped when the attempt has ended. */
   #inSlices<Result>(characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
-    return this.#options.shares.loopTime.run(this.#claim.workspaceId, characters, work, () => !this.#ended);
+    const result = this.#options.shares.loopTime.run(this.#claim.workspaceId, characters, work);
+    if (result instanceof Promise) this.#work = work;
+    return result;
   }
 
   #send(endpoint: Endpoint, content: RequestContent): void {
@@ -278,6 +282,7 @@ class Callback implements Attempt {
   #markEnded(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
+    if (this.#work) this.#options.shares.loopTime.drop(this.#work);
     if (this.#host !== undefined) this.#options.hosts.end(this.#host);
     this.#onEnd();
     return true;

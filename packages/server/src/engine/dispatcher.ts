@@ -17,6 +17,8 @@ export interface DispatcherOptions extends FinisherOptions {
   readonly shares: AttemptShares;
   /** Jobs wait in these lanes: other nodes should look. */
   readonly onWaiting: (lanes: Iterable<LaneKey>) => void;
+  /** The same for workers that ask this node. */
+  readonly onPulled?: (lanes: readonly LaneKey[]) => void;
 }
 
 interface AttemptUnderWay {
@@ -119,7 +121,13 @@ export class Dispatcher implements Outlet {
     const woken = [...lanes];
     for (const lane of woken) this.#lanes.wake(lane);
     this.#claimSoon();
+    this.#options.onPulled?.(woken);
     if (within !== "node") this.#options.onWaiting(woken);
+  }
+
+  wakePulled(lanes: readonly LaneKey[]): void {
+    this.#options.onPulled?.(lanes);
+    this.#options.onWaiting(lanes);
   }
 
   /** Whether the next claims try this lane already. */

@@ -1,5 +1,5 @@
 import type { Module } from "#http";
-import { type Outlet, WORK_MAY_WAIT } from "#jobs";
+import { claimForWorkersAcrossWorkspaces, type Holder, type LaneFound, type Outlet, WORK_MAY_WAIT, type WorkerClaim } from "#jobs";
 import {
   after,
   type Config,
@@ -9,6 +9,7 @@ import {
   DeadlineLoop,
   type EmitEvent,
   fragment,
+  type JobId,
   Listener,
   PeriodicLoop,
   type Random,
@@ -16,11 +17,12 @@ import {
   type Transactional,
   tolerate,
 } from "#kernel";
-import type { Aborter, LaneKey, Waker } from "#lanes";
+import type { Aborter, LaneId, LaneKey, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { finishForWorker, type WorkerResult } from "./finish-for-worker.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
 import type { AttemptShares } from "./lane-shares.ts";
 import { NodeLease } from "./leases/node-lease.ts";
@@ -52,6 +54,14 @@ export interface EngineOptions {
   readonly handlers: Pick<MessageHandlers, "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged">;
   /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;
+  /** What concerns jobs of lanes that workers serve. */
+  readonly onPulled: {
+    /** Jobs of these lanes may be claimable. */
+    readonly woken: (lanes: readonly LaneKey[]) => void;
+    /** A job was cancelled while this lease held it. */
+    readonly cancelled: (leaseId: number, id: JobId) => void;
+    readonly laneDeleted: (laneId: LaneId) => void;
+  };
 }
 
 /** The engine as other modules use it. */
@@ -71,13 +81,17 @@ export interface Engine extends Required<Pick<Module, "due">> {
   notify(message: Message): void;
   /** Reassigns the slots of keys, after a limit per key changed. */
   reassignKeySlots(): void;
+  /** Claims jobs for workers: under their leases, from lanes that workers serve. Claims nothing while the node has no lease of its own. */
+  claimForWorkers(holders: readonly Holder[], limited: boolean): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
+  /** Settles an attempt of a worker. Returns false if it no longer held the job. */
+  finishForWorker(result: WorkerResult): Promise<boolean>;
   /** Stops claiming. From now on, attempts under way have the drain time to end. */
   drain(): void;
 }
 
 /** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
-  const { config, shares, clock, random, emit, databases, masterKeys, handlers, look } = options;
+  const { config, shares, clock, random, emit, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(db, kinds, emit);
@@ -110,6 +124,7 @@ export function createEngine(options: EngineOptions): Engine {
       for (const { workspaceId, laneId } of lanes) notify({ kind: "laneWoken", lane: { workspaceId, laneId } });
     },
     onDueAt: (ms) => comeDue.expect(ms),
+    onPulled: onPulled.woken,
   });
   const rescue = { db, clock, random, emit, kinds, settler, waker: dispatcher };
 
@@ -131,8 +146,14 @@ export function createEngine(options: EngineOptions): Engine {
       handleMessages(payload, {
         ...handlers,
         laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
-        jobCancelled: ({ id }) => dispatcher.abort(id),
-        laneDeleted: ({ laneId }) => dispatcher.abortLane(laneId),
+        jobCancelled: ({ leaseId, id }) => {
+          dispatcher.abort(id);
+          onPulled.cancelled(leaseId, id);
+        },
+        laneDeleted: ({ laneId }) => {
+          dispatcher.abortLane(laneId);
+          onPulled.laneDeleted(laneId);
+        },
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
           handlers.workspaceDeleted(message);
@@ -188,10 +209,12 @@ export function createEngine(options: EngineOptions): Engine {
     aborter: {
       abortJob: (id, leaseId) => {
         dispatcher.abort(id);
+        onPulled.cancelled(leaseId, id);
         if (leaseId !== lease.id) notify({ kind: "jobCancelled", leaseId, id });
       },
       abortLane: ({ laneId }) => {
         dispatcher.abortLane(laneId);
+        onPulled.laneDeleted(laneId);
         notify({ kind: "laneDeleted", laneId });
       },
       abortWorkspace: (workspaceId) => {
@@ -204,6 +227,9 @@ export function createEngine(options: EngineOptions): Engine {
     room: () => dispatcher.room(),
     notify,
     reassignKeySlots: () => reassign.wake(),
+    claimForWorkers: async (holders, limited) =>
+      lease.heldBy === null ? { claims: [], found: [] } : claimForWorkersAcrossWorkspaces(db, lease.heldBy, holders, limited),
+    finishForWorker: (result) => finishForWorker({ clock, random, settler, waker: dispatcher }, result),
     drain,
     loops: [
       lookForWork,

@@ -5,7 +5,7 @@ type UnsendableCode = Extract<AttemptError, "SECRET_NOT_FOUND" | "SECRET_NOT_ALL
 
 /** The result of an attempt. */
 export type AttemptResult =
-  | { readonly kind: "accepted"; readonly status: number; readonly result: string | null }
+  | { readonly kind: "accepted"; readonly status: number | null; readonly result: string | null }
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -15,9 +15,18 @@ export type AttemptResult =
       /** The handler wants no further attempt. */
       readonly forGood: boolean;
     }
+  /** A worker reported that the attempt failed. */
+  | {
+      readonly kind: "workerFailed";
+      readonly code: "WORKER_FAILED";
+      readonly message: string;
+      readonly retryAfterSeconds: number | null;
+      /** The worker wants no further attempt. */
+      readonly forGood: boolean;
+    }
   | {
       readonly kind: "unreachable";
-      readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | UnsendableCode>;
+      readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | "WORKER_FAILED" | UnsendableCode>;
       readonly message: string;
     }
   /** The request could not be built. Nothing was sent, so nothing is known about the handler. */
@@ -33,7 +42,7 @@ export type AttemptResult =
 
 /** What happens to the job. */
 export type Verdict =
-  | { readonly kind: "complete"; readonly status: number; readonly result: string | null }
+  | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError }
   | { readonly kind: "fail"; readonly error: LastError }
   /** The attempt is spared, because the circuit is open. With a wait of 0 the job goes back to `waiting`. */
@@ -64,11 +73,11 @@ export function judge(
   if (result.kind === "postponed") return { kind: "giveBack", waitMs: result.waitMs };
   const error: LastError = { code: result.code, message: result.message, status: result.kind === "refused" ? result.status : null };
   const counted = claim.attempt - claim.spared;
-  const notBeforeSeconds = result.kind === "refused" ? (result.retryAfterSeconds ?? 0) : 0;
+  const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
   if (heldForMs !== null) return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error };
-  const forGood = result.kind === "refused" && result.forGood;
+  const forGood = "forGood" in result && result.forGood;
   return forGood || counted >= claim.attempts ? { kind: "fail", error } : { kind: "retry", waitMs, error };
 }
 

@@ -30,6 +30,8 @@ interface Settlement {
   readonly verdict: Verdict;
   readonly circuit: CircuitEffect;
   readonly entry: string;
+  /** Whether the caller needs to know if the claim was still valid. */
+  readonly isReported: boolean;
   /** The database refused it before, when it was written alone. */
   readonly again?: boolean;
 }
@@ -49,9 +51,9 @@ export class Settler {
   readonly #db: Transactional;
   readonly #kinds: JobKinds;
   readonly #emit: EmitEvent;
-  readonly #plain: Batcher<Settlement, undefined>;
-  readonly #keyed: Batcher<Settlement, undefined>;
-  readonly #withEffects: Batcher<Settlement, undefined>;
+  readonly #plain: Batcher<Settlement, boolean>;
+  readonly #keyed: Batcher<Settlement, boolean>;
+  readonly #withEffects: Batcher<Settlement, boolean>;
   #givenUp = false;
   readonly #pending = new Set<string>();
 
@@ -60,7 +62,7 @@ export class Settler {
     this.#kinds = kinds;
     this.#emit = emit;
     const batcher = (write: (settlements: readonly Settlement[]) => Promise<Written>) =>
-      new Batcher<Settlement, undefined>({
+      new Batcher<Settlement, boolean>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
@@ -72,16 +74,19 @@ export class Settler {
     this.#withEffects = batcher((settlements) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements)));
   }
 
-  /** Resolves when it is written, or when the claim has turned out to be no longer valid. */
-  add(claim: Claim, verdict: Verdict, { tookMs, circuit = NO_EFFECT, worker = null }: AttemptFacts): Promise<undefined> {
+  /**
+   * Resolves when it is written, or when the claim has turned out to be no longer valid. For a worker's claim it resolves to whether it was
+   * valid.
+   */
+  add(claim: Claim, verdict: Verdict, { tookMs, circuit = NO_EFFECT, worker = null }: AttemptFacts): Promise<boolean> {
     this.#pending.add(claim.id);
     const entry = logEntry(entryOf(claim, verdict, tookMs, worker));
     return this.#batcherOf(claim)
-      .add({ claim, verdict, circuit, entry })
+      .add({ claim, verdict, circuit, entry, isReported: worker !== null })
       .finally(() => this.#pending.delete(claim.id));
   }
 
-  #batcherOf(claim: Claim): Batcher<Settlement, undefined> {
+  #batcherOf(claim: Claim): Batcher<Settlement, boolean> {
     const kind = this.#kinds.of(claim);
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
@@ -101,54 +106,58 @@ export class Settler {
     this.#givenUp = true;
   }
 
-  async #write(settlements: Settlement[], write: Write): Promise<undefined[]> {
+  async #write(settlements: Settlement[], write: Write): Promise<boolean[]> {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
-        const { moved, opened } = await write(settlements);
+        const { moved, ids, opened } = await write(settlements);
         for (const lane of opened) this.#emit("circuit_opened", { ...lane });
         const lost = settlements.length - moved;
         if (lost > 0) this.#emit("settle_lost_race", { count: lost });
-        break;
+        const valid = lost > 0 && ids && new Set(ids);
+        return settlements.map(({ claim }) => !valid || valid.has(claim.id));
       } catch (error) {
         if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, write, error);
         this.#emit("settle_retried", { error });
         await wait(pauseMs);
       }
     }
-    return settlements.map(() => undefined);
+    return settlements.map(() => false);
   }
 
   /**
    * Writes a batch in halves that the database refused or was too slow for, so that one bad settlement does not block the others. The
    * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
    */
-  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<undefined[]> {
+  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<boolean[]> {
     const [first] = settlements;
     if (settlements.length > 1) {
       const half = settlements.length >> 1;
-      await this.#write(settlements.slice(0, half), write);
-      await this.#write(settlements.slice(half), write);
-    } else if (first && !first.again) {
+      return [...(await this.#write(settlements.slice(0, half), write)), ...(await this.#write(settlements.slice(half), write))];
+    }
+    if (first && !first.again) {
       // Once more: a row can be refused because its partition is being created.
       await wait(FIRST_PAUSE_MS);
-      await this.#write([{ ...first, again: true }], write);
-    } else if (first && first.verdict !== UNSTORABLE) {
+      return this.#write([{ ...first, again: true }], write);
+    }
+    if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
       // Without `settled` of its kind, which may be what fails.
-      await this.#write([{ claim: first.claim, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], (ones) => refuse(this.#db, ones));
+      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], (ones) => refuse(this.#db, ones));
     }
-    return settlements.map(() => undefined);
+    return settlements.map(() => false);
   }
 
   async #writeRecords(settlements: readonly Settlement[]): Promise<Written> {
     const completed = settlements.flatMap(completionOf);
     const refused = settlements.filter(({ verdict }) => verdict.kind !== "complete");
+    const withIds = settlements.some(({ isReported }) => isReported);
     const [done, refusals] = await Promise.all([
-      completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed) : NOTHING_MOVED,
-      refused.length > 0 ? refuse(this.#db, refused) : NOTHING_MOVED,
+      completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed, withIds) : NOTHING_MOVED,
+      refused.length > 0 ? refuse(this.#db, refused, [], withIds) : NOTHING_MOVED,
     ]);
-    return { moved: done.moved + refusals.moved, opened: refusals.opened };
+    const ids = withIds ? [...(done.ids ?? []), ...(refusals.ids ?? [])] : null;
+    return { moved: done.moved + refusals.moved, ids, opened: refusals.opened };
   }
 
   async #writeWithEffects(tx: Db, settlements: readonly Settlement[]): Promise<Written> {
@@ -166,19 +175,20 @@ export class Settler {
       const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name && moved.has(claim.id));
       if (outcomes.length > 0) await kind.settled?.(tx, outcomes);
     }
-    return { moved: moved.size, opened: refusals.opened };
+    return { moved: moved.size, ids: [...moved], opened: refusals.opened };
   }
 }
 
-/** The result of a write: how many claims were still valid, and which circuits opened. */
+/** The result of a write: how many claims were still valid, their jobs if they are reported, and which circuits opened. */
 interface Written {
   readonly moved: number;
+  readonly ids: readonly JobId[] | null;
   readonly opened: readonly LaneKey[];
 }
 
 type Write = (settlements: readonly Settlement[]) => Promise<Written>;
 
-const NOTHING_MOVED: Written & { readonly ids: readonly JobId[] | null } = { moved: 0, ids: null, opened: [] };
+const NOTHING_MOVED: Written = { moved: 0, ids: null, opened: [] };
 
 /** Writes outcomes of jobs that did not complete, and the effects on circuits of these and of `discarded` jobs. */
 function refuse(db: Db, settlements: readonly Settlement[], discarded: readonly Settlement[] = [], withIds = false) {

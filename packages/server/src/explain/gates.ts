@@ -59,9 +59,9 @@ const DESCRIPTIONS: Descriptions = {
     };
   },
 
-  handler: ({ has_handler }) => ({
-    message: has_handler ? "The queue has a callback_url." : "The queue has no callback_url or worker.",
-    figures: { has_callback_url: has_handler },
+  handler: ({ has_callback_url, worker_seen_at }) => ({
+    message: has_callback_url ? "The queue has a callback_url." : "Workers ask for the queue's jobs.",
+    figures: { has_callback_url, worker_last_seen_at: worker_seen_at },
   }),
 
   circuit: (job) => {

@@ -14,14 +14,14 @@ const HOLDS: Record<Exclude<GateName, "state" | "quota">, (job: ExplainedJob) =>
   due: ({ state, run_at_is_ahead }) => state === "delayed" || (state === "pending_approval" && run_at_is_ahead),
   approval: ({ state }) => state === "pending_approval",
   queue_paused: ({ paused }) => paused,
-  plan: ({ has_handler, plan }) => has_handler && !planHas(plan, "callback_url"),
-  handler: ({ has_handler }) => !has_handler,
+  plan: ({ has_callback_url, plan }) => has_callback_url && !planHas(plan, "callback_url"),
+  handler: ({ has_callback_url, no_worker_asks }) => !has_callback_url && no_worker_asks,
   circuit: (job) => job.probe_at !== null && !mayProbe(job),
   key_concurrency: ({ state, concurrency_key, key_slot, key_ahead, key_active, concurrency_per_key }) =>
     concurrency_key !== null && (state === "waiting" ? key_slot === null : key_ahead >= concurrency_per_key - key_active),
   queue_concurrency: ({ slots_free, ahead }) => slots_free !== null && ahead >= slots_free,
   rate_limit: ({ starts_free, ahead }) => starts_free !== null && ahead >= starts_free,
-  workspace_share: ({ has_handler, shares_used_up }) => has_handler && shares_used_up.length > 0,
+  workspace_share: ({ has_callback_url, shares_used_up }) => has_callback_url && shares_used_up.length > 0,
 };
 
 /**

@@ -2,7 +2,7 @@ import type { GateName, JobShare, LastError } from "@tidemill/contract";
 import type { Timestamp } from "#kernel";
 import { mayProbe } from "./holds.ts";
 import type { ExplainedJob } from "./store.ts";
-import { fromNow } from "./times.ts";
+import { fromNow, since } from "./times.ts";
 
 type HoldingGate = Exclude<GateName, "state" | "quota">;
 
@@ -31,7 +31,10 @@ const REASONS: Record<HoldingGate, (job: ExplainedJob) => string> = {
 
   plan: ({ plan }) => `the plan ${plan} does not include callbacks`,
 
-  handler: () => "the queue has no callback_url or worker",
+  handler: ({ worker_seen_at, now }) =>
+    worker_seen_at === null
+      ? "the queue has no callback_url or worker"
+      : `no worker has asked for its jobs for ${since(worker_seen_at, now)}`,
 
   circuit: (job) => {
     const { probe_at, probe_is_due, now } = job;

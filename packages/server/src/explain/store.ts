@@ -5,6 +5,8 @@ import type { Queue } from "#queues";
 
 /** Jobs ahead are counted up to this, unless a limit of the queue needs a higher count. */
 const MAX_COUNTED = 10_000;
+/** A worker waits up to 30 s for a job, and when it called is written up to 30 s later. */
+const WORKER_GONE_SECONDS = 90;
 
 /** A job with everything that decides whether it starts, read in one snapshot. */
 export interface JobSnapshot {
@@ -28,7 +30,10 @@ export interface JobSnapshot {
   /** The columns of lane_gate. */
   readonly plan: Plan;
   readonly paused: boolean;
-  readonly has_handler: boolean;
+  readonly has_callback_url: boolean;
+  /** When a worker last asked for jobs of the queue, accurate to half a minute; and whether that is so long ago that none does now. */
+  readonly worker_seen_at: Timestamp | null;
+  readonly no_worker_asks: boolean;
   readonly concurrency: number | null;
   readonly in_flight: number | null;
   readonly slots_free: number | null;
@@ -82,6 +87,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         where r.workspace_id = ${workspaceId} and r.lane_id = ${laneId} and r.id = ${id}
       )
       select moment() as now, requested.*, q.approval_timeout, q.on_timeout, q.type, q.concurrency_per_key, g.*,
+        asked.seen_at as worker_seen_at, coalesce(asked.seen_at < moment() - ${WORKER_GONE_SECONDS} * interval '1 second', true) as no_worker_asks,
         c.opened_at, c.probe_at, coalesce(c.probe_at <= moment(), false) as probe_is_due, c.last_error,
         least(line.counted, line.max_counted) as ahead, line.counted > line.max_counted as ahead_is_more,
         in_flight.lane_active, in_flight.key_active, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
@@ -95,9 +101,13 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
       from requested
       join queue_record q on q.workspace_id = ${workspaceId} and q.id = ${laneId}
       cross join lateral (
-        select plan, paused, served = 'push' as has_handler, concurrency, in_flight, slots_free, rate_max, rate_seconds, started, starts_free, starts_at
+        select plan, paused, served = 'push' as has_callback_url, concurrency, in_flight, slots_free, rate_max, rate_seconds, started, starts_free, starts_at
         from lane_gate where workspace_id = ${workspaceId} and lane_id = ${laneId} offset 0
       ) g
+      cross join lateral (
+        select max(w.last_seen_at) as seen_at from lease l join worker w on w.lease_id = l.id
+        where l.workspace_id = ${workspaceId} and not g.has_callback_url and q.name = any(w.queues)
+      ) asked
       left join circuit c on c.workspace_id = ${workspaceId} and c.lane_id = ${laneId}
       cross join lateral (
         select count(*) as counted, greatest(${MAX_COUNTED}::int, g.slots_free, g.starts_free) as max_counted

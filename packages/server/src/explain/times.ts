@@ -24,6 +24,9 @@ export function ago(at: Timestamp, now: Timestamp): string {
   return `${showSeconds(Math.floor(ms / 1000))} ago${absolute(at, ms)}`;
 }
 
+/** How long ago a past time is: "29 s", "4 min". */
+export const since = (at: Timestamp, now: Timestamp): string => showSeconds(Math.max(1, Math.floor((momentMs(now) - momentMs(at)) / 1000)));
+
 const absolute = (at: Timestamp, ms: number): string => (ms < ABSOLUTE_FROM_MS ? "" : ` (${at})`);
 
 /** A duration in its two largest units: "1 min 30 s", "2 h", "3 days 4 h". */

@@ -13,6 +13,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** The member of the body whose values stay raw text (`RawJson`). */
     rawMember?: string;
+    /** The member of the body whose objects have raw members, too. `jobs` unless given. */
+    rawList?: string;
     /** No body counts as an empty object. */
     emptyBody?: boolean;
     /** The route is served whatever the request's `Host` is. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Plan, ROLES, type Role } from "@tidemill/contract";
+import { INCLUDED_ROLES, type Plan, type Role } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type ProblemError, problem, typeId, type Uuid, type WorkspaceId } from "#kernel";
 
@@ -8,6 +8,8 @@ export interface Principal {
   readonly keyId: Uuid;
   readonly workspaceId: WorkspaceId;
   readonly role: Role;
+  /** The queues that a key of role `worker` may serve. Null: all. */
+  readonly queues: readonly string[] | null;
   readonly plan: Plan;
   /** Null means no limit, here and in `executionsPerMonth`. */
   readonly requestsPerMinute: number | null;
@@ -70,8 +72,8 @@ export function checkRole({ principal, routeOptions }: FastifyRequest): void {
   if (!hasRole(principal, access)) throw problem("FORBIDDEN", { role: principal.role, needs: access });
 }
 
-/** Whether a key may do what that role may. `ROLES` is ordered by privilege: each role includes those after it. */
-export const hasRole = ({ role }: Pick<Principal, "role">, needed: Role): boolean => ROLES.indexOf(role) <= ROLES.indexOf(needed);
+/** Whether a key may do what that role may. */
+export const hasRole = ({ role }: Pick<Principal, "role">, needed: Role): boolean => INCLUDED_ROLES[role].includes(needed);
 
 /** The principal of an authenticated request. */
 export function principalOf(request: FastifyRequest): Principal {

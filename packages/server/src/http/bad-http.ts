@@ -7,6 +7,7 @@ import { closeLater } from "./linger.ts";
 const MESSAGES: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "The request's headers are too large.",
   HPE_INVALID_CONTENT_LENGTH: "The request's Content-Length is not a valid length.",
+  SMALL_CHUNKS: "The body comes in chunks that are too small: send at least 64 bytes in each.",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
 };
 

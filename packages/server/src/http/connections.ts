@@ -1,7 +1,7 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock, EmitEvent, SharedResource, WorkspaceId } from "#kernel";
-import type { Api } from "./api.ts";
 
 export interface ConnectionsOptions {
   readonly listener: "public" | "internal";
@@ -27,6 +27,11 @@ interface Connection {
 
 /** An unauthenticated request takes less, unless its body does not come or its response is not read. Milliseconds. */
 const MAX_UNAUTHENTICATED_MS = 5_000;
+/**
+ * How many requests of a connection may be in progress. A client that sends more before it has read responses is disconnected: thousands
+ * fit into what is read at once, and would all be served before any request of others.
+ */
+const MAX_PIPELINED = 16;
 /** Milliseconds. */
 const REPORT_EVERY_MS = 10_000;
 
@@ -34,7 +39,7 @@ const REPORT_EVERY_MS = 10_000;
  * Limits the open connections of a listener. At the limit, the oldest idle connection gives way to a new one: first those that never
  * sent a valid key. Connections with a request in progress stay. When none is idle, the new one is closed.
  */
-class Connections {
+export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Connection>();
   /** Each in the order in which its connections entered it. */
@@ -48,7 +53,47 @@ class Connections {
     this.#options = options;
   }
 
-  add(socket: Socket): void {
+  /** The listener of a server's requests, which passes on those that may be served. */
+  listenerOf(serve: RequestListener): RequestListener {
+    return (request, response) => {
+      if (this.#begin(request, response)) serve(request, response);
+    };
+  }
+
+  /** Limits the connections of a server. */
+  watch(server: Server): void {
+    server.on("connection", (socket: Socket) => this.#add(socket));
+  }
+
+  /**
+   * A request has a valid key, or the operator's token.
+   *
+   * @throws UNAVAILABLE when its workspace has too many connections with a request in progress
+   */
+  admit({ principal, routeOptions, raw }: FastifyRequest, reply: FastifyReply): void {
+    if (!principal && routeOptions.config.access !== "operator") return;
+    try {
+      this.#authenticate(raw.socket, principal?.workspaceId ?? null);
+    } catch (error) {
+      void reply.header("connection", "close");
+      throw error;
+    }
+  }
+
+  /** Requests that came with others of a connection that has ended are not served. */
+  #begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    const connection = this.#open.get(socket);
+    if (socket.destroyed || !connection) return false;
+    if (connection.requests >= MAX_PIPELINED) {
+      socket.destroy();
+      return false;
+    }
+    this.#beginRequest(connection);
+    response.once("close", () => this.#endRequest(connection));
+    return true;
+  }
+
+  #add(socket: Socket): void {
     if (this.#open.size >= this.#options.max && !this.#makeRoom()) {
       this.#refuse(socket);
       return;
@@ -59,30 +104,22 @@ class Connections {
     socket.once("close", () => this.#remove(connection));
   }
 
-  beginRequest(socket: Socket): void {
-    const connection = this.#open.get(socket);
-    if (!connection) return;
+  #beginRequest(connection: Connection): void {
     connection.requests += 1;
     if (connection.requests > 1) return;
     connection.busySinceMs = this.#options.clock.elapsedMs();
     this.#enterLine(connection);
   }
 
-  endRequest(socket: Socket): void {
-    const connection = this.#open.get(socket);
-    if (!connection) return;
+  #endRequest(connection: Connection): void {
+    if (!this.#open.has(connection.socket)) return;
     connection.requests -= 1;
     if (connection.requests > 0) return;
     this.#giveBack(connection);
     this.#enterLine(connection);
   }
 
-  /**
-   * A request of the connection has a valid key, or the operator's token.
-   *
-   * @throws UNAVAILABLE when the workspace has too many connections with a request in progress
-   */
-  authenticate(socket: Socket, workspaceId: WorkspaceId | null): void {
+  #authenticate(socket: Socket, workspaceId: WorkspaceId | null): void {
     const connection = this.#open.get(socket);
     if (!connection) return;
     if (workspaceId !== null && connection.workspaceId === null) {
@@ -142,26 +179,4 @@ class Connections {
     this.#reportedMs = nowMs;
     this.#refused = 0;
   }
-}
-
-/** Called for each request when it is known who sent it. */
-export type AdmitConnection = (request: FastifyRequest, reply: FastifyReply) => void;
-
-/** Limits the connections of a listener. Call the result after authentication, before anything else can refuse the request. */
-export function limitConnections(api: Api, options: ConnectionsOptions): AdmitConnection {
-  const connections = new Connections(options);
-  api.server.on("connection", (socket: Socket) => connections.add(socket));
-  api.server.on("request", ({ socket }, response) => {
-    connections.beginRequest(socket);
-    response.once("close", () => connections.endRequest(socket));
-  });
-  return ({ principal, routeOptions, raw }, reply) => {
-    if (!principal && routeOptions.config.access !== "operator") return;
-    try {
-      connections.authenticate(raw.socket, principal?.workspaceId ?? null);
-    } catch (error) {
-      void reply.header("connection", "close");
-      throw error;
-    }
-  };
 }

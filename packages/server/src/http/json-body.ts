@@ -23,11 +23,13 @@ export interface JsonBodyOptions {
   readonly maxDepth: number;
   /** The member whose values stay text. Null when the body has none. */
   readonly rawMember: string | null;
+  /** The top-level member whose objects have raw members, too. `jobs` unless given. */
+  readonly rawList?: string | undefined;
 }
 
 /**
  * Parses a request body, and keeps the member `rawMember` (an ASCII name) as the client wrote it. It becomes a
- * {@link RawJson} in the top-level object, and in the objects of a top-level array or of the top-level member `jobs`,
+ * {@link RawJson} in the top-level object, and in the objects of a top-level array or of the top-level member `rawList`,
  * but nowhere deeper. Of duplicate members the last one counts. The nesting of a raw member is counted separately.
  *
  * Outside raw members, `__proto__` and a `constructor` with a `prototype` in it are refused, because copying or merging them is
@@ -35,13 +37,13 @@ export interface JsonBodyOptions {
  *
  * @throws {JsonBodyError}
  */
-export function* parseJsonBody(bytes: Buffer, { maxDepth, rawMember }: JsonBodyOptions): SlicedWork<unknown> {
+export function* parseJsonBody(bytes: Buffer, { maxDepth, rawMember, rawList = "jobs" }: JsonBodyOptions): SlicedWork<unknown> {
   if (bytes.length === 0) throw new JsonBodyError("empty", "The body is empty; it must be JSON.");
   if (!isUtf8(bytes)) throw new JsonBodyError("not_utf8", "The body is not valid UTF-8.");
   try {
-    const { rest, raw } = yield* takeOutRawMembers(bytes, maxDepth, rawMember);
+    const { rest, raw } = yield* takeOutRawMembers(bytes, maxDepth, rawMember, rawList);
     const value: unknown = JSON.parse(rest);
-    if (rawMember !== null && raw.length > 0) putBack(value, rawMember, raw);
+    if (rawMember !== null && raw.length > 0) putBack(value, rawMember, raw, rawList);
     if (hasPrototypeMember(value)) throw new JsonBodyError("syntax", 'The body contains "__proto__" or "constructor.prototype".');
     return value;
   } catch (error) {
@@ -52,14 +54,14 @@ export function* parseJsonBody(bytes: Buffer, { maxDepth, rawMember }: JsonBodyO
 type Members = Record<string, unknown>;
 
 /** Puts the raw members in the places of their numbers. */
-function putBack(value: unknown, name: string, raw: readonly string[]): void {
+function putBack(value: unknown, name: string, raw: readonly string[], listName: string): void {
   const putInto = (container: unknown): void => {
     if (typeof container !== "object" || container === null || Array.isArray(container) || !Object.hasOwn(container, name)) return;
     const members = container as Members;
     members[name] = new RawJson(raw[members[name] as number] as string);
   };
   putInto(value);
-  const list = Array.isArray(value) ? value : (value as Partial<Members> | null)?.jobs;
+  const list = Array.isArray(value) ? value : (value as Partial<Members> | null)?.[listName];
   if (Array.isArray(list)) for (const one of list) putInto(one);
 }
 

@@ -1,8 +1,11 @@
 import { lookup } from "node:dns/promises";
 import type { Api } from "./api.ts";
 
-/** Connections that wait to be accepted. A client whose connection does not fit tries again after 1, 3, 7 and 15 s. The kernel may allow fewer. */
-const BACKLOG = 4_096;
+/**
+ * Connections that wait to be accepted. A client whose connection does not fit tries again after 1, 3, 7 and 15 s. With many more, requests
+ * that nobody waits for any more would be served before those of others. The kernel may allow fewer.
+ */
+const BACKLOG = 1_024;
 const IDLE_LOOK_MS = 50;
 const UNFINISHED_MS = 1_000;
 const CUT_EVERY_MS = 20;

@@ -39,6 +39,7 @@ export async function describeApi(api: Api): Promise<void> {
       tags: [
         { name: "Queues", description: "Named queues, and how their jobs are delivered." },
         { name: "Jobs", description: "Enqueue, list, explain, cancel and retry jobs." },
+        { name: "Workers", description: "Programs that take jobs of queues without a callback_url, and settle them." },
         { name: "Dead letters", description: "The failed jobs of all queues: list, retry or remove them." },
         { name: "Approvals", description: "Jobs of approval queues, which wait until they are approved or rejected." },
         { name: "Schedules", description: "Jobs that are made at the ticks of a cron expression in a time zone." },
@@ -52,7 +53,7 @@ export async function describeApi(api: Api): Promise<void> {
           workspaceKey: {
             type: "http",
             scheme: "bearer",
-            description: "A workspace key, `svc_ws_…`. Its role, `read`, `write` or `admin`, limits what it may do.",
+            description: "A workspace key, `svc_ws_…`. Its role, `read`, `write`, `worker` or `admin`, limits what it may do.",
           },
         },
       },
@@ -74,7 +75,12 @@ export async function describeApi(api: Api): Promise<void> {
       return document;
     },
   });
-  api.get("/doc", { schema: { hide: true } as object }, () => api.swagger());
+  // The same bytes for all, so that responses that nobody reads hold no memory of their own.
+  let document: Buffer | undefined;
+  api.get("/doc", { schema: { hide: true } as object }, (_request, reply) => {
+    document ??= Buffer.from(JSON.stringify(api.swagger()));
+    return reply.type("application/json; charset=utf-8").send(document);
+  });
 }
 
 /** The parameters, body and responses of an operation. */

@@ -18,12 +18,12 @@ const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Takes the raw members out of a body, and checks their syntax and depth, in one pass. The syntax of the rest is not checked:
+ * Takes the raw members `name` out of a body: of its object or, if that is an array or has an array `list`, of the objects in there. And checks their syntax and depth, in one pass. The syntax of the rest is not checked:
  * `JSON.parse` does it. Every body passes through here, so it scans bytes, which are read faster than the characters of a string.
  *
  * @throws {JsonSyntaxError}, {JsonDepthError}, {JsonLimitError}
  */
-export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string | null): SlicedWork<Separated> {
+export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string | null, list: string): SlicedWork<Separated> {
   const raw: string[] = [];
   const rest = new Rest(bytes);
   let depth = 0;
@@ -57,7 +57,7 @@ export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string
         at = scan.at - 1;
         values += 1;
       } else {
-        if (depth === 1 && spells(bytes, key, at, "jobs")) listDepth = bytes[start] === OPEN_ARRAY ? 2 : -1;
+        if (depth === 1 && spells(bytes, key, at, list)) listDepth = bytes[start] === OPEN_ARRAY ? 2 : -1;
         at = start - 1;
       }
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {

@@ -61,6 +61,7 @@ export function messageOf({ keyword, params, message }: ErrorObject): string {
 
 /** The patterns of the contract in words. */
 const PATTERNS: Readonly<Record<string, string>> = {
+  "^[A-Za-z0-9_-]{1,120}$": "must be a lease_token that came with a job",
   [NAME]: "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
   [SECRET_NAME]: "must be 1 to 128 capital letters, digits or underscores, and begin with a letter",
   "\\S": "must not be blank",

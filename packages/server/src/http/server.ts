@@ -1,3 +1,4 @@
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyRequest } from "fastify";
@@ -19,8 +20,10 @@ import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, identify } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
-import { type ConnectionsOptions, limitConnections } from "./connections.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { refuseSmallChunks } from "./chunk-size.ts";
+import { Connections, type ConnectionsOptions } from "./connections.ts";
+import { type JsonBodyOptions, parseJsonBody } from "./json-body.ts";
+import { runForRequest } from "./loop-time.ts";
 import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
@@ -58,25 +61,41 @@ export interface ApiOptions {
 
 /** Creates a listener with what all endpoints share: request ids, authentication, rate limits, strict JSON, the error envelope. */
 export function createApi(options: ApiOptions): Api {
-  const { authenticator, rateLimiter, emit, random, shares, connections, isServing = () => true, checkHost = () => {} } = options;
+  const { authenticator, rateLimiter, emit, random, shares, isServing = () => true, checkHost = () => {} } = options;
   const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS, smallBodyTimeoutMs = SMALL_BODY_TIMEOUT_MS } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
   const onError = replyProblem(emit);
+  const connections = options.connections && new Connections({ ...options.connections, emit });
   const api = Fastify({
     bodyLimit: LIMITS.bodyBytes,
     genReqId: nextRequestId,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
     // When the node stops, idle connections are closed and the others may finish.
     forceCloseConnections: "idle",
     // Fastify's own 503 does not have the error envelope. `isServing` refuses requests on connections that are still open instead.
     return503OnClosing: false,
     frameworkErrors: onError,
     clientErrorHandler: refuseBadHttp(emit, nextRequestId),
-    // Node would refuse requests without Host itself, with a response that has no body.
-    http: { requireHostHeader: false, headersTimeout: headTimeoutMs, connectionsCheckingInterval: headTimeoutMs / 5 },
+    serverFactory: (serve) => {
+      const serveWhole: RequestListener = (request, response) => {
+        refuseSmallChunks(server, request);
+        serve(request, response);
+      };
+      const server: Server = createServer(
+        {
+          requestTimeout: REQUEST_TIMEOUT_MS,
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          headersTimeout: headTimeoutMs,
+          connectionsCheckingInterval: headTimeoutMs / 5,
+          // Node would refuse requests without Host itself, with a response that has no body.
+          requireHostHeader: false,
+        },
+        connections ? connections.listenerOf(serveWhole) : serveWhole,
+      );
+      connections?.watch(server);
+      return server;
+    },
     routerOptions: { maxParamLength: 512 },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -90,11 +109,12 @@ export function createApi(options: ApiOptions): Api {
   });
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
-    const work = readBody(body as Buffer, request.routeOptions.config.rawMember ?? null);
+    const { rawMember = null, rawList } = request.routeOptions.config;
+    const work = readBody(body as Buffer, { maxDepth: LIMITS.jsonDepth, rawMember, rawList });
     try {
       const { principal } = request;
-      const isWanted = () => !request.raw.socket.destroyed;
-      const read = shares && principal ? shares.loopTime.run(principal.workspaceId, body.length, work, isWanted) : runAtOnce(work);
+      const read =
+        shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
       if (read instanceof Promise) return read;
       done(null, read);
     } catch (error) {
@@ -111,7 +131,6 @@ export function createApi(options: ApiOptions): Api {
   api.decorateRequest("principal", null);
   trackInFlight(api as unknown as Api);
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
-  const admitConnection = connections && limitConnections(api as unknown as Api, { ...connections, emit });
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
   api.addHook("onRequest", async (request, reply) => {
@@ -122,7 +141,7 @@ export function createApi(options: ApiOptions): Api {
     if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
     await authenticate(authenticator, request);
     if (rateLimiter && request.is404 && request.url.startsWith("/v1/")) await identify(authenticator, request);
-    admitConnection?.(request, reply);
+    connections?.admit(request, reply);
     if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);
     checkRole(request);
     // Here and not in the handler, which runs when the body was read.
@@ -156,19 +175,17 @@ function unknownRoutes(api: Api): (request: FastifyRequest) => ProblemError {
 function trackInFlight(api: Api): void {
   const inFlight = new Set<FastifyRequest>();
   api.decorate("inFlight", inFlight);
-  api.addHook("preHandler", (request, _reply, done) => {
+  api.addHook("preHandler", (request, reply, done) => {
     inFlight.add(request);
-    done();
-  });
-  api.addHook("onResponse", (request, _reply, done) => {
-    inFlight.delete(request);
+    // Not `onResponse`, which does not come for a stream that the client does not read to its end.
+    reply.raw.once("close", () => inFlight.delete(request));
     done();
   });
 }
 
 /** An empty body counts as no body. The route's schema decides whether that is allowed. */
-function* readBody(body: Buffer, rawMember: string | null): SlicedWork<unknown> {
-  return body.length === 0 ? undefined : yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember });
+function* readBody(body: Buffer, options: JsonBodyOptions): SlicedWork<unknown> {
+  return body.length === 0 ? undefined : yield* parseJsonBody(body, options);
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   LIMITS,
   QueuePath,
 } from "@tidemill/contract";
-import { type Api, compileArrayOr, jsonItems, jsonText, principalOf, type RawJson, replies, routeDefaults } from "#http";
+import { type Api, compileArrayOr, jsonItems, jsonText, principalOf, type RawJson, replies, routeDefaults, runForRequest } from "#http";
 import { type Clock, invalid, parseMoment, problem, type Shares, type SlicedWork, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -64,7 +64,9 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const sent = withKey(request.body, keyHeaderOf(request));
       const principal = principalOf(request);
       const { length } = (sent.payload as RawJson).text;
-      const [job] = await enqueue(principal, name, [await shares.loopTime.run(principal.workspaceId, length, newJob(sent, "", clock))]);
+      const [job] = await enqueue(principal, name, [
+        await runForRequest(shares.loopTime, request, principal.workspaceId, length, newJob(sent, "", clock)),
+      ]);
       if (!job) throw new Error("The enqueuer returned no job.");
       return reply
         .code(job.duplicate ? 200 : 201)
@@ -107,12 +109,8 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const principal = principalOf(request);
       const characters = Number(request.headers["content-length"] ?? LIMITS.batchBodyBytes);
-      const { newJobs, batch } = await shares.loopTime.run(
-        principal.workspaceId,
-        characters,
-        newBatch(sent, key, bare ? "" : "jobs", clock),
-        () => !request.raw.socket.destroyed,
-      );
+      const work = newBatch(sent, key, bare ? "" : "jobs", clock);
+      const { newJobs, batch } = await runForRequest(shares.loopTime, request, principal.workspaceId, characters, work);
       const jobs = await enqueue(principal, name, newJobs, batch);
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)

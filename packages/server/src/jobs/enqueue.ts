@@ -29,6 +29,8 @@ export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs from the engine, which claims and delivers the jobs. */
 export interface Outlet extends Waker {
+  /** Jobs of these lanes, which workers serve, may be claimable: on all nodes. */
+  wakePulled(lanes: readonly LaneKey[]): void;
   /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to take straight through. */
   readonly leaseId: number | null;
   roomFor(workspaceId: WorkspaceId): number;
@@ -215,6 +217,7 @@ export class Enqueuer {
   #passOn(requests: InsertRequest[], outcomes: EnqueueOutcome[], leaseId: number | null): void {
     const started: StartedJob[] = [];
     const lanes = new Map<LaneId, LaneKey>();
+    const pulled = new Map<LaneId, LaneKey>();
     let count = 0;
     for (const [at, { workspaceId, jobs }] of requests.entries()) {
       const outcome = outcomes[at];
@@ -225,11 +228,13 @@ export class Enqueuer {
         if (job.state === "active" && leaseId !== null)
           started.push({ workspaceId, leaseId, inserted: job, input: jobs[index] as JobToInsert });
         else if (job.state === "waiting" && job.served === "push") lanes.set(job.laneId, { workspaceId, laneId: job.laneId });
+        else if (job.state === "waiting" && job.served === "pull") pulled.set(job.laneId, { workspaceId, laneId: job.laneId });
         else if (job.state === "delayed") this.#outlet.wakeAt(momentMs(job.runAt));
       }
     }
     if (started.length > 0) this.#outlet.take(started);
     if (lanes.size > 0) this.#outlet.wake(lanes.values());
+    if (pulled.size > 0) this.#outlet.wakePulled([...pulled.values()]);
     this.#emit("jobs_enqueued", { count });
   }
 }

@@ -20,5 +20,6 @@ export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";
+export * from "./store/worker-claims.ts";
 export * from "./sweep-lane.ts";
 export * from "./weight.ts";

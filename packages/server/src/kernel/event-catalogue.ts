@@ -223,6 +223,19 @@ export const EVENTS = {
   }),
   circuit_close_failed: event("warn", "A circuit could not be closed. The next probe tries again.", { error: "error" }),
 
+  // Workers.
+  worker_jobs_given_back: event(
+    "info",
+    "A worker did not get the response that brought it jobs. They were given back, and no attempt was used.",
+    {
+      worker: "string",
+      count: "number",
+    },
+  ),
+  worker_record_failed: event("warn", "When workers last called could not be written. It is tried again with their next calls.", {
+    error: "error",
+  }),
+
   // Schedules and approvals.
   schedules_fired: event(
     "debug",

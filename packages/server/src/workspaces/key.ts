@@ -6,15 +6,17 @@ export interface KeyRow {
   readonly id: Uuid;
   readonly name: string;
   readonly role: Role;
+  readonly queues: readonly string[] | null;
   readonly expires_at: Timestamp | null;
   readonly last_used_at: Timestamp | null;
   readonly created_at: Timestamp;
 }
 
-export const showKey = ({ id, name, role, expires_at, last_used_at, created_at }: KeyRow): Key => ({
+export const showKey = ({ id, name, role, queues, expires_at, last_used_at, created_at }: KeyRow): Key => ({
   id: typeId("key", id),
   name,
   role,
+  queues: queues && [...queues],
   expires_at,
   last_used_at,
   created_at,

@@ -127,7 +127,38 @@ interface Row {
   readonly fields: Record<string, Texts>;
   readonly around?: { readonly before: string; readonly after: string; readonly path: string };
 }
+const LEASE = [...NO_INTEGER, "0", "-1", "43201"];
+const WAIT = [...NO_INTEGER, "-1", "31"];
+const WORKER = [...NO_TEXT, ...UNSTORABLE, '""', text(129)];
+const TOKEN = [...NO_TEXT, '""', '"a b"', '"é"', text(121)];
+const NO_QUEUES = [...NO_LIST, "null", "[7]", '[""]', '["-a"]', '["a","a"]', `[${text(129)}]`, "[null]"];
+const outcome = {
+  error: [...NO_TEXT, ...UNSTORABLE, '""', text(16_385)],
+  retry: NO_BOOLEAN,
+  retry_in: [...NO_INTEGER, "-1", "31536001"],
+};
 const ROWS: Record<string, Row> = {
+  work: {
+    good: { worker: '"w1"', queues: "[]" },
+    fields: {
+      worker: WORKER,
+      queues: [...NO_QUEUES, `[${Array.from({ length: 101 }, (_, n) => `"q${n}"`).join()}]`],
+      limit: [...NO_INTEGER, "0", "-1", "501"],
+      lease: LEASE,
+      wait: WAIT,
+      version: [...NO_TEXT, ...UNSTORABLE, '""', text(65)],
+      request: [...NO_TEXT, ...UNSTORABLE, '""', text(65)],
+      settle: NO_LIST,
+    },
+  },
+  extendLeases: {
+    good: { worker: '"w1"', leases: '[{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a"}]' },
+    fields: { worker: WORKER, leases: [...NO_LIST, "null", "[]"], lease: LEASE, wait: WAIT },
+  },
+  claimJobs: { good: { worker: '"w1"' }, fields: { worker: WORKER, limit: [...NO_INTEGER, "0", "-1", "501"], lease: LEASE, wait: WAIT } },
+  completeJob: { good: { lease_token: '"a"' }, fields: { lease_token: TOKEN, result: [] } },
+  failJob: { good: { lease_token: '"a"' }, fields: { lease_token: TOKEN, ...outcome } },
+  heartbeatJob: { good: { lease_token: '"a"' }, fields: { lease_token: TOKEN, lease: LEASE } },
   createQueue: {
     good: { name: '"fine"' },
     fields: {
@@ -159,6 +190,7 @@ const ROWS: Record<string, Row> = {
     fields: {
       name: [...NO_TEXT, ...UNSTORABLE, '""', text(129)],
       role: [...NO_TEXT, '"owner"', '"Admin"', '""'],
+      queues: [...NO_QUEUES.filter((one) => one !== "null"), "[]"],
       expires_at: [...NO_MOMENT.filter((one) => one !== "null"), '"2026-11-21T12:00:00Z"', '"2020-01-01T00:00:00Z"'],
     },
   },

@@ -29,11 +29,27 @@ describe("a workspace's keys", () => {
       const { status, body } = await service.api("POST", "/v1/keys", { name: "Deploys", ...sent });
       expect([status, body]).toEqual([
         201,
-        { id: KEY_ID, name: "Deploys", role, key: expect.stringMatching(/^svc_ws_[0-9A-Za-z]{38}$/), expires_at, created_at: MOMENT },
+        {
+          id: KEY_ID,
+          name: "Deploys",
+          role,
+          queues: null,
+          key: expect.stringMatching(/^svc_ws_[0-9A-Za-z]{38}$/),
+          expires_at,
+          created_at: MOMENT,
+        },
       ]);
       expect((await service.api("GET", "/v1/queues", undefined, bearer(body.key))).status).toBe(200);
       const listed = (await service.ok("GET", "/v1/keys")).data.find(({ id }: { id: string }) => id === body.id);
-      expect(listed).toEqual({ id: body.id, name: "Deploys", role, expires_at, last_used_at: null, created_at: body.created_at });
+      expect(listed).toEqual({
+        id: body.id,
+        name: "Deploys",
+        role,
+        queues: null,
+        expires_at,
+        last_used_at: null,
+        created_at: body.created_at,
+      });
     }
   });
 
@@ -117,10 +133,16 @@ describe("a workspace's keys", () => {
     const { id, key } = await service.ok("POST", "/v1/keys", { name: "ops", role: "admin", expires_at: "2030-01-01T00:00:00Z" });
     const { id: made } = (await service.api("POST", "/v1/keys", { name: "made by ops", role: "read" }, bearer(key))).body;
     await service.ok("DELETE", `/v1/keys/${id}`);
-    const input = { name: "ops", role: "admin", expires_at: "2030-01-01T00:00:00.000Z" };
+    const input = { name: "ops", role: "admin", queues: null, expires_at: "2030-01-01T00:00:00.000Z" };
     expect((await audited(service, service.workspaceId, "key")).slice(-3)).toEqual([
       { type: "key.created", actor, resource: id, input, output: null },
-      { type: "key.created", actor: id, resource: made, input: { name: "made by ops", role: "read", expires_at: null }, output: null },
+      {
+        type: "key.created",
+        actor: id,
+        resource: made,
+        input: { name: "made by ops", role: "read", queues: null, expires_at: null },
+        output: null,
+      },
       { type: "key.revoked", actor, resource: id, input, output: null },
     ]);
   });

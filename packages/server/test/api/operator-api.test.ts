@@ -64,6 +64,7 @@ describe("the operator API", () => {
           name: "Deploys",
           role,
           key: expect.stringMatching(KEY),
+          queues: null,
           expires_at: expires,
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         },

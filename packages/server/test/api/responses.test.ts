@@ -11,6 +11,7 @@ import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, startTestNode, test } from "../harness/service.ts";
+import { settle, take, takeOne } from "../harness/workers.ts";
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, formats: FORMATS });
 
@@ -139,6 +140,39 @@ const keyed =
 
 const LIMITED = { executions_per_month: 1, requests_per_minute: 10 };
 
+/** As `plain`, for a job that a worker holds. */
+const held =
+  (body: object = {}, { lose = false } = {}): Ask =>
+  async (service, operation) => {
+    const name = await service.queue();
+    await service.enqueue({ queue: name });
+    const taken = await takeOne(service, name);
+    if (lose) await settle(service, taken, { outcome: "released" });
+    const { id, lease_token } = taken;
+    const named = operation.id === "extendLeases" ? { worker: "w1", leases: [{ id, lease_token }], ...body } : { lease_token, ...body };
+    return plain({ values: { name, id }, body: named })(service, operation);
+  };
+
+/** As `plain`, with the name of a queue in the body. */
+const worker =
+  (settings: object = {}): Ask =>
+  async (service, operation) => {
+    const name = await service.queue();
+    await service.enqueue({ queue: name });
+    const taken = await takeOne(service, name);
+    await service.enqueue({ queue: name });
+    const settled = [{ id: taken.id, lease_token: taken.lease_token, outcome: "completed" }];
+    return plain({ body: { worker: "w1", queues: [name], settle: settled, ...settings } })(service, operation);
+  };
+
+/** A queue that nodes serve. */
+const served: Ask = async (service, operation) => {
+  const { queue: name } = await service.handler();
+  return operation.id === "work"
+    ? plain({ body: { worker: "w1", queues: [name] } })(service, operation)
+    : plain({ values: { name } })(service, operation);
+};
+
 /** How to get each success response. */
 const SUCCESSES: Record<string, Ask[]> = {
   "listQueues 200": [plain(), queue(), queue({ query: "?limit=1" })],
@@ -167,6 +201,19 @@ const SUCCESSES: Record<string, Ask[]> = {
   "rejectJob 200": [job("pending_approval"), job("pending_approval", {})],
   "listApprovals 200": [plain(), job("pending_approval")],
   "retryAll 200": [queue(), job("failed", {}), job("failed", { tag: "t", failed_before: "2030-01-01T00:00:00Z" })],
+  "work 200": [worker(), worker({ settle: [{ id: "job_01kajv3k4ve6nsd9z5kgtzx0rw", lease_token: "a", outcome: "failed" }] })],
+  "extendLeases 200": [plain(), held()],
+  "claimJobs 200": [queue()],
+  "completeJob 204": [held(), held({ result: [1] })],
+  "failJob 204": [held(), held({ error: "bad", retry: false })],
+  "heartbeatJob 200": [held({ lease: 60 })],
+  "listWorkers 200": [
+    plain(),
+    async (service, operation) => {
+      await take(service, await service.queue(), { version: "1.0.0" });
+      return plain({ query: "?limit=1" })(service, operation);
+    },
+  ],
   "listSchedules 200": [
     plain(),
     schedule({ query: "?limit=1" }),
@@ -238,6 +285,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(path.includes("{name}") ? [plain({ values: { name: absentName(path) } })] : []),
     ...(path.includes("{id}") ? [path.includes("{name}") ? queue() : plain()] : []),
     ...(path === "/v1/dlq/retry" || path === "/v1/dlq/purge" ? [plain({ body: { queue: "absent" } })] : []),
+    ...(id === "work" ? [plain()] : []),
     ...(id === "createSchedule" ? [plain({ body: { queue: "absent", cron: "@daily", timezone: "UTC" } })] : []),
     ...(id === "patchSchedule" ? [schedule({ body: { queue: "absent" } })] : []),
   ],
@@ -251,6 +299,11 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         patchSchedule: [schedule({ body: { cron: "@hourly" } }, {}, "strand")],
         patchSecret: [secret({ body: { value: "x" } }, "alter")],
         resumeSchedule: [schedule({}, {}, "strand")],
+        work: [served],
+        claimJobs: [served],
+        completeJob: [held({}, { lose: true })],
+        failJob: [held({}, { lose: true })],
+        heartbeatJob: [held({}, { lose: true })],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
         approveJob: [job("waiting"), job("rejected"), job("completed")],
         rejectJob: [job("delayed"), job("rejected"), job("cancelled")],
@@ -259,7 +312,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   },
   413: () => [
     (service, operation) => {
-      const body = Buffer.alloc((operation.id === "enqueueBatch" ? 16 : 2) * 1024 * 1024 + 1, " ");
+      const body = Buffer.alloc((["enqueueBatch", "work"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1, " ");
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
       return sendRaw(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },

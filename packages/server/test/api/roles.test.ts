@@ -1,4 +1,4 @@
-import { ROLES, type Role } from "@tidemill/contract";
+import { INCLUDED_ROLES, ROLES, type Role } from "@tidemill/contract";
 import { expect } from "vitest";
 import { operationsOf, pathOf } from "../harness/api-doc.ts";
 import { makeKey } from "../harness/operator.ts";
@@ -8,6 +8,13 @@ import { test } from "../harness/service.ts";
 
 /** The lowest role that each route allows. A new route needs a row here. */
 const LEAST: Record<string, Role> = {
+  "POST /v1/work": "worker",
+  "POST /v1/work/extend": "worker",
+  "POST /v1/queues/{name}/jobs/claim": "worker",
+  "POST /v1/queues/{name}/jobs/{id}/complete": "worker",
+  "POST /v1/queues/{name}/jobs/{id}/fail": "worker",
+  "POST /v1/queues/{name}/jobs/{id}/heartbeat": "worker",
+  "GET /v1/workers": "read",
   "GET /v1/queues": "read",
   "POST /v1/queues": "write",
   "GET /v1/queues/{name}": "read",
@@ -54,8 +61,8 @@ test("every route has its least role here, and no other", async ({ service }) =>
 });
 
 test("every route lets keys of its least role and of those above it pass, and refuses the others", async ({ service, database }) => {
-  const keys = { admin: await makeKey(service, { role: "admin" }), write: "", read: "" };
-  for (const role of ["write", "read"] as const) keys[role] = await makeKey(service, { role });
+  const keys = { admin: "", write: "", read: "", worker: "" };
+  for (const role of ROLES) keys[role] = await makeKey(service, { role });
   const before = await everythingStored(database);
   let refused = 0;
   for (const operation of await operationsOf(service)) {
@@ -68,7 +75,7 @@ test("every route lets keys of its least role and of those above it pass, and re
         path: pathOf(operation),
         headers: { authorization: `Bearer ${keys[role]}` },
       });
-      const may = ROLES.indexOf(role) <= ROLES.indexOf(needs);
+      const may = INCLUDED_ROLES[role].includes(needs);
       if (may) expect([route, role, reply.status]).not.toEqual([route, role, 403]);
       else expect([route, role, ...faultsOf(reply, "FORBIDDEN"), reply.body.error.details]).toEqual([route, role, { role, needs }]);
       refused += may ? 0 : 1;
@@ -89,7 +96,7 @@ test("a request that a role refuses changes nothing, though there is what it nam
   for (const operation of await operationsOf(service)) {
     const needs = LEAST[`${operation.method} ${operation.path}`] as Role;
     for (const role of ["write", "read"] as const) {
-      if (ROLES.indexOf(role) <= ROLES.indexOf(needs)) continue;
+      if (INCLUDED_ROLES[role].includes(needs)) continue;
       const named = operation.path.startsWith("/v1/secrets/") ? "STRIPE_KEY" : name;
       const path = pathOf(operation, { name: named, id: operation.path.startsWith("/v1/keys/") ? keyId : id });
       const example = operation.requestBody?.content["application/json"]?.example;

@@ -110,6 +110,7 @@ test("an enqueue wakes queues that nodes serve now, and no paused one and none w
   const silent = await putLane(database);
   await database.query("update lane set served = 'pull' where id = $1", [silent.laneId]);
   const woken: LaneKey[] = [];
+  const pulled: LaneKey[] = [];
   const outlet: Outlet = {
     leaseId: null,
     roomFor: () => 0,
@@ -117,6 +118,7 @@ test("an enqueue wakes queues that nodes serve now, and no paused one and none w
     take: () => {},
     wake: (lanes) => void woken.push(...lanes),
     wakeAt: () => {},
+    wakePulled: (lanes) => void pulled.push(...lanes),
   };
   const ids = new UuidSource(new DatabaseClock(), systemRandom);
   const enqueuer = new Enqueuer({

@@ -1,15 +1,14 @@
 import { describe, expect } from "vitest";
-import { giveBackAll, JobKinds, openWorkerLease, Settler } from "#engine";
+import { giveBackAll, JobKinds, recordCallsAcrossWorkspaces, registerNode, Settler } from "#engine";
 import { explainJob } from "#explain";
-import { type Claim, claimAcrossWorkspaces } from "#jobs";
-import type { Database } from "#kernel";
+import { type Claim, claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces } from "#jobs";
+import { type Database, toMoment } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putLane, putNode } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
 import { rescue } from "../harness/rescue.ts";
 
-/** Workers have no endpoints yet. These tests hold claims as workers will: under leases that last longer than a request. */
 const test = base.extend("lane", async ({ database }): Promise<LaneKey> => {
   const lane = await putLane(database);
   await serve(database, lane, "pull");
@@ -19,11 +18,19 @@ const test = base.extend("lane", async ({ database }): Promise<LaneKey> => {
 const serve = (database: TestDatabase, { laneId }: LaneKey, served: "push" | "pull"): Promise<unknown> =>
   database.query("update lane set served = $2::lane_service where id = $1", [laneId, served]);
 
-const openLease = async (engine: Database, { workspaceId }: LaneKey): Promise<number> =>
-  (await openWorkerLease(engine, workspaceId, "mailer-1", 30))?.id as number;
+/** How many workers each workspace has. */
+const workers = new Map<string, number>();
+
+const openLease = async (engine: Database, { workspaceId }: LaneKey): Promise<number> => {
+  const number = (workers.get(workspaceId) ?? 0) + 1;
+  workers.set(workspaceId, number);
+  const call = { workspaceId, name: `mailer-${number}`, version: null, queues: [], seenAt: toMoment(0), secret: Buffer.alloc(16) };
+  const [opened] = await recordCallsAcrossWorkspaces(engine, [call]);
+  return opened?.leaseId as number;
+};
 
 const expire = (database: TestDatabase, leaseId: number): Promise<unknown> =>
-  database.query("update lease set expires_at = now() - interval '1 second' where id = $1", [leaseId]);
+  database.query("update job set lease_until = '-infinity' where lease_id = $1", [leaseId]);
 
 async function claim(
   engine: Database,
@@ -31,7 +38,10 @@ async function claim(
   leaseId: number,
   { take = 10, served = "pull" as "push" | "pull", limited = false } = {},
 ): Promise<Claim[]> {
-  return (await claimAcrossWorkspaces(engine, { leaseId, served }, [{ ...lane, take }], limited)).claims;
+  if (served === "push") return (await claimAcrossWorkspaces(engine, { leaseId, served }, [{ ...lane, take }], limited)).claims;
+  const node = (await registerNode(engine, 30, []))?.id as number;
+  const holder = { ...lane, take, leaseId, leaseSeconds: 30, request: null };
+  return (await claimForWorkersAcrossWorkspaces(engine, node, [holder], limited)).claims;
 }
 
 const logOf = async (database: TestDatabase, id: string): Promise<Record<string, unknown>[]> => {
@@ -54,11 +64,21 @@ describe("a worker's lease", () => {
     expect(await claim(engine, lane, node, { served: "push" })).toMatchObject([{ leaseId: node }]);
   });
 
-  test("a worker's lease claims nothing once it has run out", async ({ database, engine, lane }) => {
+  test("a node whose lease has run out claims nothing for workers", async ({ database, engine, lane }) => {
     await putJobs(database, lane, { state: "waiting" });
-    const worker = await openLease(engine, lane);
-    await expire(database, worker);
-    expect(await claim(engine, lane, worker)).toEqual([]);
+    const holder = { ...lane, take: 1, leaseId: await openLease(engine, lane), leaseSeconds: 30, request: null };
+    const node = await putNode(database);
+    await database.query("update lease set expires_at = now() - interval '1 second' where id = $1", [node]);
+    expect((await claimForWorkersAcrossWorkspaces(engine, node, [holder], false)).claims).toEqual([]);
+  });
+
+  test("jobs of a lane are divided among the workers that ask for it", async ({ database, engine, lane }) => {
+    const ids = await putJobs(database, lane, { state: "waiting", count: 5 });
+    const [one, two] = [await openLease(engine, lane), await openLease(engine, lane)];
+    const holderOf = (leaseId: number, take: number) => ({ ...lane, take, leaseId, leaseSeconds: 30, request: null });
+    const { claims } = await claimForWorkersAcrossWorkspaces(engine, await putNode(database), [holderOf(one, 2), holderOf(two, 10)], false);
+    expect(claims.filter(({ leaseId }) => leaseId === one).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    expect(claims.filter(({ leaseId }) => leaseId === two).map(({ id }) => id)).toEqual(ids.slice(2));
   });
 
   test("a worker's lease counts against the lane's concurrency together with the nodes' leases", async ({ database, engine, lane }) => {

@@ -53,7 +53,7 @@ describe("an explanation", () => {
           gate: "handler",
           holds: true,
           message: "The queue has no callback_url or worker.",
-          figures: { has_callback_url: false },
+          figures: { has_callback_url: false, worker_last_seen_at: null },
         },
         {
           gate: "circuit",

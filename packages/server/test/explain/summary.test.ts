@@ -29,7 +29,9 @@ const FREE: ExplainedJob = {
   concurrency_per_key: 1,
   plan: "pro",
   paused: false,
-  has_handler: true,
+  has_callback_url: true,
+  worker_seen_at: null,
+  no_worker_asks: true,
   concurrency: null,
   in_flight: null,
   slots_free: null,
@@ -53,7 +55,7 @@ const FREE: ExplainedJob = {
 };
 
 const dueIn = (seconds: number): Partial<ExplainedJob> => ({ state: "delayed", run_at: after(seconds), run_at_is_ahead: seconds > 0 });
-const NO_HANDLER: Partial<ExplainedJob> = { has_handler: false };
+const NO_HANDLER: Partial<ExplainedJob> = { has_callback_url: false };
 const TIMEOUT = JSON.stringify({ code: "TIMEOUT", message: "Too slow.", status: null });
 const openUntil = (seconds: number): Partial<ExplainedJob> => ({
   opened_at: after(-60),

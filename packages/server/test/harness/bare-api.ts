@@ -11,6 +11,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault } from "#vault";
+import { createWorkers } from "#workers";
 import { createWorkspaces } from "#workspaces";
 import { mountPublic } from "../../src/app.ts";
 
@@ -32,6 +33,7 @@ const MODULES: Module[] = [
   createStatus,
   createUsage,
   createVault,
+  createWorkers,
   createWorkspaces,
 ].map((create) => create(anything));
 

@@ -82,6 +82,7 @@ export async function startEngine(
     masterKeys: { ids: () => [], onMissing: quiet },
     handlers: { workspaceChanged: quiet, workspaceDeleted: quiet, masterKeyChanged: quiet },
     look: quiet,
+    onPulled: { woken: quiet, cancelled: quiet, laneDeleted: quiet },
   });
   const services = new Services([engine.lease, engine.loops, engine.attempts], quiet);
   await services.start();

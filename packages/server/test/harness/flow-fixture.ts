@@ -30,6 +30,7 @@ const NO_NODE: Outlet = {
   roomFor: () => 0,
   expecting: (_ids, write) => write(),
   take: quiet,
+  wakePulled: quiet,
   ...NO_ONE,
 };
 

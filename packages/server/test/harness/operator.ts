@@ -25,7 +25,10 @@ export function operate(
 }
 
 /** Creates an API key for the service's workspace. Returns the key's text. */
-export async function makeKey(service: Service, key: { role?: string; expires_at?: string | null } = {}): Promise<string> {
+export async function makeKey(
+  service: Service,
+  key: { role?: string; queues?: string[]; expires_at?: string | null } = {},
+): Promise<string> {
   const { status, text, body } = await operate(service, "POST", `/admin/v1/workspaces/${service.workspaceId}/keys`, {
     name: "A key",
     ...key,

@@ -15,6 +15,7 @@ const principalOf = (key: string): Principal => ({
   keyId: key as Uuid,
   workspaceId: key as WorkspaceId,
   role: "admin",
+  queues: null,
   plan: "enterprise",
   requestsPerMinute: null,
   executionsPerMonth: null,

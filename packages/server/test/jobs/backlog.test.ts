@@ -22,6 +22,7 @@ const OUTLET: Outlet = {
   take: () => {},
   wake: () => {},
   wakeAt: () => {},
+  wakePulled: () => {},
 };
 
 /** An enqueuer whose database answers when a test lets it, that no queue exists. */

@@ -12,6 +12,7 @@ const principal: Principal = {
   keyId: "01900000-0000-7000-8000-000000000003" as Uuid,
   workspaceId: OWN,
   role: "read",
+  queues: null,
   plan: "pro",
   requestsPerMinute: null,
   executionsPerMonth: null,

@@ -1,4 +1,4 @@
-import { type Db, row, sql, textArray, type WorkspaceId } from "#kernel";
+import { type Db, row, sql, textArray } from "#kernel";
 
 /** A node's lease, the number of other live nodes, the database's time, and the vault's master key. */
 export interface NodeLeaseRow {
@@ -41,15 +41,6 @@ export const renewNode = (db: Db, leaseId: number, leaseSeconds: number, masterK
       select id, (select count(*) from lease where holder = 'node' and expires_at > now()) - 1 as peers,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, (select master_key_id from vault) as vault_key
       from renewed`,
-  );
-
-/** Opens a lease for a worker of a workspace, under the name that the worker chose. */
-export const openWorkerLease = (db: Db, workspaceId: WorkspaceId, worker: string, leaseSeconds: number): Promise<{ id: number } | null> =>
-  row(
-    db,
-    sql`
-      insert into lease (holder, workspace_id, worker, expires_at)
-      values ('worker', ${workspaceId}, ${worker}, now() + ${leaseSeconds} * interval '1 second') returning id`,
   );
 
 /** Ends a lease now. Claims still under it are treated as those of an expired lease. */

@@ -1,5 +1,5 @@
 import { RECORD_PROBES } from "#circuits";
-import { type Db, plainArray, rows, sql } from "#kernel";
+import { type Db, type Fragment, fragment, plainArray, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import { DELIVERING_PLANS, type LaneId, type LaneKey, type LaneService, RECORD_STARTS } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
@@ -7,10 +7,29 @@ import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 /** When two claims want the same limited lane at once, the later one tries again after this. Milliseconds. */
 const BUSY_RETRY_MS = 25;
 
-/** The lease that claims are held under, and how the lanes that it claims from are served. */
+/** The lease of the node that claims, and how the lanes that it claims from are served. */
 export interface Claimant {
   readonly leaseId: number;
   readonly served: Exclude<LaneService, "none">;
+}
+
+/** Who gets how many of the jobs that are claimed from a lane for workers. */
+export interface Holder extends LaneKey {
+  readonly take: number;
+  /** The worker's lease. */
+  readonly leaseId: number;
+  readonly leaseSeconds: number;
+  /** The name of the call. */
+  readonly request: string | null;
+}
+
+/** A job that was claimed for a worker. */
+export interface WorkerClaim extends Claim {
+  /** When the claim ends. */
+  readonly leaseUntil: Timestamp;
+  readonly request: string | null;
+  /** Its place among the jobs that the claim took from its lane, from 1. */
+  readonly place: number;
 }
 
 /** What a claim found of a lane that has limits, or that it passed over. */
@@ -23,6 +42,31 @@ export interface LaneFound {
 
 type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneFound | null };
 
+/** What differs between claims of a node and claims for workers, in the statement below. */
+interface ClaimParts {
+  /** Columns of `picked`. */
+  readonly place: Fragment;
+  /** What the update reads besides `picked`, and sets. */
+  readonly from: Fragment;
+  readonly lease: Fragment;
+  /** More columns of a claim. */
+  readonly columns: Fragment;
+}
+
+const FOR_NODE: ClaimParts = {
+  place: fragment`1`,
+  from: fragment`picked`,
+  lease: fragment`lease_id = (select lease_id from claimant)`,
+  columns: fragment`limited`,
+};
+
+const FOR_WORKERS: ClaimParts = {
+  place: fragment`row_number() over (partition by l.lane_id order by j.priority desc, j.run_at, j.id)::int`,
+  from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
+  lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request`,
+  columns: fragment`limited, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
+};
+
 /**
  * Claims up to `take` due jobs of each lane under a valid lease: highest priority first, then oldest first, within the lane's limits.
  * Rows that another claim has locked are skipped. A lane whose circuit is open gives one job to one claim, when its next probe is due.
@@ -31,16 +75,53 @@ type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneF
  * Lanes with limits are claimed from apart (`limited`), by one claim at a time: it locks the lane, then reads what its limits leave
  * free (I6). `found` describes these lanes, and those that were passed over because `limited` was wrong for them. Uses index job_claimable.
  */
-export async function claimAcrossWorkspaces(
+export const claimAcrossWorkspaces = (
+  db: Db,
+  claimant: Claimant,
+  lanes: readonly LaneTake[],
+  limited = false,
+): Promise<{ claims: Claim[]; found: LaneFound[] }> => claim(db, claimant, lanes, limited, FOR_NODE, []);
+
+/**
+ * The same for workers: what is claimed from a lane is divided among its `holders`, each of whom gets up to `take` jobs, and every job is
+ * held until its own time.
+ */
+export const claimForWorkersAcrossWorkspaces = async (
+  db: Db,
+  leaseId: number,
+  holders: readonly Holder[],
+  limited: boolean,
+): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }> => {
+  const lanes = new Map<LaneId, { workspaceId: WorkspaceId; laneId: LaneId; take: number }>();
+  for (const { workspaceId, laneId, take } of holders) {
+    const sofar = lanes.get(laneId)?.take ?? 0;
+    lanes.set(laneId, { workspaceId, laneId, take: sofar + take });
+  }
+  const { claims, found } = await claim(db, { leaseId, served: "pull" }, [...lanes.values()], limited, FOR_WORKERS, holders);
+  return { claims: claims as WorkerClaim[], found };
+};
+
+type LaneTake = LaneKey & { readonly take: number };
+
+async function claim(
   db: Db,
   { leaseId, served }: Claimant,
-  lanes: readonly (LaneKey & { readonly take: number })[],
-  limited = false,
+  lanes: readonly LaneTake[],
+  limited: boolean,
+  parts: ClaimParts,
+  holders: readonly Holder[],
 ): Promise<{ claims: Claim[]; found: LaneFound[] }> {
   const claimed = await rows<ClaimRow>(
     db,
     sql`
-      with gate as (
+      with claimant as (
+        select id as lease_id from lease where id = ${leaseId} and expires_at > now()
+      ), holder as (
+        select h.*, sum(h.take) over (partition by h.lane_id order by h.at) as upto
+        from unnest(${plainArray(holders.map((one) => one.laneId))}::bigint[], ${plainArray(holders.map((one) => one.take))}::int[],
+          ${plainArray(holders.map((one) => one.leaseId))}::bigint[], ${plainArray(holders.map((one) => one.leaseSeconds))}::int[],
+          ${textArray(holders.map((one) => one.request))}::text[]) with ordinality h (lane_id, take, lease_id, seconds, request, at)
+      ), gate as (
         select g.take, (g.gate).*
         from lock_lane_gates(${plainArray(lanes.map((lane) => lane.workspaceId))}, ${plainArray(lanes.map((lane) => lane.laneId))},
           ${plainArray(lanes.map((lane) => lane.take))}) g
@@ -60,7 +141,7 @@ export async function claimAcrossWorkspaces(
         where l.limited = ${limited} and exists (select from circuit)
         for update of c skip locked
       ), picked as (
-        select j.*, l.revision, l.attempt_timeout_seconds, l.read_at, l.probe
+        select j.*, l.revision, l.attempt_timeout_seconds, l.read_at, l.probe, ${parts.place} as place
         from (
           select gate.*, due.probe
           from gate left join due on due.workspace_id = gate.workspace_id and due.lane_id = gate.lane_id
@@ -70,20 +151,20 @@ export async function claimAcrossWorkspaces(
               or not exists (select from circuit c where c.workspace_id = gate.workspace_id and c.lane_id = gate.lane_id))
         ) l
         cross join lateral (
-          select workspace_id, lane_id, id from job
+          select workspace_id, lane_id, id, priority, run_at from job
           where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and ${CLAIMABLE}
           order by priority desc, run_at, id
           limit case when l.probe is null then least(l.take, l.slots_free, l.starts_free) else least(1, l.slots_free, l.starts_free) end
           for update skip locked
         ) j
-        where exists (select from lease where lease.id = ${leaseId} and expires_at > now())
+        where exists (select from claimant)
       ), probed as (
         ${RECORD_PROBES}
       ), claimed as (
-        update job set state = 'active', attempt = attempt + 1, lease_id = ${leaseId}, started_at = picked.read_at
-        from picked
+        update job set state = 'active', attempt = job.attempt + 1, ${parts.lease}, started_at = picked.read_at
+        from ${parts.from}
         where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
-        returning ${CLAIMED_COLUMNS}, payload, revision, probe, ${limited}::boolean as limited
+        returning ${CLAIMED_COLUMNS}, payload, revision, probe, ${limited}::boolean as ${parts.columns}
       ), started as (
         ${RECORD_STARTS}
       ), found as (

@@ -111,7 +111,7 @@ export const refuseAcrossWorkspaces = async (
     db,
     sql`
       with moved as (
-        update job j set state = s.state, lease_id = null, key_slot = null, node_losses = 0, last_error = coalesce(s.error, last_error),
+        update job j set state = s.state, lease_id = null, lease_until = null, lease_request = null, key_slot = null, node_losses = 0, last_error = coalesce(s.error, last_error),
           error_code = coalesce(s.error_code, j.error_code), spared = j.spared + s.spared::int,
           run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
           finished_at = case when s.state = 'failed' then moment() end,

@@ -20,8 +20,8 @@ export interface TakingBack {
 }
 
 /**
- * Takes back claims of nodes. Their attempts are logged and spared, since the handler is not at fault. Claims of workers stay: an expired
- * worker lease uses an attempt, and is settled elsewhere. Uses index job_active.
+ * Takes back claims of nodes. Their attempts are logged and spared, since the handler is not at fault. Claims of workers stay: one that
+ * expires uses an attempt, and is settled elsewhere. Uses index job_active.
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
@@ -40,7 +40,7 @@ export const takeBackAcrossWorkspaces = (
         update job j set
           state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then 'failed' else 'waiting' end::job_state,
           finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then moment() end,
-          lease_id = null, key_slot = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
+          lease_id = null, lease_until = null, lease_request = null, key_slot = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
           last_error = coalesce(${error}, last_error), error_code = coalesce(${error}::json ->> 'code', error_code),
           attempts_log = log_attempt(attempts_log, attempt, started_at, lease_id, ${outcome}, ${error})
         from held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
@@ -62,7 +62,7 @@ export interface ExpiredClaim {
 
 /**
  * Claims of `kinds` to settle one by one because their lease has expired: all those of workers, and those of nodes whose job has
- * `maxLosses` node losses in a row and a kind that is not in `plainKinds`. Without payloads. Uses index job_active.
+ * `maxLosses` node losses in a row and a kind that is not in `plainKinds`. Without payloads. Uses indexes job_lease_until and job_active.
  */
 export const findExpiredClaimsAcrossWorkspaces = async (
   db: Db,
@@ -73,9 +73,13 @@ export const findExpiredClaimsAcrossWorkspaces = async (
       db,
       sql`
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
+        from job join lease on lease.id = job.lease_id
+        where job.lease_until <= moment() and job.kind::text = any(${textArray(kinds)})
+        union all
+        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, false as limited, lease.holder, lease.worker
         from lease join job on job.lease_id = lease.id and job.state = 'active'
-        where lease.expires_at <= now() and job.kind::text = any(${textArray(kinds)})
-          and (lease.holder = 'worker' or job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)}))
+        where lease.holder = 'node' and lease.expires_at <= now() and job.kind::text = any(${textArray(kinds)})
+          and job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)})
         limit ${limit}`,
     )
   ).map(({ holder, worker, ...claim }) => ({ claim, holder, worker }));

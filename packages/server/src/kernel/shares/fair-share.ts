@@ -30,6 +30,11 @@ export class FairShare {
     return Math.max(0, this.capacity - this.#total);
   }
 
+  /** Units that the workspace holds. */
+  heldBy(workspaceId: WorkspaceId): number {
+    return this.#held.get(workspaceId) ?? 0;
+  }
+
   /** How many more units the workspace may take. One that holds nothing may take one as long as any is free. */
   roomFor(workspaceId: WorkspaceId): number {
     const held = this.#held.get(workspaceId) ?? 0;

@@ -6,6 +6,8 @@ export type SlicedWork<Result> = Generator<void, Result, void>;
 
 interface Task {
   readonly workspaceId: WorkspaceId;
+  readonly work: SlicedWork<unknown>;
+  readonly reject: (error: Error) => void;
   /** Goes on for one slice. Returns whether the work is done. */
   readonly advance: () => boolean;
 }
@@ -28,6 +30,7 @@ const MAX_SHORT = 2 * 1024;
  */
 export class LoopTime {
   readonly #line = new Line<Task>();
+  readonly #tasks = new Map<SlicedWork<unknown>, Task>();
   /** Spent on first slices in this turn of the event loop. */
   #spentMs = 0;
   #sliceEndedMs = 0;
@@ -51,17 +54,11 @@ export class LoopTime {
    * result is no promise, and an error of the work is thrown.
    *
    * @param characters how long the text is that is worked on
-   * @param isWanted says whether the result is still wanted when the work's turn comes; if not, the promise rejects with `WorkDroppedError`
    */
-  run<Result>(
-    workspaceId: WorkspaceId,
-    characters: number,
-    work: SlicedWork<Result>,
-    isWanted: () => boolean = () => true,
-  ): Result | Promise<Result> {
+  run<Result>(workspaceId: WorkspaceId, characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
     if (characters <= MAX_SHORT) return runAtOnce(work);
     const first = this.#line.size === 0 && this.#spentMs < SLICE_MS && !this.#isAccepting ? this.#runFirstSlice(work) : null;
-    return first ? first.value : this.#runLater(workspaceId, work, isWanted);
+    return first ? first.value : this.#runLater(workspaceId, work);
   }
 
   #runFirstSlice<Result>(work: SlicedWork<Result>): IteratorReturnResult<Result> | null {
@@ -78,11 +75,18 @@ export class LoopTime {
     }
   }
 
-  #runLater<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>, isWanted: () => boolean): Promise<Result> {
+  /** Drops work that has not ended: nobody wants its result any more. Its promise rejects with a `WorkDroppedError`. */
+  drop(work: SlicedWork<unknown>): void {
+    const task = this.#tasks.get(work);
+    if (!task) return;
+    this.#end(task);
+    task.reject(new WorkDroppedError("The result of the work is no longer wanted."));
+  }
+
+  #runLater<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const advance = () => {
         try {
-          if (!isWanted()) throw new WorkDroppedError("The result of the work is no longer wanted.");
           const end = advanceFor(work, SLICE_MS);
           if (end) resolve(end.value);
           return end !== null;
@@ -91,9 +95,16 @@ export class LoopTime {
           return true;
         }
       };
-      this.#line.add({ workspaceId, advance });
+      const task = { workspaceId, work, advance, reject };
+      this.#tasks.set(work, task);
+      this.#line.add(task);
       if (this.#line.size === 1) setImmediate(this.#turn);
     });
+  }
+
+  #end(task: Task): void {
+    this.#tasks.delete(task.work);
+    this.#line.delete(task);
   }
 
   readonly #turn = (): void => {
@@ -106,7 +117,7 @@ export class LoopTime {
       return;
     }
     // A workspace's works are done one after the other: each that has begun holds memory.
-    if (task.advance()) this.#line.delete(task);
+    if (task.advance()) this.#end(task);
     this.#line.moveWorkspaceBack(task.workspaceId);
     this.#sliceEndedMs = performance.now();
     if (this.#line.size > 0) setImmediate(this.#turn);

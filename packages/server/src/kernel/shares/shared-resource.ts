@@ -106,7 +106,8 @@ export class SharedResource extends FairShare {
   refusal(workspaceId: WorkspaceId): ProblemError {
     this.#onRefused?.(this.name, workspaceId);
     const what = `this node's ${RESOURCES[this.name]}`;
-    if (this.roomFor(workspaceId) > 0) return unavailable(`Not enough of ${what} is free. Try again later.`);
+    const isMostlyTheirs = this.heldBy(workspaceId) > this.total / 2;
+    if (this.roomFor(workspaceId) > 0 && !isMostlyTheirs) return unavailable(`Not enough of ${what} is free. Try again later.`);
     return unavailable(`${this.free > 0 ? "Your workspace's share" : "All"} of ${what} is in use. Try again later.`);
   }
 

@@ -1,0 +1,295 @@
+import { type Static, Type } from "typebox";
+import { ERRORS } from "./errors.ts";
+import { JobId } from "./jobs.ts";
+import { LIMITS } from "./limits.ts";
+import { QueueName } from "./names.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
+
+const WorkerName = Type.String({
+  title: "WorkerName",
+  format: "storable",
+  minLength: 1,
+  maxLength: LIMITS.workerNameLength,
+  description: "Name of the worker, its own choice. Processes with the same name count as one worker.",
+  examples: ["mailer-7f3a"],
+});
+
+const LeaseSeconds = Type.Integer({
+  minimum: 1,
+  maximum: LIMITS.leaseSeconds,
+  description: "How long the worker may hold each job without extending its lease. Seconds; 30 unless given.",
+});
+
+const WaitSeconds = Type.Integer({
+  minimum: 0,
+  maximum: LIMITS.workWaitSeconds,
+  description: "How long the request waits for a job when there is none. Seconds; 0 unless given.",
+});
+
+const LeaseToken = Type.String({
+  title: "LeaseToken",
+  pattern: "^[A-Za-z0-9_-]{1,120}$",
+  description: "Proves that the worker holds the job. It came with the job.",
+  examples: ["1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ"],
+});
+
+const settleFields = {
+  outcome: Type.Enum(["completed", "failed", "released"], {
+    description: "How the attempt ended. `released`: the worker gives the job back without using an attempt, for example because it stops.",
+  }),
+  result: Type.Optional(Type.Unknown({ description: "With `completed`: any JSON value of at most 64 KiB, stored with the job." })),
+  error: Type.Optional(
+    Type.String({
+      format: "storable",
+      minLength: 1,
+      maxLength: LIMITS.workerErrorLength,
+      description: "With `failed`: what went wrong, for people to read.",
+    }),
+  ),
+  retry: Type.Optional(
+    Type.Boolean({ description: "With `failed`: false sends the job to the dead-letter queue at once. True unless given." }),
+  ),
+  retry_in: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: LIMITS.delaySeconds,
+      description: "With `failed`: wait at least this long before the next attempt. Seconds. The job's backoff applies if it is longer.",
+    }),
+  ),
+};
+
+const ID = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
+
+export const SettleJob = Type.Object(
+  { id: JobId, lease_token: LeaseToken, ...settleFields },
+  {
+    title: "SettleJob",
+    description: "The outcome of an attempt.",
+    additionalProperties: false,
+    examples: [{ id: ID, lease_token: TOKEN, outcome: "completed", result: { sent: true } }],
+  },
+);
+export type SettleJob = Static<typeof SettleJob>;
+
+export const WorkRequest = Type.Object(
+  {
+    worker: WorkerName,
+    queues: Type.Array(QueueName, {
+      maxItems: LIMITS.workQueues,
+      uniqueItems: true,
+      description: "Queues to take jobs from. With none, the request only settles.",
+      examples: [["emails"]],
+    }),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: LIMITS.workJobs, description: "How many jobs to take at most. 1 unless given." }),
+    ),
+    lease: Type.Optional(LeaseSeconds),
+    wait: Type.Optional(WaitSeconds),
+    version: Type.Optional(
+      Type.String({ format: "storable", minLength: 1, maxLength: 64, description: "Version of the worker's code, for people to see." }),
+    ),
+    request: Type.Optional(
+      Type.String({
+        format: "storable",
+        minLength: 1,
+        maxLength: 64,
+        description:
+          "A name for this call. A call repeated with the same name returns the jobs that the first one took, as long as their leases hold, instead of more.",
+        examples: ["a81c-17"],
+      }),
+    ),
+    settle: Type.Optional(
+      Type.Array(SettleJob, { maxItems: LIMITS.workJobs, description: "Outcomes of attempts on jobs that the worker took earlier." }),
+    ),
+  },
+  {
+    title: "WorkRequest",
+    description: "What a worker has done, and what it asks for.",
+    additionalProperties: false,
+    examples: [{ worker: "mailer-7f3a", queues: ["emails"], limit: 10, lease: 30, wait: 20, settle: [] }],
+  },
+);
+export type WorkRequest = Static<typeof WorkRequest>;
+
+const leaseFields = {
+  lease_token: LeaseToken,
+  lease_expires_at: Moment("When the attempt fails if the worker has neither settled the job nor extended its lease. RFC 3339 in UTC."),
+};
+
+const taken = {
+  id: ID,
+  queue: "emails",
+  attempt: 1,
+  attempts: 3,
+  tag: "welcome",
+  created_at: "2026-11-21T09:30:00.000Z",
+  schedule: null,
+  scheduled_for: null,
+  payload: { to: "ada@example.com" },
+  lease_token: TOKEN,
+  lease_expires_at: "2026-11-21T09:30:30.000Z",
+};
+const settled = { id: ID, ok: true, code: null, message: null };
+const extended = { id: ID, ok: true, lease_expires_at: "2026-11-21T09:30:30.000Z" };
+
+export const TakenJob = Type.Object(
+  {
+    id: JobId,
+    queue: QueueName,
+    attempt: Type.Integer({ description: "Which attempt this is, from 1." }),
+    attempts: Type.Integer({ description: "How many attempts the job has at most." }),
+    tag: Nullable(Type.String(), { description: "The job's tag." }),
+    created_at: Moment("When the job was enqueued."),
+    schedule: Nullable(Type.String(), { description: "Name of the schedule that created the job." }),
+    scheduled_for: Nullable(Moment("RFC 3339 in UTC."), { description: "The tick for which the schedule created it." }),
+    payload: Type.Unknown({ description: "The payload as it was enqueued, with secrets in place of templates." }),
+    ...leaseFields,
+  },
+  { title: "TakenJob", description: "A job that the worker now holds.", examples: [taken] },
+);
+export type TakenJob = Static<typeof TakenJob>;
+
+const SETTLE_ERRORS = ["LEASE_LOST", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR"] as const;
+
+const Settled = Type.Object(
+  {
+    id: JobId,
+    ok: Type.Boolean({ description: "Whether the outcome was stored." }),
+    code: Nullable(Type.Enum([...SETTLE_ERRORS]), {
+      description: `Why not. \`LEASE_LOST\`: ${ERRORS.LEASE_LOST.message} \`PAYLOAD_TOO_LARGE\`: the result is too large; the worker still holds the job.`,
+    }),
+    message: Nullable(Type.String(), { description: "Why not, in words." }),
+  },
+  { title: "Settled", description: "What became of an outcome.", examples: [settled] },
+);
+export type Settled = Static<typeof Settled>;
+
+const cancelled = Type.Array(JobId, {
+  description: "Jobs of this worker that were cancelled while it held them. Their outcomes no longer count.",
+});
+
+export const WorkResponse = Type.Object(
+  {
+    jobs: Type.Array(TakenJob, { description: "The jobs that were taken, highest priority first, then oldest first." }),
+    settled: Type.Array(Settled, { description: "What became of each outcome, in the order sent." }),
+    cancelled,
+  },
+  {
+    title: "WorkResponse",
+    description: "What the worker is to do next.",
+    examples: [{ jobs: [taken], settled: [settled], cancelled: [] }],
+  },
+);
+export type WorkResponse = Static<typeof WorkResponse>;
+
+const HeldLease = Type.Object(
+  { id: JobId, lease_token: LeaseToken },
+  {
+    title: "HeldLease",
+    description: "A job that the worker holds.",
+    additionalProperties: false,
+    examples: [{ id: ID, lease_token: TOKEN }],
+  },
+);
+
+export const ExtendRequest = Type.Object(
+  {
+    worker: WorkerName,
+    leases: Type.Array(HeldLease, {
+      minItems: 1,
+      maxItems: LIMITS.extendJobs,
+      description: "Jobs that the worker still works on.",
+    }),
+    lease: Type.Optional(LeaseSeconds),
+    wait: Type.Optional({
+      ...WaitSeconds,
+      description: "How long the response may wait for a job of the worker to be cancelled. Seconds; 0 unless given.",
+    }),
+  },
+  {
+    title: "ExtendRequest",
+    description: "Jobs whose leases are to last longer.",
+    additionalProperties: false,
+    examples: [{ worker: "mailer-7f3a", leases: [{ id: ID, lease_token: TOKEN }], lease: 30 }],
+  },
+);
+export type ExtendRequest = Static<typeof ExtendRequest>;
+
+const Extended = Type.Object(
+  {
+    id: JobId,
+    ok: Type.Boolean({ description: "Whether the worker still holds the job." }),
+    lease_expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the lease ends now. Null: the job is lost." }),
+  },
+  { title: "Extended", description: "What became of a lease.", examples: [extended] },
+);
+
+export const ExtendResponse = Type.Object(
+  { leases: Type.Array(Extended, { description: "The leases, in the order sent." }), cancelled },
+  { title: "ExtendResponse", description: "Which leases last longer.", examples: [{ leases: [extended], cancelled: [] }] },
+);
+export type ExtendResponse = Static<typeof ExtendResponse>;
+
+/** The calls for one queue and one job, for people with curl. */
+export const ClaimJobs = Type.Object(
+  { worker: WorkerName, limit: WorkRequest.properties.limit, lease: WorkRequest.properties.lease, wait: WorkRequest.properties.wait },
+  {
+    title: "ClaimJobs",
+    description: "Takes jobs of one queue.",
+    additionalProperties: false,
+    examples: [{ worker: "mailer-7f3a", limit: 1 }],
+  },
+);
+export type ClaimJobs = Static<typeof ClaimJobs>;
+export const CompleteJob = Type.Object(
+  { lease_token: LeaseToken, result: settleFields.result },
+  {
+    title: "CompleteJob",
+    description: "A successful attempt.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, result: { sent: true } }],
+  },
+);
+export const FailJob = Type.Object(
+  { lease_token: LeaseToken, error: settleFields.error, retry: settleFields.retry, retry_in: settleFields.retry_in },
+  {
+    title: "FailJob",
+    description: "A failed attempt.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, error: "No such mailbox." }],
+  },
+);
+export type FailJob = Static<typeof FailJob>;
+export const HeartbeatJob = Type.Object(
+  { lease_token: LeaseToken, lease: Type.Optional(LeaseSeconds) },
+  {
+    title: "HeartbeatJob",
+    description: "A lease that is to last longer.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, lease: 60 }],
+  },
+);
+export type HeartbeatJob = Static<typeof HeartbeatJob>;
+
+export const WorkerRecord = Type.Object(
+  {
+    name: WorkerName,
+    version: Nullable(Type.String(), { description: "Version of its code, as it said." }),
+    queues: Type.Array(QueueName, { description: "Queues that it asked for last." }),
+    in_flight: Type.Integer({ description: "Jobs that it holds." }),
+    last_seen_at: Moment("When it last called, accurate to half a minute. RFC 3339 in UTC."),
+  },
+  {
+    title: "Worker",
+    description: "A worker that called in the last 15 minutes.",
+    examples: [{ name: "mailer-7f3a", version: "1.4.0", queues: ["emails"], in_flight: 3, last_seen_at: "2026-11-21T09:30:00.000Z" }],
+  },
+);
+export type WorkerRecord = Static<typeof WorkerRecord>;
+
+export const ListWorkers = Type.Object(
+  { ...PageQuery, cursor: Cursor("WorkerCursor", "d29ya2VyIG1haWxlci03ZjNh") },
+  { additionalProperties: false },
+);
+export type ListWorkers = Static<typeof ListWorkers>;

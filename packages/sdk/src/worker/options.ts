@@ -1,0 +1,89 @@
+import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
+import { chance } from "../random.ts";
+import type { StandardSchema } from "../schema.ts";
+import type { WorkerJob } from "./job.ts";
+import type { Logger } from "./logger.ts";
+
+/** Runs a job. What it returns is stored as the job's result: any JSON value of at most 64 KiB. What it throws fails the attempt. */
+// biome-ignore lint/suspicious/noExplicitAny: handlers of different payloads stand in one list.
+export type Handler<Payload = any> = (job: WorkerJob<Payload>) => unknown;
+
+/** A handler with the schema of its payloads. */
+export interface QueueHandler<Output> {
+  readonly handler: Handler<Output>;
+  /** Checks each payload, and gives it its type. A payload that does not fit fails its job at once, without a retry. */
+  readonly schema: StandardSchema<unknown, Output>;
+}
+
+/** Settings of a worker. */
+export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fetch"> {
+  /** The handler of each queue, by the queue's name. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  readonly queues: Readonly<Record<string, Handler | QueueHandler<any>>>;
+  /** How many jobs run at the same time. 10 by default. */
+  readonly concurrency?: number;
+  /** The worker's name in lists and logs. Made of the host and the process by default. */
+  readonly name?: string;
+  /** Version of the code, shown in lists. */
+  readonly version?: string;
+  /** How long a job stays with a worker that has died. Seconds; 30 by default. While a job runs, its lease is extended. */
+  readonly leaseSeconds?: number;
+  /** How long jobs may run on when the worker stops. Then their signals are aborted, and they go back to their queues. Milliseconds; 25,000 by default. */
+  readonly stopTimeoutMs?: number;
+  /** Signals that stop the worker, where the runtime has them. SIGTERM and SIGINT by default. */
+  readonly signals?: readonly string[];
+  readonly logger?: Logger;
+}
+
+export interface WorkerSettings extends Settings {
+  readonly handlers: ReadonlyMap<string, QueueHandler<unknown> | { readonly handler: Handler; readonly schema?: undefined }>;
+  readonly concurrency: number;
+  readonly name: string;
+  readonly version: string | undefined;
+  readonly leaseSeconds: number;
+  readonly stopTimeoutMs: number;
+  readonly signals: readonly string[];
+  readonly logger: Logger;
+}
+
+const MAX_CONCURRENCY = 10_000;
+
+/** @throws {TypeError} naming the option that is missing or wrong */
+export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
+  const { url, key, fetch } = options;
+  const settings = readOptions({ ...(url !== undefined && { url }), ...(key !== undefined && { key }), ...(fetch && { fetch }) });
+  const entries = Object.entries(options.queues ?? {});
+  if (entries.length === 0) throw new TypeError("queues must name a handler for at least one queue.");
+  return {
+    ...settings,
+    handlers: new Map(entries.map(([queue, one]) => [queue, readHandler(queue, one)])),
+    concurrency: whole("concurrency", options.concurrency ?? 10, MAX_CONCURRENCY),
+    name: options.name ?? defaultName(),
+    version: options.version,
+    leaseSeconds: whole("leaseSeconds", options.leaseSeconds ?? 30, 43_200),
+    stopTimeoutMs: milliseconds("stopTimeoutMs", options.stopTimeoutMs ?? 25_000, 0),
+    signals: options.signals ?? ["SIGTERM", "SIGINT"],
+    logger: options.logger ?? console,
+  };
+}
+
+function readHandler(queue: string, one: unknown): QueueHandler<unknown> | { readonly handler: Handler } {
+  const found = typeof one === "function" ? { handler: one as Handler } : (one as QueueHandler<unknown>);
+  if (typeof found?.handler === "function") return found;
+  throw new TypeError(`queues.${queue} must be a function, or an object with a handler.`);
+}
+
+function whole(name: string, value: number, max: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw new TypeError(`${name} must be a whole number from 1 to ${max}, not ${String(value)}.`);
+}
+
+interface Host {
+  readonly process?: { readonly pid?: number; readonly env?: Readonly<Record<string, string | undefined>> };
+}
+
+function defaultName(): string {
+  const { process } = globalThis as Host;
+  const random = Math.floor(chance() * 36 ** 6).toString(36);
+  return [process?.env?.HOSTNAME?.slice(0, 64) || "worker", process?.pid, random].filter((part) => part !== undefined).join("-");
+}

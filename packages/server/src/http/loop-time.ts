@@ -1,0 +1,23 @@
+import type { FastifyRequest } from "fastify";
+import type { LoopTime, SlicedWork, WorkspaceId } from "#kernel";
+
+/**
+ * Runs work on a request in slices. It is dropped when the connection ends, with what it holds.
+ *
+ * @param characters how long the text is that is worked on
+ * @throws {WorkDroppedError}, and what the work throws
+ */
+export function runForRequest<Result>(
+  loopTime: LoopTime,
+  { raw: { socket } }: FastifyRequest,
+  workspaceId: WorkspaceId,
+  characters: number,
+  work: SlicedWork<Result>,
+): Result | Promise<Result> {
+  const result = loopTime.run(workspaceId, characters, work);
+  if (!(result instanceof Promise)) return result;
+  const drop = () => loopTime.drop(work);
+  if (socket.destroyed) drop();
+  else socket.once("close", drop);
+  return result.finally(() => socket.off("close", drop));
+}

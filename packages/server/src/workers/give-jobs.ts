@@ -1,0 +1,76 @@
+import type { AttemptResult, Engine } from "#engine";
+import { type Claim, showJobId } from "#jobs";
+import { type Clock, type EmitEvent, momentMs, type Timestamp, tolerate } from "#kernel";
+import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
+import type { HeldJobs } from "./held-jobs.ts";
+import type { KnownWorker } from "./known-workers.ts";
+import { leaseToken } from "./lease-token.ts";
+
+export interface GiveJobs extends FillSecrets {
+  readonly finish: Engine["finishForWorker"];
+  readonly held: HeldJobs;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly emit: EmitEvent;
+}
+
+/** A job that was claimed for a worker. */
+export interface GivenJob {
+  readonly claim: Claim & { readonly leaseUntil: Timestamp };
+  readonly queue: string;
+}
+
+/** Jobs for a response, as JSON texts, and the claims behind them. */
+export interface Given {
+  readonly texts: readonly string[];
+  readonly claims: readonly Claim[];
+  /** Identifies the response. */
+  readonly response: symbol;
+}
+
+/** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
+export async function giveJobs(deps: GiveJobs, worker: KnownWorker, jobs: readonly GivenJob[]): Promise<Given> {
+  const response = Symbol();
+  const given = await Promise.all(jobs.map((job) => giveJob(deps, worker, job, response)));
+  const kept = jobs.filter((_, index) => given[index] !== null);
+  return { texts: given.filter((text) => text !== null), claims: kept.map(({ claim }) => claim), response };
+}
+
+async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {
+  const filled = await fillSecrets(deps, claim, queue, worker.name);
+  if (!("payload" in filled)) {
+    await end(deps, worker, claim, filled);
+    return null;
+  }
+  deps.held.add({ claim, response, queue, redactor: filled.redactor }, filled.secretLength);
+  return textOf(claim, queue, filled.payload, leaseToken(claim, worker.secret));
+}
+
+/** Gives back jobs whose worker did not get them. No attempt is used. */
+export async function giveBackJobs(
+  deps: Pick<GiveJobs, "finish" | "clock" | "held" | "emit">,
+  worker: KnownWorker,
+  claims: readonly Claim[],
+): Promise<void> {
+  await Promise.all(claims.map((claim) => end(deps, worker, claim, { kind: "withdrawn" })));
+  if (claims.length > 0) deps.emit("worker_jobs_given_back", { worker: worker.name, count: claims.length });
+}
+
+async function end(
+  { finish, clock, held, emit }: Pick<GiveJobs, "finish" | "clock" | "held" | "emit">,
+  worker: KnownWorker,
+  claim: Claim,
+  result: AttemptResult,
+): Promise<void> {
+  held.delete(claim.id);
+  const tookMs = Math.max(0, clock.nowMs() - momentMs(claim.startedAt));
+  await tolerate(
+    () => finish({ claim, result, tookMs, worker: worker.name }),
+    (error) => emit("give_back_failed", { error }),
+  );
+}
+
+/** The job as the worker gets it: the fields of a callback, and its lease. The payload is inserted as text. Source: contract §7. */
+const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): string =>
+  `{"id":"${showJobId(claim.id)}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
+  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":${JSON.stringify(claim.schedule)},` +
+  `"scheduled_for":${JSON.stringify(claim.scheduledFor)},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}","payload":${payload}}`;

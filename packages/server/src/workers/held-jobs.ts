@@ -1,0 +1,44 @@
+import { LRUCache } from "lru-cache";
+import type { Claim } from "#jobs";
+import type { JobId } from "#kernel";
+import type { Redactor } from "#redaction";
+
+/** Takes secrets out of what a worker reports. */
+export type ReportRedactor = Pick<Redactor, "json" | "text">;
+
+/** A job that a worker holds, as its settle needs it. */
+export interface HeldJob {
+  readonly claim: Claim;
+  /** The response that brought it last. */
+  readonly response: symbol;
+  readonly queue: string;
+  /** Null when its payload has no secrets. */
+  readonly redactor: ReportRedactor | null;
+}
+
+const MAX_JOBS = 100_000;
+/** Characters of secrets in the redactors that are kept. */
+const MAX_SECRETS = 16 * 1024 * 1024;
+
+/** Jobs that this node gave to workers, so that their settles need not be looked up. Any of them may be forgotten. */
+export class HeldJobs {
+  readonly #jobs = new LRUCache<JobId, Omit<HeldJob, "redactor"> & { readonly hasSecrets: boolean }>({ max: MAX_JOBS });
+  readonly #redactors = new LRUCache<JobId, ReportRedactor>({ maxSize: MAX_SECRETS });
+
+  /** @param secretLength how long the secrets are that the redactor knows. Characters */
+  add({ claim, response, queue, redactor }: HeldJob, secretLength: number): void {
+    this.#jobs.set(claim.id, { claim: { ...claim, payload: "" }, response, queue, hasSecrets: redactor !== null });
+    if (redactor) this.#redactors.set(claim.id, redactor, { size: Math.max(1, secretLength) });
+  }
+
+  get(id: JobId): HeldJob | undefined {
+    const job = this.#jobs.get(id);
+    const redactor = this.#redactors.get(id) ?? null;
+    return job && (redactor || !job.hasSecrets) ? { ...job, redactor } : undefined;
+  }
+
+  delete(id: JobId): void {
+    this.#jobs.delete(id);
+    this.#redactors.delete(id);
+  }
+}

@@ -1,0 +1,59 @@
+import type { WorkerClaim } from "#jobs";
+import type { WorkspaceId } from "#kernel";
+import type { LaneKey } from "#lanes";
+import type { KnownWorker } from "./known-workers.ts";
+
+/** A lane that workers ask this node for. */
+export interface PolledLane extends LaneKey {
+  readonly queue: string;
+  /** Polls that wait for its jobs, oldest first. */
+  readonly polls: Set<Poll>;
+  /** Whether jobs may be claimable. */
+  mayHaveJobs: boolean;
+  /** Grows with every wake-up, so that one during a claim is not lost when the claim finds nothing. */
+  wakes: number;
+  /** Whether it had limits when it was last claimed from. */
+  limited: boolean;
+  /** Mean length of the payloads that the last claim brought. Null before the first. */
+  payloadLength: number | null;
+  /** When its queue was looked up. Milliseconds of the elapsed clock. */
+  foundMs: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** A worker's request for jobs. */
+export interface PollRequest {
+  readonly worker: KnownWorker;
+  readonly lanes: readonly PolledLane[];
+  readonly limit: number;
+  readonly leaseSeconds: number;
+  /** The name of the call. */
+  readonly request: string | null;
+  readonly waitMs: number;
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** A request for jobs that waits. */
+export class Poll {
+  readonly asked: PollRequest;
+  readonly workspaceId: WorkspaceId;
+  readonly result = Promise.withResolvers<WorkerClaim[]>();
+  /** Whether a claim under way may bring jobs for it. */
+  claiming = false;
+  /** It has waited long enough. */
+  overdue: boolean;
+  ended = false;
+  timer: NodeJS.Timeout | undefined;
+
+  constructor(asked: PollRequest) {
+    this.asked = asked;
+    this.workspaceId = asked.worker.workspaceId;
+    this.overdue = asked.waitMs === 0;
+  }
+
+  /** Whether one of its lanes may have jobs. */
+  get hasProspects(): boolean {
+    return this.asked.lanes.some((lane) => lane.mayHaveJobs);
+  }
+}

@@ -1,0 +1,257 @@
+import type { Engine } from "#engine";
+import type { Holder, LaneFound, WorkerClaim } from "#jobs";
+import { type EmitEvent, Line } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+import type { KnownWorker } from "./known-workers.ts";
+import { Poll, type PolledLane, type PollRequest } from "./poll.ts";
+import { PolledLanes } from "./polled-lanes.ts";
+
+export interface PollsOptions {
+  readonly claim: Engine["claimForWorkers"];
+  /** Gives back jobs that were claimed for a poll whose client is gone. */
+  readonly giveBack: (worker: KnownWorker, claims: readonly WorkerClaim[]) => void;
+  readonly emit: EmitEvent;
+}
+
+const MAX_JOBS_A_CLAIM = 500;
+const MAX_HOLDERS_A_CLAIM = 200;
+/** Characters of payload in a claim, and how long payloads are taken to be of which nothing is known. */
+const MAX_PAYLOAD_A_CLAIM = 4 * 1024 * 1024;
+const EXPECTED_PAYLOAD = 64 * 1024;
+const PAUSE_AFTER_FAILURE_MS = 250;
+
+/** What one poll asks of one lane. */
+interface Ask {
+  readonly poll: Poll;
+  readonly lane: PolledLane;
+  readonly take: number;
+  readonly wakes: number;
+}
+
+/**
+ * Gives jobs to the workers that ask. Polls of all workers share claims: one statement takes jobs for many of them, workspaces in turns.
+ * A poll that finds nothing waits without a statement until one of its lanes is woken.
+ */
+export class Polls {
+  readonly lanes = new PolledLanes();
+  readonly #options: PollsOptions;
+  /** Polls that wait, workspaces in turns. */
+  readonly #line = new Line<Poll>();
+  #claiming = false;
+  #again = false;
+  #closed = false;
+  #retryTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: PollsOptions) {
+    this.#options = options;
+  }
+
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
+  take(asked: PollRequest): Promise<WorkerClaim[]> {
+    const poll = new Poll(asked);
+    if (asked.signal.aborted || this.#closed) return Promise.resolve([]);
+    this.#line.add(poll);
+    for (const lane of asked.lanes) lane.polls.add(poll);
+    asked.signal.addEventListener("abort", () => this.#end(poll, []), { once: true });
+    if (asked.waitMs > 0) poll.timer = setTimeout(() => this.#endOverdue(poll), asked.waitMs);
+    if (poll.hasProspects) this.#claimSoon();
+    else this.#endIfOverdue(poll);
+    return poll.result.promise;
+  }
+
+  #endOverdue(poll: Poll): void {
+    poll.overdue = true;
+    this.#endIfOverdue(poll);
+  }
+
+  /** A claim under way may still bring it jobs. */
+  #endIfOverdue(poll: Poll): void {
+    if (poll.overdue && !poll.claiming) this.#end(poll, []);
+  }
+
+  #end(poll: Poll, claims: WorkerClaim[]): void {
+    if (this.#leave(poll)) poll.result.resolve(claims);
+    else if (claims.length > 0) this.#options.giveBack(poll.asked.worker, claims);
+  }
+
+  #fail(poll: Poll, error: unknown): void {
+    if (this.#leave(poll)) poll.result.reject(error);
+  }
+
+  /** Returns false if the poll had ended before. */
+  #leave(poll: Poll): boolean {
+    if (poll.ended) return false;
+    poll.ended = true;
+    clearTimeout(poll.timer);
+    this.#line.delete(poll);
+    for (const lane of poll.asked.lanes) lane.polls.delete(poll);
+    return true;
+  }
+
+  /** Jobs of these lanes may be claimable. */
+  wake(lanes: readonly LaneKey[]): void {
+    let isAwaited = false;
+    for (const { laneId } of lanes) {
+      const lane = this.lanes.byId(laneId);
+      if (!lane) continue;
+      lane.mayHaveJobs = true;
+      lane.wakes += 1;
+      isAwaited ||= lane.polls.size > 0;
+    }
+    if (isAwaited) this.#claimSoon();
+  }
+
+  /** Messages may have been missed. */
+  wakeAll(): void {
+    this.wake([...this.lanes]);
+  }
+
+  laneDeleted(laneId: LaneId): void {
+    const lane = this.lanes.delete(laneId);
+    for (const poll of [...(lane?.polls ?? [])]) this.#end(poll, []);
+  }
+
+  /** Ends all polls, for good. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#retryTimer);
+    for (const poll of [...this.#line.inTurns()]) this.#end(poll, []);
+    for (const lane of this.lanes) clearTimeout(lane.timer);
+  }
+
+  #claimSoon(): void {
+    if (this.#claiming) {
+      this.#again = true;
+      return;
+    }
+    this.#claiming = true;
+    // Polls and wake-ups of the same turn of the event loop share a claim.
+    setImmediate(() => void this.#claimAll());
+  }
+
+  async #claimAll(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        while (await this.#claimOnce());
+      } while (this.#again);
+    } catch (error) {
+      this.#options.emit("claim_failed", { error });
+      // Polls that wait may have better luck.
+      for (const poll of [...this.#line.inTurns()]) if (poll.overdue) this.#fail(poll, error);
+      clearTimeout(this.#retryTimer);
+      this.#retryTimer = setTimeout(() => this.#claimSoon(), PAUSE_AFTER_FAILURE_MS);
+    } finally {
+      this.#claiming = false;
+      if (this.#again && !this.#closed) this.#claimSoon();
+    }
+  }
+
+  /** Returns whether there was anything to claim. */
+  async #claimOnce(): Promise<boolean> {
+    const asks = this.#asks();
+    if (asks.length === 0) return false;
+    const groups = [false, true].flatMap((limited) => {
+      const group = asks.filter(({ lane }) => lane.limited === limited);
+      return group.length > 0 ? [{ limited, group }] : [];
+    });
+    for (const { poll } of asks) poll.claiming = true;
+    try {
+      await Promise.all(groups.map(({ limited, group }) => this.#claimFrom(group, limited)));
+    } finally {
+      for (const { poll } of asks) poll.claiming = false;
+    }
+    return true;
+  }
+
+  /** What to claim: polls in turns of their workspaces, each from those of its lanes that may have jobs. */
+  #asks(): Ask[] {
+    const asks: Ask[] = [];
+    let left = MAX_JOBS_A_CLAIM;
+    let payloadLeft = MAX_PAYLOAD_A_CLAIM;
+    for (const poll of [...this.#line.inTurns()]) {
+      if (left < 1 || payloadLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
+      const open = poll.asked.lanes.filter((lane) => lane.mayHaveJobs);
+      if (open.length === 0) {
+        this.#endIfOverdue(poll);
+        continue;
+      }
+      let wanted = Math.min(poll.asked.limit, left);
+      for (const [index, lane] of open.entries()) {
+        const payloadLength = Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD);
+        const take = Math.min(Math.ceil(wanted / (open.length - index)), Math.max(1, Math.floor(payloadLeft / payloadLength)));
+        if (take < 1 || payloadLeft <= 0) break;
+        payloadLeft -= take * payloadLength;
+        asks.push({ poll, lane, take, wakes: lane.wakes });
+        wanted -= take;
+        left -= take;
+      }
+      this.#line.moveBack(poll);
+    }
+    return asks;
+  }
+
+  /** Claims from lanes that all have limits, or all have none. */
+  async #claimFrom(asks: readonly Ask[], limited: boolean): Promise<void> {
+    const holders = asks.map(
+      ({ poll, lane, take }): Holder => ({
+        workspaceId: lane.workspaceId,
+        laneId: lane.laneId,
+        take,
+        leaseId: poll.asked.worker.leaseId,
+        leaseSeconds: poll.asked.leaseSeconds,
+        request: poll.asked.request,
+      }),
+    );
+    const { claims, found } = await this.#options.claim(holders, limited);
+    const byLane = Map.groupBy(
+      claims.toSorted((one, other) => one.place - other.place),
+      ({ laneId }) => laneId,
+    );
+    const brought = new Map<Poll, WorkerClaim[]>();
+    for (const ask of asks) {
+      const ofLane = byLane.get(ask.lane.laneId) ?? [];
+      const got = takeOut(ofLane, ask);
+      if (got.length > 0) brought.set(ask.poll, [...(brought.get(ask.poll) ?? []), ...got]);
+    }
+    this.#learn(asks, claims, found, limited);
+    for (const [poll, got] of brought) this.#end(poll, got);
+  }
+
+  /** A lane that gave less than was asked for is empty, unless it was woken meanwhile. */
+  #learn(asks: readonly Ask[], claims: readonly WorkerClaim[], found: readonly LaneFound[], limited: boolean): void {
+    const foundOf = new Map(found.map((one) => [one.laneId, one]));
+    for (const [lane, ofLane] of Map.groupBy(asks, (ask) => ask.lane)) {
+      const got = claims.filter(({ laneId }) => laneId === lane.laneId);
+      if (got.length > 0) lane.payloadLength = got.reduce((sum, { payload }) => sum + payload.length, 0) / got.length;
+      const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };
+      if (isLimited !== limited) {
+        lane.limited = isLimited;
+        continue;
+      }
+      const asked = ofLane.reduce((sum, { take }) => sum + take, 0);
+      if (got.length < asked && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
+      if (opensInMs !== null) this.#wakeLater(lane, opensInMs);
+    }
+  }
+
+  #wakeLater(lane: PolledLane, ms: number): void {
+    clearTimeout(lane.timer);
+    lane.timer = setTimeout(() => this.wake([lane]), ms).unref();
+  }
+}
+
+/** Takes the claims out of `ofLane` that an ask brought: those under its worker's lease and of its call. */
+function takeOut(ofLane: WorkerClaim[], { poll: { asked }, take }: Ask): WorkerClaim[] {
+  const got: WorkerClaim[] = [];
+  for (let index = 0; index < ofLane.length && got.length < take; ) {
+    const claim = ofLane[index] as WorkerClaim;
+    if (claim.leaseId !== asked.worker.leaseId || claim.request !== asked.request) index += 1;
+    else got.push(...ofLane.splice(index, 1));
+  }
+  return got;
+}

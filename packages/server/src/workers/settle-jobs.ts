@@ -1,0 +1,136 @@
+import { LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
+import type { AttemptResult, Engine } from "#engine";
+import type { RawJson } from "#http";
+import { findHeld, type NamedClaim, readJobId } from "#jobs";
+import { type Clock, type Db, type LoopTime, momentMs, type SlicedWork, type WorkspaceId } from "#kernel";
+import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
+import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
+import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
+import type { RedactorOf } from "./redactor-of.ts";
+
+export interface SettleJobs {
+  readonly finish: Engine["finishForWorker"];
+  readonly workers: KnownWorkers;
+  readonly held: HeldJobs;
+  readonly redactorOf: RedactorOf;
+  readonly loopTime: LoopTime;
+  readonly clock: Pick<Clock, "nowMs">;
+}
+
+/** Characters of an error's message that are kept. */
+const MAX_MESSAGE = 1_000;
+const REDACTED = "What the worker reported is left out: it takes too much work to search it for secrets.";
+
+type Refusal = Pick<Settled, "code" | "message">;
+const LOST: Refusal = { code: "LEASE_LOST", message: "The claim is no longer valid: its lease ended or the job moved on." };
+
+/** A job that a worker names, and its claim if the token is right. */
+export interface Proven {
+  readonly worker: KnownWorker;
+  readonly claim: NamedClaim;
+}
+
+/** Checks the tokens of jobs. Null for one that does not prove a claim of a worker of the workspace. */
+export async function proveClaims(
+  workers: KnownWorkers,
+  db: Db,
+  workspaceId: WorkspaceId,
+  jobs: readonly { readonly id: string; readonly lease_token: string }[],
+): Promise<(Proven | null)[]> {
+  const tokens = jobs.map((job) => readLeaseToken(job.lease_token));
+  const leases = new Set(tokens.flatMap((token) => token?.leaseId ?? []));
+  const known = await workers.withLeases(db, workspaceId, leases);
+  return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known));
+}
+
+function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
+  const jobId = readJobId(id);
+  const worker = token && known.get(token.leaseId);
+  if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
+  return { worker, claim: claimOf(jobId, token) };
+}
+
+/** Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored. */
+export async function settleJobs(
+  deps: SettleJobs,
+  db: Db,
+  workspaceId: WorkspaceId,
+  settles: readonly SettleJob[],
+  mayServe: (queue: string) => boolean,
+): Promise<Settled[]> {
+  const claims = await proveClaims(deps.workers, db, workspaceId, settles);
+  const unknown = claims.flatMap((one) => (one && !isKnown(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
+  const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
+  return Promise.all(
+    settles.map(async (settle, index): Promise<Settled> => {
+      const refusal = await settleOne(deps, settle, claims[index] ?? null, mayServe, async ({ claim }) => {
+        const held = deps.held.get(claim.id);
+        if (held && isKnown(held, claim)) return held;
+        const row = looked.get(claim.id);
+        return row ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue) } : null;
+      });
+      return { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
+    }),
+  );
+}
+
+const isKnown = (held: HeldJob | undefined, { leaseId, attempt }: NamedClaim): boolean =>
+  held?.claim.leaseId === leaseId && held.claim.attempt === attempt;
+
+async function settleOne(
+  { finish, held, loopTime, clock }: SettleJobs,
+  settle: SettleJob,
+  claim: Proven | null,
+  mayServe: (queue: string) => boolean,
+  heldOf: (claim: Proven) => Promise<HeldJob | null>,
+): Promise<Refusal | null> {
+  const misfit = misfitOf(settle);
+  if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
+  const text = (settle.result as RawJson | undefined)?.text;
+  if (text !== undefined && Buffer.byteLength(text) > LIMITS.resultBytes) {
+    return { code: "PAYLOAD_TOO_LARGE", message: `The result exceeds ${LIMITS.resultBytes} bytes.` };
+  }
+  const job = claim && (await heldOf(claim));
+  if (!claim || !job || !mayServe(job.queue)) return LOST;
+  const { workspaceId, startedAt } = job.claim;
+  const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
+  const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
+  const tookMs = Math.max(0, clock.nowMs() - momentMs(startedAt));
+  const wasHeld = await finish({ claim: job.claim, result, tookMs, worker: claim.worker.name });
+  held.delete(job.claim.id);
+  claim.worker.cancelled.delete(job.claim.id);
+  return wasHeld ? null : LOST;
+}
+
+/** A field that the outcome does not go with, in words. */
+function misfitOf({ outcome, result, error, retry, retry_in }: SettleJob): string | null {
+  const given = { result, error, retry, retry_in };
+  const allowed: readonly string[] = outcome === "completed" ? ["result"] : outcome === "failed" ? ["error", "retry", "retry_in"] : [];
+  const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
+  return extra ? `${extra[0]} does not go with the outcome ${outcome}.` : null;
+}
+
+function* resultOf(
+  { outcome, error, retry, retry_in }: SettleJob,
+  result: string | null,
+  redactor: ReportRedactor | null,
+): SlicedWork<AttemptResult> {
+  if (outcome === "released") return { kind: "withdrawn" };
+  if (outcome === "completed") return { kind: "accepted", status: null, result: yield* keptResult(result, redactor) };
+  const message = error ?? "The worker reported no error.";
+  const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
+  return {
+    kind: "workerFailed",
+    code: "WORKER_FAILED",
+    message: kept.length > MAX_MESSAGE ? `${kept.slice(0, MAX_MESSAGE).toWellFormed()}…` : kept,
+    retryAfterSeconds: retry_in ?? null,
+    forGood: retry === false,
+  };
+}
+
+/** Without secrets. Null when it becomes too long without them, or cannot be searched. */
+function* keptResult(result: string | null, redactor: ReportRedactor | null): SlicedWork<string | null> {
+  if (result === null || !redactor) return result;
+  const kept = yield* redactor.json(result);
+  return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
+}

@@ -1,0 +1,37 @@
+import { type Db, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
+import type { LaneKey, LaneService } from "#lanes";
+
+/** How long after its last call a worker is listed. */
+const LISTED_MINUTES = 15;
+
+/** Lists workers that called lately, by name. Uses index lease_worker; job_active for what they hold. */
+export const listWorkers = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  after: string | null,
+  limit: number,
+): Promise<{ name: string; version: string | null; queues: string[]; last_seen_at: Timestamp; in_flight: number }[]> =>
+  rows(
+    db,
+    sql`
+      select l.worker as name, w.version, w.queues, w.last_seen_at,
+        (select count(*) from job where job.lease_id = l.id and job.state = 'active') as in_flight
+      from lease l join worker w on w.lease_id = l.id
+      where l.workspace_id = ${workspaceId} and w.last_seen_at > moment() - ${LISTED_MINUTES} * interval '1 minute' and l.worker > ${after ?? ""}
+      order by l.worker limit ${limit}`,
+  );
+
+/** A queue that a worker asks for. */
+export interface AskedQueue extends LaneKey {
+  readonly name: string;
+  readonly served: LaneService;
+}
+
+/** Finds queues by name. Uses index lane_name. */
+export const findQueues = (db: Db, workspaceId: WorkspaceId, names: readonly string[]): Promise<AskedQueue[]> =>
+  rows(
+    db,
+    sql`
+      select workspace_id as "workspaceId", id as "laneId", name, served from lane
+      where workspace_id = ${workspaceId} and kind = 'queue' and name = any(${textArray(names)}) and deleted_at is null`,
+  );

@@ -1,0 +1,164 @@
+import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
+import type { Principal } from "#http";
+import { extendClaims, findCancelled, findTakenBy, showJobId, type WorkerClaim } from "#jobs";
+import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
+import { queueNotFound } from "#lanes";
+import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
+import type { KnownWorker } from "./known-workers.ts";
+import type { PolledLane } from "./poll.ts";
+import type { Polls } from "./polls.ts";
+import { proveClaims, type SettleJobs, settleJobs } from "./settle-jobs.ts";
+import { findQueues } from "./store.ts";
+
+const LEASE_SECONDS = 30;
+
+export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
+  readonly tenants: Tenants;
+  readonly polls: Polls;
+  readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
+}
+
+/** What a call of a worker has led to. */
+export interface WorkDone extends Given {
+  readonly worker: KnownWorker;
+  readonly settled: readonly Settled[];
+  readonly cancelled: readonly string[];
+}
+
+/** What a key may serve: all queues of its workspace, unless it is bound to some. */
+export const mayServe =
+  ({ queues }: Pick<Principal, "queues">) =>
+  (queue: string): boolean =>
+    queues === null || queues.includes(queue);
+
+/**
+ * Settles what a worker has done, and takes jobs for it.
+ *
+ * @param signal is aborted when the client is gone
+ * @throws NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
+ */
+export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, signal: AbortSignal): Promise<WorkDone> {
+  const { workspaceId } = principal;
+  const { queues, settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null } = body;
+  const db = deps.tenants.of(workspaceId);
+  const lanes = await lanesOf(deps, db, principal, queues);
+  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
+  const worker = await deps.workers.calls(call);
+  // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
+  const settling = settleJobs(deps, db, workspaceId, settle, mayServe(principal));
+  // It is awaited below, but what comes before may fail first.
+  settling.catch(() => {});
+  const taken = request === null ? [] : await findTakenBy(db, workspaceId, worker.leaseId, request);
+  const told = new AbortController();
+  const stopWaiting = () => told.abort();
+  // A worker that waits is told at once that a job was cancelled, and what became of its outcomes.
+  worker.onCancelled.add(stopWaiting);
+  void settling.then((settled) => settled.some(({ ok }) => !ok) && stopWaiting(), stopWaiting);
+  try {
+    const waitMs = taken.length > 0 || worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
+    const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, told.signal]) };
+    const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(asked);
+    const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
+    return await respond(deps, worker, jobs, settling);
+  } finally {
+    worker.onCancelled.delete(stopWaiting);
+  }
+}
+
+/** Jobs that were claimed are given back if the response fails. */
+async function respond(deps: WorkDeps, worker: KnownWorker, jobs: readonly GivenJob[], settling: Promise<Settled[]>): Promise<WorkDone> {
+  try {
+    const settled = await settling;
+    const given = await giveJobs(deps, worker, jobs);
+    return { ...given, worker, settled, cancelled: takeCancelled(worker) };
+  } catch (error) {
+    const claims = jobs.map(({ claim }) => claim);
+    void giveBackJobs(deps, worker, claims);
+    throw error;
+  }
+}
+
+function withQueues(claims: readonly WorkerClaim[], lanes: readonly PolledLane[]) {
+  const queueOf = new Map(lanes.map(({ laneId, queue }) => [laneId, queue]));
+  return claims.map((claim) => ({ claim, queue: queueOf.get(claim.laneId) ?? "" }));
+}
+
+/** The lanes of queues, looked up if they were not lately. */
+async function lanesOf({ polls, clock }: WorkDeps, db: Db, principal: Principal, queues: readonly string[]): Promise<PolledLane[]> {
+  const { workspaceId } = principal;
+  const refused = queues.find((queue) => !mayServe(principal)(queue));
+  if (refused !== undefined) throw problem("FORBIDDEN", { queue: refused }, { message: `The key is not bound to the queue "${refused}".` });
+  const nowMs = clock.elapsedMs();
+  const unknown = queues.filter((queue) => !polls.lanes.fresh(workspaceId, queue, nowMs));
+  if (unknown.length > 0) {
+    const found = new Map((await findQueues(db, workspaceId, unknown)).map((one) => [one.name, one]));
+    for (const name of unknown) {
+      const queue = found.get(name);
+      if (!queue) throw await queueNotFound(db, workspaceId, name);
+      if (queue.served !== "pull") throw servedByNodes(name);
+      polls.lanes.found(queue, name, nowMs);
+    }
+  }
+  return queues.flatMap((queue) => polls.lanes.fresh(workspaceId, queue, nowMs) ?? []);
+}
+
+const servedByNodes = (queue: string) =>
+  problem(
+    "INVALID_STATE",
+    { queue },
+    { message: `The queue "${queue}" has a callback_url: its jobs are delivered, and workers cannot take them.` },
+  );
+
+/** Extends the leases of jobs that a worker still works on, and waits for one of its jobs to be cancelled. */
+export async function extend(
+  deps: WorkDeps,
+  workspaceId: WorkspaceId,
+  body: Omit<ExtendRequest, "worker">,
+  signal: AbortSignal,
+): Promise<ExtendResponse> {
+  const db = deps.tenants.of(workspaceId);
+  const { leases, lease = LEASE_SECONDS, wait = 0 } = body;
+  const proven = await proveClaims(deps.workers, db, workspaceId, leases);
+  const claims = proven.flatMap((one) => one?.claim ?? []);
+  const extended = new Map(
+    (claims.length > 0 ? await extendClaims(db, workspaceId, claims, lease) : []).map((one) => [one.id, one.leaseUntil]),
+  );
+  const lost = claims.filter(({ id }) => !extended.has(id));
+  const workers = new Set(proven.flatMap((one) => one?.worker ?? []));
+  const cancelled = new Set<JobId>(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
+  if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
+  const told = [...workers].flatMap(takeCancelled);
+  return {
+    leases: leases.map(({ id }, index) => {
+      const jobId = proven[index]?.claim.id;
+      const until = jobId && extended.get(jobId);
+      return { id, ok: until !== undefined, lease_expires_at: until ?? null };
+    }),
+    cancelled: [...new Set([...[...cancelled].map(showJobId), ...told])],
+  };
+}
+
+/** Waits until a job of one of these workers is cancelled, or for `ms`. */
+async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, signal: AbortSignal): Promise<void> {
+  if ([...workers].some(({ cancelled }) => cancelled.size > 0)) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  for (const { onCancelled } of workers) onCancelled.add(resolve);
+  await promise;
+  clearTimeout(timer);
+  for (const { onCancelled } of workers) onCancelled.delete(resolve);
+}
+
+/** The jobs that were cancelled while the worker held them. It is told of each once. */
+function takeCancelled(worker: KnownWorker): string[] {
+  const ids = [...worker.cancelled].map(showJobId);
+  worker.cancelled.clear();
+  return ids;
+}
+
+/** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */
+export function undo(deps: WorkDeps, { worker, claims, response }: Pick<WorkDone, "worker" | "claims" | "response">): Promise<void> {
+  const lost = claims.filter(({ id }) => (deps.held.get(id)?.response ?? response) === response);
+  return giveBackJobs(deps, worker, lost);
+}

@@ -1,0 +1,66 @@
+import type { Engine } from "#engine";
+import type { Module } from "#http";
+import type { Clock, Database, EmitEvent, JobId, Random, Shares, Tenants } from "#kernel";
+import { PeriodicLoop } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+import type { SecretAccess } from "#vault";
+import { giveBackJobs } from "./give-jobs.ts";
+import { HeldJobs } from "./held-jobs.ts";
+import { KnownWorkers } from "./known-workers.ts";
+import { Polls } from "./polls.ts";
+import { redactorOf } from "./redactor-of.ts";
+import { mountWork } from "./routes.ts";
+import type { WorkDeps } from "./work.ts";
+
+/** How often it is written when workers last called. Milliseconds. */
+const WRITE_CALLS_EVERY_MS = 30_000;
+
+export interface WorkersOptions {
+  readonly engine: Pick<Engine, "claimForWorkers" | "finishForWorker">;
+  readonly database: Database;
+  readonly tenants: Tenants;
+  readonly secrets: SecretAccess;
+  readonly shares: Pick<Shares, "loopTime">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly emit: EmitEvent;
+}
+
+/** Workers: they take jobs of queues without `callback_url` over HTTP, and settle them. */
+export interface Workers extends Module {
+  /** Jobs of these lanes may be claimable. */
+  woken(lanes: readonly LaneKey[]): void;
+  wokenAll(): void;
+  /** A job was cancelled while this lease held it. */
+  cancelled(leaseId: number, id: JobId): void;
+  laneDeleted(laneId: LaneId): void;
+  /** Ends the requests that wait for jobs. */
+  drain(): void;
+}
+
+export function createWorkers({ engine, database, tenants, secrets, shares, clock, random, emit }: WorkersOptions): Workers {
+  const { loopTime } = shares;
+  const held = new HeldJobs();
+  const workers = new KnownWorkers(database, random, emit);
+  const give = { finish: engine.finishForWorker, held, clock, emit, secrets, loopTime };
+  const polls = new Polls({
+    claim: engine.claimForWorkers,
+    giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
+    emit,
+  });
+  const deps: WorkDeps = { ...give, tenants, polls, workers, redactorOf: redactorOf({ secrets, loopTime }, "that settles") };
+  const writeCalls = new PeriodicLoop(
+    { name: "write-worker-calls", everyMs: WRITE_CALLS_EVERY_MS, pass: () => workers.writeCalls() },
+    emit,
+    random,
+  );
+  return {
+    routes: (api) => mountWork(api, deps),
+    services: [writeCalls],
+    woken: (lanes) => polls.wake(lanes),
+    wokenAll: () => polls.wakeAll(),
+    cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
+    laneDeleted: (laneId) => polls.laneDeleted(laneId),
+    drain: () => polls.close(),
+  };
+}

@@ -1,0 +1,24 @@
+import type { Settled, WorkResponse } from "@tidemill/contract";
+import type { Service } from "./service.ts";
+
+/** A job as a worker got it. */
+export type Taken = WorkResponse["jobs"][number];
+
+/** Calls as the worker `w1`, with the service's own key. */
+export const work = (service: Service, body: object = {}): Promise<WorkResponse> =>
+  service.ok("POST", "/v1/work", { worker: "w1", queues: [], ...body });
+
+export const take = async (service: Service, queue: string, more: object = {}): Promise<Taken[]> =>
+  (await work(service, { queues: [queue], ...more })).jobs;
+
+/** Takes one job, which must be there. */
+export async function takeOne(service: Service, queue: string, more: object = {}): Promise<Taken> {
+  const [job] = await take(service, queue, more);
+  if (!job) throw new Error("There was no job to take.");
+  return job;
+}
+
+export const proofOf = ({ id, lease_token }: Taken) => ({ id, lease_token });
+
+export const settle = async (service: Service, job: Taken, outcome: object): Promise<Settled> =>
+  (await work(service, { settle: [{ ...proofOf(job), ...outcome }] })).settled[0] as Settled;

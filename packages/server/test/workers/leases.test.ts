@@ -1,0 +1,159 @@
+import net from "node:net";
+import { describe, expect } from "vitest";
+import { ask } from "../harness/ask.ts";
+import { makeKey } from "../harness/operator.ts";
+import { newWorkspace, test, until } from "../harness/service.ts";
+import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
+
+const LOST = { ok: false, code: "LEASE_LOST" };
+
+describe("a lease", () => {
+  test("a lease that runs out uses an attempt, and what the worker says later is refused", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, attempts: 2, backoff: { delay: 0 } });
+    const job = await takeOne(service, queue, { lease: 10 });
+    await service.advance(11);
+    await service.untilState({ queue, id }, "delayed");
+    expect((await service.job({ queue, id })).last_error).toMatchObject({ code: "LEASE_EXPIRED" });
+    expect(await settle(service, job, { outcome: "completed" })).toMatchObject(LOST);
+    await service.advance(60);
+    expect(await takeOne(service, queue, { wait: 20 })).toMatchObject({ id, attempt: 2 });
+    expect(await settle(service, job, { outcome: "completed" })).toMatchObject(LOST);
+    expect(await service.job({ queue, id })).toMatchObject({ state: "active" });
+  });
+
+  test("a lease that is extended lasts longer", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue, { lease: 10 });
+    await service.advance(9);
+    const extended = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)], lease: 10 });
+    expect(extended).toMatchObject({ leases: [{ id: job.id, ok: true }], cancelled: [] });
+    expect(Date.parse(extended.leases[0].lease_expires_at)).toBe(Date.parse(job.lease_expires_at) + 9_000);
+    await service.advance(9);
+    expect(await settle(service, job, { outcome: "completed" })).toMatchObject({ ok: true });
+  });
+
+  test("a second outcome of a job is refused", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    expect(await settle(service, job, { outcome: "completed", result: 1 })).toMatchObject({ ok: true });
+    expect(await settle(service, job, { outcome: "failed" })).toMatchObject(LOST);
+    expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "completed", result: 1 });
+  });
+
+  test("two outcomes of a job at once: one of them counts", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const settled = await Promise.all([
+      settle(service, job, { outcome: "completed" }),
+      settle(service, job, { outcome: "failed", retry: false }),
+    ]);
+    expect(settled.filter(({ ok }) => ok)).toHaveLength(1);
+  });
+
+  test("a token says whose job it is: no other one settles it", async ({ service, database }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 2; n += 1) await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const other = await takeOne(service, queue, { worker: "w2" });
+    const [lease = "", lane, attempt] = job.lease_token.split("-");
+    const forged = [
+      { ...job, lease_token: other.lease_token },
+      { ...job, id: other.id },
+      { ...job, lease_token: [lease, lane, attempt, "A".repeat(22)].join("-") },
+      { ...job, lease_token: [lease, lane, "2", job.lease_token.split("-").slice(3).join("-")].join("-") },
+      { ...job, lease_token: "nonsense" },
+    ];
+    for (const one of forged) expect(await settle(service, one, { outcome: "completed" })).toMatchObject(LOST);
+    const stranger = await newWorkspace(database);
+    const asked = { worker: "w1", queues: [], settle: [{ ...proofOf(job), outcome: "completed" }] };
+    const reply = await ask(service.node.url, stranger.key, "POST", "/v1/work", asked);
+    expect(reply.body.settled).toMatchObject([LOST]);
+    expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "active" });
+  });
+
+  test("a call that is repeated brings the same jobs, as long as their leases hold", async ({ service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 3; n += 1) await service.enqueue({ queue, payload: n });
+    const first = await take(service, queue, { limit: 2, request: "r1" });
+    expect(first).toHaveLength(2);
+    expect(await take(service, queue, { limit: 2, request: "r1" })).toEqual(first);
+    expect(await take(service, queue, { limit: 2, request: "r2" })).toMatchObject([{ payload: 2 }]);
+    for (const job of first) await settle(service, job, { outcome: "completed" });
+    expect(await take(service, queue, { limit: 2, request: "r1" })).toEqual([]);
+  });
+
+  test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
+    const queue = await service.queue();
+    // More than the buffers of a connection hold.
+    const payload = "x".repeat(1_000_000);
+    const ids = await Promise.all(Array.from({ length: 12 }, async () => (await service.enqueue({ queue, payload, attempts: 1 })).id));
+    const { hostname, port } = new URL(service.node.url);
+    const body = JSON.stringify({ worker: "w1", queues: [queue], limit: 12 });
+    const socket = net.connect(Number(port), hostname);
+    socket.pause();
+    socket.write(
+      `POST /v1/work HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await service.untilState({ queue, id: ids[0] }, "active");
+    socket.destroy();
+    const taken = new Set<string>();
+    await until(async () => {
+      for (const { id } of await take(service, queue, { limit: 12, worker: "w2" })) taken.add(id);
+      return taken.size === 12;
+    }, "all jobs to be taken by another worker");
+  });
+});
+
+describe("a cancel", () => {
+  test("a worker that waits is told at once that its job was cancelled", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const waiting = work(service, { queues: [queue], wait: 30 });
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
+    expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
+    expect(await settle(service, job, { outcome: "completed" })).toMatchObject(LOST);
+    expect(await service.job({ queue, id })).toMatchObject({ state: "cancelled" });
+  });
+
+  test("a worker that extends its leases is told that a job was cancelled", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const extending = service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)], wait: 30 });
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
+    expect((await extending).cancelled).toEqual([id]);
+    const again = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] });
+    expect(again).toMatchObject({ leases: [{ id, ok: false, lease_expires_at: null }], cancelled: [id] });
+  });
+});
+
+describe("a key of role worker", () => {
+  test("takes and settles jobs of its queues, and nothing else", async ({ service }) => {
+    const [queue, other] = [await service.queue(), await service.queue()];
+    const key = await makeKey(service, { role: "worker", queues: [queue] });
+    const as = (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body);
+    await service.enqueue({ queue });
+    await service.enqueue({ queue: other });
+    const taken = await as("POST", "/v1/work", { worker: "w1", queues: [queue] });
+    expect(taken.body.jobs).toHaveLength(1);
+    const refused = await as("POST", "/v1/work", { worker: "w1", queues: [other] });
+    expect(refused).toMatchObject({ status: 403, body: { error: { code: "FORBIDDEN", details: { queue: other } } } });
+    const [foreign] = await take(service, other);
+    const lie = { worker: "w1", queues: [], settle: [{ ...proofOf(foreign as never), outcome: "completed" }] };
+    expect((await as("POST", "/v1/work", lie)).body.settled).toMatchObject([LOST]);
+    expect((await as("GET", `/v1/queues/${queue}`)).status).toBe(403);
+    expect((await as("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).status).toBe(403);
+  });
+
+  test("a key of role write takes no jobs: a template would show it secrets", async ({ service }) => {
+    const queue = await service.queue();
+    const key = await makeKey(service, { role: "write" });
+    expect((await ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue] })).status).toBe(403);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect } from "vitest";
+import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
+import type { Service } from "../harness/service.ts";
+import { settle, take, takeOne, work } from "../harness/workers.ts";
+
+const test = testWith(NEVER_POLL).extend("other", async ({ service }, { onCleanup }): Promise<Service> => {
+  const other = await joinedBy(service, NEVER_POLL);
+  onCleanup(() => other.node.stop());
+  return other;
+});
+
+describe("a worker that asks one of two nodes", () => {
+  test("gets a job that is enqueued on the other", async ({ service, other }) => {
+    const queue = await service.queue();
+    const waiting = take(other, queue, { wait: 30 });
+    expect(await take(other, queue, { worker: "w2" })).toEqual([]);
+    const { id } = await service.enqueue({ queue });
+    expect(await waiting).toMatchObject([{ id }]);
+  });
+
+  test("is told of a cancel on the other", async ({ service, other }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    await takeOne(other, queue);
+    const waiting = work(other, { queues: [queue], wait: 30 });
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
+    expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
+  });
+
+  test("settles on the other, which keeps no secret of the result", async ({ service, other }) => {
+    const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value });
+    const queue = await service.queue();
+    await service.enqueue({ queue, payload: "${{ secrets.STRIPE_KEY }}" });
+    const job = await takeOne(other, queue);
+    expect(job.payload).toBe(value);
+    expect(await settle(service, job, { outcome: "completed", result: [value] })).toMatchObject({ ok: true });
+    expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "completed", result: ["[secret:STRIPE_KEY]"] });
+  });
+
+  test("gets nothing that was kept of a report when the secrets cannot be read any more", async ({ service, other }) => {
+    const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    await service.ok("POST", "/v1/secrets", { name: "GONE_KEY", value });
+    const queue = await service.queue();
+    await service.enqueue({ queue, payload: "${{ secrets.GONE_KEY }}" });
+    const job = await takeOne(other, queue);
+    await service.ok("DELETE", "/v1/secrets/GONE_KEY");
+    expect(await settle(service, job, { outcome: "completed", result: [value] })).toMatchObject({ ok: true });
+    expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "completed", result: null });
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect } from "vitest";
+import { test } from "../harness/service.ts";
+import { proofOf, type Taken, take, work } from "../harness/workers.ts";
+
+describe("a worker", () => {
+  test("takes a job as a callback would bring it, and settles it", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, payload: { big: 1 }, tag: "a" });
+    const [job] = await take(service, queue);
+    expect(job).toMatchObject({ id, queue, attempt: 1, attempts: 3, tag: "a", payload: { big: 1 }, schedule: null, scheduled_for: null });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "active", attempt: 1 });
+    const { settled } = await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "completed", result: { sent: true } }] });
+    expect(settled).toEqual([{ id, ok: true, code: null, message: null }]);
+    const done = await service.job({ queue, id });
+    expect(done).toMatchObject({ state: "completed", result: { sent: true } });
+    expect(done.attempts_log).toMatchObject([{ attempt: 1, outcome: "completed", worker: "w1", status: null }]);
+  });
+
+  test("settles and takes in one call", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue, payload: 1 });
+    await service.enqueue({ queue, payload: 2 });
+    const [first] = await take(service, queue);
+    const next = await work(service, { queues: [queue], settle: [{ ...proofOf(first as Taken), outcome: "completed" }] });
+    expect(next.settled).toMatchObject([{ ok: true }]);
+    expect(next.jobs.map(({ payload }) => payload)).toEqual([2]);
+  });
+
+  test("waits for a job, and gets it when it is enqueued", async ({ service }) => {
+    const queue = await service.queue();
+    const waiting = take(service, queue, { wait: 30 });
+    await service.enqueue({ queue, payload: "late" });
+    expect((await waiting).map(({ payload }) => payload)).toEqual(["late"]);
+  });
+
+  test("gets nothing at once when there is nothing", async ({ service }) => {
+    expect(await take(service, await service.queue())).toEqual([]);
+  });
+
+  test("reports a failure: the job is tried again, with the error in its log", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, attempts: 2, backoff: { delay: 0 } });
+    const [job] = await take(service, queue);
+    await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "failed", error: "no such address" }] });
+    expect(await service.job({ queue, id })).toMatchObject({
+      state: "delayed",
+      last_error: { code: "WORKER_FAILED", message: "no such address", status: null },
+    });
+    await service.advance(60);
+    const [again] = await take(service, queue, { wait: 20 });
+    expect(again).toMatchObject({ id, attempt: 2 });
+    await work(service, { settle: [{ ...proofOf(again as Taken), outcome: "failed" }] });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "failed" });
+  });
+
+  test("sends a job to the dead-letter queue at once when it wants no retry", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    const [job] = await take(service, queue);
+    await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "failed", error: "bad", retry: false }] });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "failed" });
+  });
+
+  test("releases a job without using an attempt", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, attempts: 1 });
+    const [job] = await take(service, queue);
+    await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "released" }] });
+    expect(await take(service, queue)).toMatchObject([{ id, attempt: 2, attempts: 2 }]);
+  });
+
+  test("takes jobs of several queues, up to its limit in all", async ({ service }) => {
+    const queues = [await service.queue(), await service.queue()];
+    for (const queue of queues) for (let n = 0; n < 5; n += 1) await service.enqueue({ queue });
+    const { jobs } = await work(service, { queues, limit: 6 });
+    expect(jobs).toHaveLength(6);
+    expect((await work(service, { queues, limit: 100 })).jobs).toHaveLength(4);
+  });
+});
