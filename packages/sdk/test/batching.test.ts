@@ -70,6 +70,12 @@ describe("concurrent enqueue calls", () => {
     for (const { body } of proxy.passed) expect(Buffer.byteLength(body)).toBeLessThan(16 * 1024 * 1024);
   });
 
+  test("calls that come one after the other each leave at once", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    for (const n of numbers(3)) await queue.enqueue(n);
+    expect(sizesOf(proxy)).toEqual([1, 1, 1]);
+  });
+
   test("without batching each call has a request", async ({ service, clients }) => {
     const queue = clients.with({ batching: false }).queue(await service.queue());
     await Promise.all(numbers(5).map((n) => queue.enqueue(n)));

@@ -25,18 +25,16 @@ const MAX_IN_FLIGHT = 2;
 export class EnqueueBatcher {
   readonly #transport: Transport;
   readonly #queue: string;
+  readonly #onIdle: () => void;
   #waiting: Pending[] = [];
   #inFlight = 0;
   #flushes = false;
 
-  constructor(transport: Transport, queue: string) {
+  /** @param onIdle is called when its last job has left */
+  constructor(transport: Transport, queue: string, onIdle: () => void) {
     this.#transport = transport;
     this.#queue = queue;
-  }
-
-  /** Whether it has no jobs. */
-  get isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#inFlight === 0;
+    this.#onIdle = onIdle;
   }
 
   add({ text, hasKey }: EncodedJob, signal: AbortSignal | undefined): Promise<EnqueuedJob> {
@@ -54,6 +52,7 @@ export class EnqueueBatcher {
     queueMicrotask(() => {
       this.#flushes = false;
       while (this.#waiting.length > 0 && this.#inFlight < MAX_IN_FLIGHT) void this.#send(this.#takeBatch());
+      if (this.#inFlight === 0) this.#onIdle();
     });
   }
 
@@ -77,7 +76,8 @@ export class EnqueueBatcher {
     this.#inFlight += 1;
     await this.#settle(batch);
     this.#inFlight -= 1;
-    this.#flushSoon();
+    if (this.#waiting.length > 0) this.#flushSoon();
+    else if (this.#inFlight === 0) this.#onIdle();
   }
 
   /** Never rejects. */
