@@ -157,6 +157,21 @@ create table idempotency_key (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index idempotency_key_check on idempotency_key (check_at);
 
+-- Idempotency keys of batches, so that a batch that is sent again is stored once. One row costs a hundredth of a key for each of a hundred
+-- jobs. A key lasts for a day.
+create table batch_key (
+  workspace_id uuid not null,
+  lane_id      bigint not null,
+  key          text not null,
+  -- The jobs of the batch in the order sent.
+  job_ids      uuid[] not null,
+  -- Distinguishes a repeated batch from a different one with the same key.
+  fingerprint  bytea not null check (length(fingerprint) = 32),
+  expires_at   timestamptz not null,
+  primary key (workspace_id, lane_id, key)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index batch_key_expiry on batch_key (expires_at);
+
 -- All jobs that callers may see, live and finished.
 create view job_record as
   select workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at,
