@@ -39,7 +39,8 @@ export const KEYED = {
         on conflict do nothing
         returning lane_id, job_ids
       ),`,
-  mayInsert: fragment`and n.id in (select unnest(job_ids) from claimed)`,
+  // As `is true` it is looked up in a hash table. Otherwise it would be a join, which compares each job with every other.
+  mayInsert: fragment`and (n.id in (select unnest(job_ids) from claimed)) is true`,
   accepted: fragment`coalesce((select sum(cardinality(job_ids)) from claimed where claimed.lane_id = named.id[n.at]), 0)`,
   won: fragment`(select array_agg(job_ids[1]) from claimed)`,
 };
