@@ -42,6 +42,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   job_record: { owner: "jobs", holds: "View: every job that a caller may see." },
   tally: { owner: "jobs", holds: "Counts of what finished: appended to, and folded later." },
   idempotency_key: { owner: "jobs", holds: "The names that callers gave to their jobs." },
+  batch_key: { owner: "jobs", holds: "The names that callers gave to their batches in the last day." },
   schedule: { owner: "schedules", holds: "What makes jobs by the clock." },
   schedule_tick: { owner: "schedules", holds: "Ticks of the last minute that made a job." },
 };

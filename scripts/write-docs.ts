@@ -179,7 +179,11 @@ const pages = (await readdir(path.join(ROOT, "docs"), { recursive: true }))
   .filter((name) => name.endsWith(".md"))
   .map((name) => `docs/${name}`);
 const broken = (
-  await Promise.all(["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", ...pages].map((page) => brokenReferences(ROOT, page)))
+  await Promise.all(
+    ["README.md", "packages/sdk/README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", ...pages].map((page) =>
+      brokenReferences(ROOT, page),
+    ),
+  )
 ).flat();
 for (const message of broken) process.stderr.write(`${message}\n`);
 if ((checks && stale > 0) || broken.length > 0) process.exit(1);

@@ -72,7 +72,7 @@ export async function countCharged(db: Db, workspaceId: string): Promise<number>
 
 /** Deletes all workspaces and all they have, except audit events. No node may run. */
 export const clearWorkspaces = (db: Db): Promise<unknown> =>
-  rows(db, sql`truncate workspace, job, job_history, idempotency_key, tally, usage_delta, usage_day, lease cascade`);
+  rows(db, sql`truncate workspace, job, job_history, idempotency_key, batch_key, tally, usage_delta, usage_day, lease cascade`);
 
 /** Updates the planner's statistics. */
 export async function analyze(db: Db): Promise<void> {

@@ -1,28 +1,22 @@
 import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
-import { CALLERS, CONCURRENCY, type Order, sayReady } from "../client-orders.ts";
+import { CONCURRENCY, PAYLOAD, sayReady } from "../client-orders.ts";
 
-/** BullMQ on Redis, for the same orders. */
-sayReady(async ({ kind, url, queue: name, jobs }: Order) => {
+/** BullMQ on Redis. */
+sayReady(({ url, queue: name }) => {
   const connection = new Redis(url, { maxRetriesPerRequest: null });
-  if (kind === "enqueue") {
-    const queue = new Queue(name, { connection });
-    let left = jobs;
-    const caller = async () => {
-      while (left-- > 0) await queue.add("email", { to: "ada@example.com", subject: "Welcome" });
-    };
-    await Promise.all(Array.from({ length: CALLERS }, caller));
-    await queue.close();
-  } else {
-    let done = 0;
-    const all = Promise.withResolvers<void>();
-    const worker = new Worker(name, async () => {}, { connection, concurrency: CONCURRENCY });
-    worker.on("completed", () => {
-      done += 1;
-      if (done === jobs) all.resolve();
-    });
-    await all.promise;
-    await worker.close();
-  }
-  connection.disconnect();
+  const queue = new Queue(name, { connection });
+  return {
+    enqueue: () => queue.add("email", PAYLOAD),
+    enqueueMany: (payloads) => queue.addBulk(payloads.map((data) => ({ name: "email", data }))),
+    async work(onDone) {
+      const worker = new Worker(name, async () => {}, { connection, concurrency: CONCURRENCY });
+      worker.on("completed", onDone);
+      return { stop: () => worker.close() };
+    },
+    async close() {
+      await queue.close();
+      connection.disconnect();
+    },
+  };
 });

@@ -132,6 +132,18 @@ export const EnqueueHeaders = Type.Object({
   }),
 });
 
+/** A batch may have a key as a whole. */
+export const EnqueueBatchHeaders = Type.Object({
+  "Idempotency-Key": Type.Optional({
+    ...IdempotencyKey,
+    title: "BatchKeyHeader",
+    description:
+      "A name for the batch, unique in its queue for a day. A batch sent again with the same key is not enqueued twice: the response contains " +
+      "the jobs of the first. Its jobs may not have keys of their own; printable ASCII only.",
+    pattern: "^[ -~]*$",
+  }),
+});
+
 const jobList = Type.Array(EnqueueJob, {
   minItems: 1,
   maxItems: LIMITS.batchJobs,

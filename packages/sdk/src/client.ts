@@ -17,7 +17,7 @@ import { Transport } from "./transport.ts";
 /** Settings of a queue's handle. */
 export interface QueueOptions<Payload> {
   /** Checks payloads before they are sent, and gives them their type. */
-  readonly schema?: StandardSchema<Payload>;
+  readonly schema?: StandardSchema<Payload> | undefined;
 }
 
 /**
@@ -75,7 +75,8 @@ export class Tidemill {
     if (!this.#api.transport.settings.batching) return null;
     const known = this.#batchers.get(queue);
     if (known) return known;
-    const batcher = new EnqueueBatcher(this.#api.transport, queue);
+    // An application may have a queue for each of its customers: those that are not in use are forgotten.
+    const batcher = new EnqueueBatcher(this.#api.transport, queue, () => this.#batchers.delete(queue));
     this.#batchers.set(queue, batcher);
     return batcher;
   }

@@ -1,3 +1,17 @@
+export type {
+  AttemptError,
+  AuditEvent,
+  CreateQueue,
+  CreateSchedule,
+  ErrorCode,
+  Explanation,
+  JobState,
+  Key,
+  Schedule,
+  Secret,
+  Status,
+  Usage,
+} from "@tidemill/contract";
 export { type QueueOptions, Tidemill } from "./client.ts";
 export { TidemillError, type TidemillErrorCode } from "./error.ts";
 export type { EnqueuedJob, EnqueueOptions, Job, JobWithLog, NewJob } from "./job.ts";
@@ -6,7 +20,7 @@ export type { List, Page } from "./page.ts";
 export type { Queue } from "./queue.ts";
 export type { StandardSchema } from "./schema.ts";
 export type { FetchRequest, RawRequest } from "./verify/request.ts";
-export { type Callback, InvalidSignatureError, verifyCallback } from "./verify/verify-callback.ts";
+export { type Callback, InvalidSignatureError, type VerifyOptions, verifyCallback } from "./verify/verify-callback.ts";
 export { JobAbortedError, NonRetryableError, RetryAfterError } from "./worker/errors.ts";
 export type { WorkerJob } from "./worker/job.ts";
 export type { Logger } from "./worker/logger.ts";

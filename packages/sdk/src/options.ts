@@ -3,27 +3,27 @@ import { readVariable } from "./environment.ts";
 /** Settings of a client. */
 export interface TidemillOptions {
   /** Address of the service, for example `https://tidemill.example.com`. Default: `TIDEMILL_URL`. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** A workspace key. Default: `TIDEMILL_KEY`. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** How long one request may take, its response included. Milliseconds; 20,000 by default. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** How long a call is tried again when that is safe. Milliseconds; 60,000 by default, 0: never. */
-  readonly retryForMs?: number;
+  readonly retryForMs?: number | undefined;
   /** Whether concurrent `enqueue` calls for a queue share requests. True by default. */
-  readonly batching?: boolean;
+  readonly batching?: boolean | undefined;
   /** Replaces the runtime's `fetch`. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
   /** Replaces `JSON.parse` for responses, for example to keep all digits of numbers beyond 2^53. It throws for what is not JSON. */
-  readonly parseJson?: (text: string) => unknown;
+  readonly parseJson?: ((text: string) => unknown) | undefined;
 }
 
 /** What any call accepts as its last argument. */
 export interface CallOptions {
   /** Ends the call: it rejects with the signal's reason. What was sent may take effect all the same. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** How long one request of this call may take. Milliseconds. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface Settings {

@@ -1,7 +1,7 @@
 import type { Api } from "./api.ts";
 import type { EnqueueBatcher } from "./enqueue/batcher.ts";
 import { encodeJob } from "./enqueue/encode-job.ts";
-import { sendJobs } from "./enqueue/send-jobs.ts";
+import { sendJob, sendJobs } from "./enqueue/send-jobs.ts";
 import type { EnqueuedJob, EnqueueOptions, NewJob } from "./job.ts";
 import type { CallOptions } from "./options.ts";
 import { Jobs } from "./resources/jobs.ts";
@@ -41,12 +41,7 @@ export class Queue<Payload> {
     const job = encodeJob(payload, options);
     const batcher = timeoutMs === undefined ? this.#batcher(this.name) : null;
     if (batcher) return batcher.add(job, signal) as Promise<EnqueuedJob<Payload>>;
-    const [enqueued] = await sendJobs(
-      this.#api.transport,
-      { queue: this.name, jobs: [job], single: true },
-      { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) },
-    );
-    return enqueued as EnqueuedJob<Payload>;
+    return (await sendJob(this.#api.transport, this.name, job, { signal, timeoutMs })) as EnqueuedJob<Payload>;
   }
 
   /**

@@ -14,6 +14,8 @@ export interface ApiRequest extends Repeatable {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** With its query, from `/v1` on. */
   readonly path: string;
+  /** Besides those of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body?: string;
   /** By default those of the active context. */
@@ -51,13 +53,18 @@ export class Transport {
     }
   }
 
-  async #send({ method, path, body, trace }: ApiRequest, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
+  async #send({ method, path, headers, body, trace }: ApiRequest, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
     const { url, key, fetch, parseJson } = this.settings;
     const deadline = new Deadline(timeoutMs, signal);
     try {
       const response = await fetch(url + path, {
         method,
-        headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }), ...trace },
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+          ...trace,
+        },
         ...(body !== undefined && { body }),
         // A redirected POST would become a GET.
         redirect: "manual",

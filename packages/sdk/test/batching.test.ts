@@ -4,8 +4,12 @@ import { operate } from "../../server/test/harness/operator.ts";
 import type { Service } from "../../server/test/harness/service.ts";
 import { test } from "./harness/client.ts";
 import { failureOf } from "./harness/failure.ts";
+import type { FaultyProxy } from "./harness/faulty-proxy.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+/** How many jobs each request had. */
+const sizesOf = ({ passed }: FaultyProxy): number[] => passed.map(({ body }) => (JSON.parse(body) as { jobs: unknown[] }).jobs.length);
 
 /** Sets how many executions the workspace may use in a month. */
 const allow = (service: Service, executions: number) =>
@@ -23,7 +27,7 @@ describe("concurrent enqueue calls", () => {
   test("a call that comes alone is sent alone", async ({ service, clients: { proxy, tidemill } }) => {
     const queue = tidemill.queue(await service.queue());
     await queue.enqueue({});
-    expect(proxy.lines).toEqual([`POST /v1/queues/${queue.name}/jobs`]);
+    expect(sizesOf(proxy)).toEqual([1]);
   });
 
   test("calls of handles of the same queue share requests", async ({ service, clients: { proxy, tidemill } }) => {
@@ -55,7 +59,7 @@ describe("concurrent enqueue calls", () => {
   test("more calls than a batch may have leave as several", async ({ service, clients: { proxy, tidemill } }) => {
     const queue = tidemill.queue(await service.queue());
     await Promise.all(numbers(2_100).map((n) => queue.enqueue(n)));
-    expect(proxy.passed.map(({ body }) => (JSON.parse(body) as { jobs: unknown[] }).jobs.length)).toEqual([1_000, 1_000, 100]);
+    expect(sizesOf(proxy)).toEqual([1_000, 1_000, 100]);
   });
 
   test("payloads that are too large for one batch leave as several", async ({ service, clients: { proxy, tidemill } }) => {
@@ -66,16 +70,35 @@ describe("concurrent enqueue calls", () => {
     for (const { body } of proxy.passed) expect(Buffer.byteLength(body)).toBeLessThan(16 * 1024 * 1024);
   });
 
+  test("calls that come one after the other each leave at once", async ({ service, clients: { proxy, tidemill } }) => {
+    const queue = tidemill.queue(await service.queue());
+    for (const n of numbers(3)) await queue.enqueue(n);
+    expect(sizesOf(proxy)).toEqual([1, 1, 1]);
+  });
+
   test("without batching each call has a request", async ({ service, clients }) => {
     const queue = clients.with({ batching: false }).queue(await service.queue());
     await Promise.all(numbers(5).map((n) => queue.enqueue(n)));
-    expect(clients.proxy.lines).toEqual(numbers(5).map(() => `POST /v1/queues/${queue.name}/jobs`));
+    expect(sizesOf(clients.proxy)).toEqual([1, 1, 1, 1, 1]);
   });
 
   test("a call with a timeout of its own has a request of its own", async ({ service, clients: { proxy, tidemill } }) => {
     const queue = tidemill.queue(await service.queue());
     await Promise.all([queue.enqueue(1), queue.enqueue(2), queue.enqueue(3, {}, { timeoutMs: 5_000 })]);
-    expect(proxy.lines.sort()).toEqual([`POST /v1/queues/${queue.name}/jobs`, `POST /v1/queues/${queue.name}/jobs/batch`]);
+    expect(sizesOf(proxy).sort()).toEqual([1, 2]);
+  });
+
+  test("jobs with idempotency keys of their own do not share requests with others, which cost less", async ({
+    service,
+    clients: { proxy, tidemill },
+  }) => {
+    const queue = tidemill.queue<number>(await service.queue());
+    const jobs = await Promise.all(numbers(6).map((n) => queue.enqueue(n, n % 2 === 0 ? { idempotencyKey: `job-${n}` } : {})));
+    expect(jobs.map(({ payload, idempotencyKey }) => [payload, idempotencyKey])).toEqual(
+      numbers(6).map((n) => [n, n % 2 === 0 ? `job-${n}` : null]),
+    );
+    expect(sizesOf(proxy)).toEqual([3, 3]);
+    expect(proxy.passed.map(({ headers }) => "idempotency-key" in headers)).toEqual([false, true]);
   });
 });
 
@@ -106,17 +129,21 @@ describe("a batch that is refused", () => {
       { payload: "${{ secrets.", options: {} },
       { payload: 1, options: { colour: "red" } as object },
     ];
-    const errorOf = async (call: Promise<unknown>) => {
+    const ofClient = async (call: Promise<unknown>) => {
       const { code, status, message, details } = await failureOf(call);
       return { code, status, message, details };
     };
-    const alone = clients.with({ batching: false }).queue(queue);
-    const together = clients.tidemill.queue(queue);
     const expected = [];
-    for (const { payload, options } of bad) expected.push(await errorOf(alone.enqueue(payload, options)));
+    for (const { payload, options } of bad) {
+      const { status, body } = await service.api("POST", `/v1/queues/${queue}/jobs`, { payload, ...options });
+      expected.push({ status, ...body.error });
+    }
+    const alone = clients.with({ batching: false }).queue(queue);
+    for (const [at, { payload, options }] of bad.entries()) expect(await ofClient(alone.enqueue(payload, options))).toEqual(expected[at]);
+    const together = clients.tidemill.queue(queue);
     const [good, ...errors] = await Promise.all([
       together.enqueue("good"),
-      ...bad.map(({ payload, options }) => errorOf(together.enqueue(payload, options))),
+      ...bad.map(({ payload, options }) => ofClient(together.enqueue(payload, options))),
     ]);
     expect(errors).toEqual(expected);
     expect(good).toMatchObject({ payload: "good" });

@@ -34,6 +34,17 @@ describe("a request that got no response", () => {
     expect((await queue.jobs.list({ limit: 100 })).data).toHaveLength(20);
   });
 
+  test("a batch in which some jobs have keys of their own is sent again and stored once", async ({
+    service,
+    clients: { proxy, tidemill },
+  }) => {
+    const queue = tidemill.queue(await service.queue());
+    proxy.faults = ["cut after"];
+    const jobs = await queue.enqueueMany([{ payload: 1, idempotencyKey: "own" }, { payload: 2 }]);
+    expect((await queue.jobs.list()).data.map(({ id }) => id).sort()).toEqual(jobs.map(({ id }) => id).sort());
+    expect(jobs[1]).not.toHaveProperty("duplicate");
+  });
+
   test("what would change more the second time is not sent again", async ({ clients: { proxy, tidemill } }) => {
     proxy.faults = ["cut after"];
     const error = await failureOf(tidemill.queues.create({ name: "once" }));

@@ -109,6 +109,11 @@ test("a verified callback has the payload's type", () => {
     expectTypeOf(callback).toEqualTypeOf<Callback<{ to: string }>>();
     expectTypeOf(callback.scheduled_for).toEqualTypeOf<string | null>();
     expectTypeOf((await verifyCallback({ headers: {}, body: "" }, ["cbs_"])).payload).toBeUnknown();
+    const schema = v.pipe(
+      v.object({ to: v.string() }),
+      v.transform(({ to }) => to.length),
+    );
+    expectTypeOf((await verifyCallback({ headers: {}, body: "" }, "cbs_", { schema })).payload).toBeNumber();
     // @ts-expect-error: a parsed body cannot be verified.
     await verifyCallback({ headers: {}, body: { payload: 1 } }, "cbs_");
     // @ts-expect-error: a secret is required.

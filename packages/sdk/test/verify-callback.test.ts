@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { InvalidSignatureError, type RawRequest, verifyCallback } from "@tidemill/sdk";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { readVectors } from "../../server/test/harness/vectors.ts";
 import { findFault } from "../src/verify/signature.ts";
 import { failureOf } from "./harness/failure.ts";
@@ -89,6 +90,28 @@ describe("what a callback can be given as", () => {
     setNow(NOW);
     const twice = { ...headers, "x-service-job-id": ["job_1", "job_2"] };
     expect(await failureOf(verifyCallback({ headers: twice, body: BODY }, SECRET))).toMatchObject({ reason: "missing_header" });
+  });
+});
+
+describe("a schema for the payload", () => {
+  const schema = z.object({ to: z.email().transform((text) => ({ address: text })) });
+
+  test("it parses the payload of a genuine callback", async () => {
+    setNow(NOW);
+    const { payload } = await verifyCallback({ headers: headersFor(BODY), body: BODY }, SECRET, { schema });
+    expect(payload.to.address).toBe("ada@example.com");
+  });
+
+  test("a payload that does not fit is refused, after the signature", async () => {
+    setNow(NOW);
+    const body = '{"id":"job_1","payload":{"to":"ada"}}';
+    expect(await failureOf(verifyCallback({ headers: headersFor(body), body }, SECRET, { schema }))).toMatchObject({
+      code: "VALIDATION_ERROR",
+      details: { issues: [{ path: "payload.to" }] },
+    });
+    expect(await failureOf(verifyCallback({ headers: headersFor(body), body }, "cbs_other", { schema }))).toMatchObject({
+      reason: "wrong_signature",
+    });
   });
 });
 

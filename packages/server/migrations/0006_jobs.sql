@@ -157,6 +157,21 @@ create table idempotency_key (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index idempotency_key_check on idempotency_key (check_at);
 
+-- Idempotency keys of batches, so that a batch that is sent again is stored once. One row costs a hundredth of a key for each of a hundred
+-- jobs. A key lasts for a day.
+create table batch_key (
+  workspace_id uuid not null,
+  lane_id      bigint not null,
+  key          text not null,
+  -- The jobs of the batch in the order sent.
+  job_ids      uuid[] not null,
+  -- Distinguishes a repeated batch from a different one with the same key.
+  fingerprint  bytea not null check (length(fingerprint) = 32),
+  expires_at   timestamptz not null,
+  primary key (workspace_id, lane_id, key)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index batch_key_expiry on batch_key (expires_at);
+
 -- All jobs that callers may see, live and finished.
 create view job_record as
   select workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, run_at, created_at, started_at, finished_at,
@@ -222,6 +237,16 @@ begin
     from unnest(workspaces, lanes, takes) as l (workspace_id, lane_id, take)
     cross join lateral (select * from lane_gate g where g.workspace_id = l.workspace_id and g.lane_id = l.lane_id offset 0) g
     where l.lane_id = any(locked);
+end $$;
+
+-- The next jobs of a lane, locked. A function reads what was committed before it is called, not only before its statement began: a claim
+-- calls it after lock_lane_gates, so that limits and jobs are seen at the same time. Uses index job_claimable.
+create function next_jobs(workspace uuid, lane bigint, count bigint) returns setof uuid language plpgsql rows 10 as $$
+begin
+  return query
+    select j.id from job j
+    where j.workspace_id = workspace and j.lane_id = lane and j.state = 'waiting' and (j.concurrency_key is null or j.key_slot is not null)
+    order by j.priority desc, j.run_at, j.id limit count for update skip locked;
 end $$;
 
 -- Locks concurrency keys until the transaction ends. All callers lock in the same order. Keys share 4,096 locks, 8 per lane, so that

@@ -25,18 +25,16 @@ const MAX_IN_FLIGHT = 2;
 export class EnqueueBatcher {
   readonly #transport: Transport;
   readonly #queue: string;
+  readonly #onIdle: () => void;
   #waiting: Pending[] = [];
   #inFlight = 0;
   #flushes = false;
 
-  constructor(transport: Transport, queue: string) {
+  /** @param onIdle is called when its last job has left */
+  constructor(transport: Transport, queue: string, onIdle: () => void) {
     this.#transport = transport;
     this.#queue = queue;
-  }
-
-  /** Whether it has no jobs. */
-  get isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#inFlight === 0;
+    this.#onIdle = onIdle;
   }
 
   add({ text, hasKey }: EncodedJob, signal: AbortSignal | undefined): Promise<EnqueuedJob> {
@@ -54,19 +52,23 @@ export class EnqueueBatcher {
     queueMicrotask(() => {
       this.#flushes = false;
       while (this.#waiting.length > 0 && this.#inFlight < MAX_IN_FLIGHT) void this.#send(this.#takeBatch());
+      if (this.#inFlight === 0) this.#onIdle();
     });
   }
 
+  /** Jobs with and without idempotency keys of their own are not mixed: together, all would cost the service as much as those with keys. */
   #takeBatch(): Pending[] {
+    const [first] = this.#waiting;
+    const batch: Pending[] = [];
     let characters = 0;
-    let count = 0;
-    for (const { text } of this.#waiting) {
-      characters += text.length;
-      if (count > 0 && (characters > MAX_CHARACTERS || count === MAX_JOBS)) break;
-      count += 1;
+    for (const job of this.#waiting) {
+      if (job.hasKey !== first?.hasKey) continue;
+      characters += job.text.length;
+      if (batch.length > 0 && (characters > MAX_CHARACTERS || batch.length === MAX_JOBS)) break;
+      batch.push(job);
     }
-    const batch = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
+    const taken = new Set(batch);
+    this.#waiting = batch.length === this.#waiting.length ? [] : this.#waiting.filter((job) => !taken.has(job));
     return batch;
   }
 
@@ -74,13 +76,14 @@ export class EnqueueBatcher {
     this.#inFlight += 1;
     await this.#settle(batch);
     this.#inFlight -= 1;
-    this.#flushSoon();
+    if (this.#waiting.length > 0) this.#flushSoon();
+    else if (this.#inFlight === 0) this.#onIdle();
   }
 
   /** Never rejects. */
   async #settle(batch: readonly Pending[]): Promise<void> {
     try {
-      const jobs = await sendJobs(this.#transport, { queue: this.#queue, jobs: batch, single: true, trace: sharedTrace(batch) });
+      const jobs = await sendJobs(this.#transport, { queue: this.#queue, jobs: batch, trace: sharedTrace(batch) });
       for (const [at, { resolve }] of batch.entries()) resolve(jobs[at] as EnqueuedJob);
     } catch (error) {
       await this.#settleRefused(batch, error);

@@ -1,43 +1,48 @@
 import { pathOf } from "../api.ts";
+import { TidemillError } from "../error.ts";
 import type { EnqueuedJob } from "../job.ts";
 import type { CallOptions } from "../options.ts";
 import type { TraceHeaders } from "../trace.ts";
 import type { Transport } from "../transport.ts";
 import { type EncodedJob, withKey } from "./encode-job.ts";
+import { errorOf } from "./split-refused.ts";
 
 /** A request that enqueues jobs of one queue. */
 export interface EnqueueRequest {
   readonly queue: string;
   readonly jobs: readonly EncodedJob[];
-  /** Whether one job is sent as a job, and not as a batch of one. */
-  readonly single?: boolean;
   readonly trace?: TraceHeaders;
 }
 
 /**
- * Enqueues jobs, all or none. Jobs without an idempotency key get one, so that a retry stores nothing twice.
+ * Enqueues jobs, all or none, so that a retry stores nothing twice: the batch has an idempotency key. If jobs have keys of their own, all
+ * get one instead, which costs the service more.
  *
  * @returns the jobs in their order
  */
-export async function sendJobs(
-  transport: Transport,
-  { queue, jobs, single = false, trace }: EnqueueRequest,
-  call?: CallOptions,
-): Promise<EnqueuedJob[]> {
-  const id = crypto.randomUUID();
-  const texts = jobs.map((job, at) => withKey(job, `${id}.${at}`));
-  const [only] = texts;
-  const isSingle = single && texts.length === 1 && only !== undefined;
+export async function sendJobs(transport: Transport, { queue, jobs, trace }: EnqueueRequest, call?: CallOptions): Promise<EnqueuedJob[]> {
+  const key = crypto.randomUUID();
+  const haveKeys = jobs.some(({ hasKey }) => hasKey);
+  const texts = jobs.map((job, at) => (haveKeys ? withKey(job, `${key}.${at}`) : job.text));
   const request = {
     method: "POST" as const,
-    path: isSingle ? pathOf("queues", queue, "jobs") : pathOf("queues", queue, "jobs", "batch"),
-    body: isSingle ? only : `{"jobs":[${texts.join(",")}]}`,
+    path: pathOf("queues", queue, "jobs", "batch"),
+    headers: haveKeys ? {} : { "idempotency-key": key },
+    body: `{"jobs":[${texts.join(",")}]}`,
     repeatable: true,
     ...(trace && { trace }),
   };
-  const response = await transport.request(request, call);
-  const enqueued = isSingle ? [response as EnqueuedJob] : (response as { jobs: EnqueuedJob[] }).jobs;
-  // A job that is known by a generated key was stored by an earlier try of this call.
+  const { jobs: enqueued } = (await transport.request(request, call)) as { jobs: EnqueuedJob[] };
+  // What is known by a generated key was stored by an earlier try of this call.
   for (const [at, job] of enqueued.entries()) if (!jobs[at]?.hasKey) delete job.duplicate;
   return enqueued;
+}
+
+/** Enqueues one job. Errors name its fields as if it had been sent by itself. */
+export async function sendJob(transport: Transport, queue: string, job: EncodedJob, call?: CallOptions): Promise<EnqueuedJob> {
+  try {
+    return (await sendJobs(transport, { queue, jobs: [job] }, call))[0] as EnqueuedJob;
+  } catch (error) {
+    throw error instanceof TidemillError ? errorOf(error, 0) : error;
+  }
 }

@@ -18,7 +18,7 @@ const OF_JOBS = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_M
  */
 export function splitRefused(jobs: readonly EncodedJob[], error: TidemillError): Split {
   const all = [...jobs.keys()];
-  if (!OF_JOBS.has(error.code) || jobs.length === 1) return { refused: new Map(all.map((at) => [at, copyOf(error)])), again: [] };
+  if (!OF_JOBS.has(error.code) || jobs.length === 1) return { refused: new Map(all.map((at) => [at, errorOf(error, at)])), again: [] };
   const refused = new Map(error.code === "QUOTA_EXCEEDED" ? overQuota(jobs, error) : named(error, jobs.length));
   const left = all.filter((at) => !refused.has(at));
   const half = Math.ceil(left.length / 2);
@@ -51,21 +51,21 @@ const placeIn = (path: string): number | undefined => {
   return at === undefined ? undefined : Number(at);
 };
 
-function errorOf(error: TidemillError, at: number): TidemillError {
+/** The error that one job of a refused batch would have got alone. Each caller gets an error of its own. */
+export function errorOf(error: TidemillError, at: number): TidemillError {
   const { issues, path, index } = error.details as NamingDetails;
   const prefix = `jobs[${at}].`;
   const details = {
     ...error.details,
-    ...(issues && {
+    ...(issues?.some((issue) => issue.path.startsWith(prefix)) && {
       issues: issues.filter((issue) => issue.path.startsWith(prefix)).map((issue) => ({ ...issue, path: issue.path.slice(prefix.length) })),
     }),
-    ...(path !== undefined && { path: path.slice(prefix.length) }),
-    ...(index !== undefined && { index: 0 }),
+    ...(path?.startsWith(prefix) && { path: path.slice(prefix.length) }),
+    ...(typeof index === "number" && { index: 0 }),
   };
   return copyOf(error, { details, message: error.message.replaceAll(prefix, "") });
 }
 
-/** Each caller gets an error of its own. */
 const copyOf = (error: TidemillError, changes: { details?: Readonly<Record<string, unknown>>; message?: string } = {}): TidemillError =>
   new TidemillError({
     code: error.code,

@@ -1,6 +1,7 @@
 import type * as contract from "@tidemill/contract";
 import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
 import { nowSeconds } from "../clock.ts";
+import { parsePayload, type StandardSchema } from "../schema.ts";
 import { bodyOf, type FetchRequest, headerOf, type RawRequest } from "./request.ts";
 import { findFault, type SignatureFault } from "./signature.ts";
 
@@ -24,6 +25,12 @@ export class InvalidSignatureError extends Error {
   }
 }
 
+/** How a verified callback is read. */
+export interface VerifyOptions<Payload> {
+  /** Parses the payload, and gives it its type. */
+  readonly schema?: StandardSchema<unknown, Payload> | undefined;
+}
+
 /**
  * Verifies that a request is a callback of Tidemill, and returns it parsed.
  *
@@ -31,10 +38,12 @@ export class InvalidSignatureError extends Error {
  * @param secrets the queue's callback secret, or several while it is rotated: one match is enough
  * @throws {InvalidSignatureError} when it is not genuine
  * @throws {TypeError} when there is no secret, or the body was read or parsed before
+ * @throws {TidemillError} VALIDATION_ERROR when the payload does not fit the schema
  */
 export async function verifyCallback<Payload = unknown>(
   request: FetchRequest | RawRequest,
   secrets: string | readonly string[],
+  { schema }: VerifyOptions<Payload> = {},
 ): Promise<Callback<Payload>> {
   const tried = typeof secrets === "string" ? [secrets] : secrets;
   if (!Array.isArray(tried) || tried.length === 0 || !tried.every((secret) => typeof secret === "string" && secret !== "")) {
@@ -49,5 +58,6 @@ export async function verifyCallback<Payload = unknown>(
   };
   const fault = await findFault(content, tried, nowSeconds());
   if (fault) throw new InvalidSignatureError(fault);
-  return JSON.parse(new TextDecoder().decode(body)) as Callback<Payload>;
+  const callback = JSON.parse(new TextDecoder().decode(body)) as Callback<Payload>;
+  return schema ? { ...callback, payload: await parsePayload(schema, callback.payload) } : callback;
 }

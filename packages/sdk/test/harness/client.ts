@@ -11,7 +11,7 @@ export interface Clients {
 }
 
 export const test = base.extend("clients", async ({ service }: { service: Service }, { onCleanup }): Promise<Clients> => {
-  const proxy = await FaultyProxy.to(service.node.url);
+  const proxy = await FaultyProxy.to(() => service.node.url);
   onCleanup(() => proxy.close());
   const make = (options: TidemillOptions = {}) => new Tidemill({ url: proxy.url, key: service.key, ...options });
   return { proxy, tidemill: make(), with: make };

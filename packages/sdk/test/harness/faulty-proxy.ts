@@ -24,15 +24,16 @@ export class FaultyProxy {
   faults: (Fault | null)[] = [];
   /** Called with each request before anything else happens. */
   onRequest: (passed: Passed) => Promise<unknown> | undefined = () => undefined;
-  readonly #target: URL;
+  readonly #target: () => string;
   readonly #server = createServer((request, response) => void this.#pass(request, response));
 
-  private constructor(target: string) {
-    this.#target = new URL(target);
+  private constructor(target: () => string) {
+    this.#target = target;
   }
 
-  static async to(target: string): Promise<FaultyProxy> {
-    const proxy = new FaultyProxy(target);
+  /** @param target address of the node, or a function that returns it if it may change */
+  static async to(target: string | (() => string)): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(typeof target === "string" ? () => target : target);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
@@ -61,7 +62,7 @@ export class FaultyProxy {
     if (fault === "hang") return;
     if (fault === "cut before") return void request.socket.resetAndDestroy();
     if (fault !== null && fault !== "cut after") return void response.writeHead(fault.status, fault.headers).end(fault.body);
-    const forwarded = send({ host: this.#target.hostname, port: this.#target.port, method, path: url, headers }, (reply) => {
+    const forwarded = send(new URL(url, this.#target()), { method, headers }, (reply) => {
       if (fault === "cut after") {
         reply.resume();
         reply.on("end", () => request.socket.resetAndDestroy());

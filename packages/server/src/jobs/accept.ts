@@ -3,28 +3,28 @@ import type { LaneId } from "#lanes";
 import { openQuotas, takeExecutions } from "#usage";
 import { collectKeyClaims, deduplicate, type ResolvedJobs } from "./deduplicate.ts";
 import { laneName } from "./distinct-lanes.ts";
-import type { JobRow } from "./job.ts";
+import type { Duplicate, EnqueueOutcome } from "./outcome.ts";
 import { recordOf } from "./record.ts";
+import { type BatchRequest, outcomeOfRepeated } from "./repeated-batch.ts";
+import {
+  type BatchKeyClaim,
+  claimBatchKeysAcrossWorkspaces,
+  findBatchesAcrossWorkspaces,
+  releaseBatchKeysAcrossWorkspaces,
+} from "./store/batch-keys.ts";
 import {
   claimKeysAcrossWorkspaces,
   type ExistingJob,
   findExistingAcrossWorkspaces,
   freeKeysAcrossWorkspaces,
   type KeyClaim,
+  keyName,
   type LaneIdempotencyKey,
   releaseKeysAcrossWorkspaces,
 } from "./store/idempotency-keys.ts";
 import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 
-/** A job that was not stored, because the original has the same idempotency key. */
-interface Duplicate {
-  readonly original: JobRow;
-}
-
-/** The outcome of a request: one entry per job, the error that refused it, or null when the queue does not exist. */
-export type EnqueueOutcome = readonly (InsertedJob | Duplicate)[] | Error | null;
-
-/** Idempotency keys whose jobs no longer exist. They are freed, and the transaction starts again. */
+/** Idempotency keys whose jobs no longer exist are freed, and the transaction starts again. So it does after a key has expired. */
 class StaleKeys extends Error {
   override readonly name = "StaleKeys";
   readonly keys: readonly LaneIdempotencyKey[];
@@ -39,6 +39,8 @@ class StaleKeys extends Error {
  * Writes requests in one transaction. A job with a known idempotency key is not stored: the outcome has the original job. A request
  * over the quota is refused before any of it is stored (I9), and leaves no idempotency key behind. All nodes take locks in one order,
  * which prevents deadlocks: idempotency keys, quotas (if `limited`), concurrency keys.
+ *
+ * A batch whose key an earlier request of the same call has comes in the next transaction, when that one has been stored or refused.
  */
 export async function acceptAcrossWorkspaces(
   database: Transactional,
@@ -46,6 +48,15 @@ export async function acceptAcrossWorkspaces(
   requests: readonly InsertRequest[],
   limited: boolean,
 ): Promise<EnqueueOutcome[]> {
+  const repeats = repeatsAmong(requests);
+  if (repeats.size > 0) {
+    const [first, later] = [requests.filter((request) => !repeats.has(request)), [...repeats]];
+    const outcomes = [
+      await acceptAcrossWorkspaces(database, leaseId, first, limited),
+      await acceptAcrossWorkspaces(database, leaseId, later, limited),
+    ];
+    return requests.map((request) => outcomes[Number(repeats.has(request))]?.shift() ?? null);
+  }
   for (;;) {
     try {
       return await database.transaction((tx) => accept(tx, leaseId, requests, limited));
@@ -59,8 +70,9 @@ export async function acceptAcrossWorkspaces(
 async function accept(tx: Db, leaseId: number | null, requests: readonly InsertRequest[], limited: boolean): Promise<EnqueueOutcome[]> {
   const claims = collectKeyClaims(requests);
   const { lanes, won } = await claimKeysAcrossWorkspaces(tx, requests, [...claims.values()]);
-  // A request for a queue that does not exist takes nothing of the quota.
-  const present = requests.filter((request) => lanes.has(laneName(request)));
+  const known = await findOrClaimBatches(tx, lanes, requests);
+  // A request for a queue that does not exist takes nothing of the quota, and neither does a batch that was stored before.
+  const present = requests.filter((request) => lanes.has(laneName(request)) && !known.has(request));
   const lost = [...claims].filter(([, claim]) => !won.has(claim.jobId) && lanes.has(laneName(claim)));
   const existing = lost.length > 0 ? await findExisting(tx, lanes, lost) : new Map<string, ExistingJob>();
 
@@ -80,8 +92,49 @@ async function accept(tx: Db, leaseId: number | null, requests: readonly InsertR
     });
     if (reassigned.length > 0) await claimKeysAcrossWorkspaces(tx, present, reassigned);
   }
+  const refused = present.filter(({ batch }, at) => batch && decided[at] instanceof ProblemError);
+  if (refused.length > 0) await releaseBatchKeysAcrossWorkspaces(tx, batchClaims(lanes, refused));
   const outcomes = await store(tx, leaseId, present, decided);
-  return requests.map((request) => outcomes.get(request) ?? null);
+  return requests.map((request) => known.get(request) ?? outcomes.get(request) ?? null);
+}
+
+/** The requests whose batch has the key of an earlier one among them. */
+function repeatsAmong(requests: readonly InsertRequest[]): ReadonlySet<InsertRequest> {
+  const names = new Set<string>();
+  return new Set(
+    requests.filter((request) => {
+      const name = request.batch && keyName({ ...request, key: request.batch.key });
+      return name !== undefined && (names.has(name) || !names.add(name));
+    }),
+  );
+}
+
+const batchClaims = (lanes: Lanes, requests: readonly InsertRequest[]): BatchKeyClaim[] =>
+  requests.flatMap((request) => {
+    const { workspaceId, jobs, batch } = request;
+    const laneId = lanes.get(laneName(request));
+    return batch && laneId !== undefined ? [{ workspaceId, laneId, ...batch, jobIds: jobs.map(({ id }) => id) }] : [];
+  });
+
+/**
+ * Takes the keys of batches. Returns the outcomes of those whose key is known.
+ *
+ * @throws StaleKeys when a key expired between the two statements
+ */
+async function findOrClaimBatches(tx: Db, lanes: Lanes, requests: readonly InsertRequest[]): Promise<Map<InsertRequest, EnqueueOutcome>> {
+  const asking = requests.filter((request): request is BatchRequest => request.batch !== undefined && lanes.has(laneName(request)));
+  if (asking.length === 0) return new Map();
+  const won = await claimBatchKeysAcrossWorkspaces(tx, batchClaims(lanes, asking));
+  const lost = asking.filter(({ jobs: [first] }) => first && !won.has(first.id));
+  if (lost.length === 0) return new Map();
+  const found = await findBatchesAcrossWorkspaces(tx, batchClaims(lanes, lost));
+  return new Map(
+    lost.map((request, at) => {
+      const stored = found[at];
+      if (!stored) throw new StaleKeys([]);
+      return [request, outcomeOfRepeated(request, stored)];
+    }),
+  );
 }
 
 type Lanes = ReadonlyMap<string, LaneId>;

@@ -2,6 +2,7 @@ import {
   DuplicateBatch,
   DuplicateJob,
   EnqueueBatch,
+  EnqueueBatchHeaders,
   EnqueuedBatch,
   EnqueueHeaders,
   EnqueueJob,
@@ -14,9 +15,9 @@ import { type Clock, invalid, parseMoment, problem, type Shares, type SlicedWork
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import type { EnqueuedJob, Enqueuer, Tenant } from "./enqueue.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { fingerprintOf, fingerprintOfBatch } from "./fingerprint.ts";
 import { showJob } from "./job.ts";
-import type { NewJob } from "./new-job.ts";
+import type { Idempotency, NewJob } from "./new-job.ts";
 
 const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -33,8 +34,8 @@ interface EnqueueRoutes {
 /** Mounts the routes that enqueue one job or a batch. */
 export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: EnqueueRoutes): void {
   /** Looks the queue up only to report that it does not exist: the insert finds it by name. */
-  const enqueue = async (tenant: Tenant, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[]> => {
-    const enqueued = await enqueuer.enqueue(tenant, queue, jobs);
+  const enqueue = async (tenant: Tenant, queue: string, jobs: readonly NewJob[], batch?: Idempotency): Promise<EnqueuedJob[]> => {
+    const enqueued = await enqueuer.enqueue(tenant, queue, jobs, batch);
     if (enqueued) return enqueued;
     throw await queueNotFound(tenants.of(tenant.workspaceId), tenant.workspaceId, queue);
   };
@@ -86,10 +87,11 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
         summary: "Enqueue several jobs",
         description:
           "Stores 1 to 1,000 jobs, all of them or none, and returns them in the order sent. Jobs with a known idempotency key are " +
-          "returned as they are now. The status is 200 when that is so for every job of the batch, else 201. An error leaves nothing " +
-          "stored.",
+          "returned as they are now, and so are all jobs of a batch with a known key. The status is 200 when that is so for every job of " +
+          "the batch, else 201. An error leaves nothing stored.",
         operationId: "enqueueBatch",
         params: QueuePath,
+        headers: EnqueueBatchHeaders,
         body: EnqueueBatch,
         response: replies(
           { 200: DuplicateBatch, 201: EnqueuedBatch },
@@ -102,15 +104,14 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
     },
     async (request, reply) => {
       const { name } = request.params;
-      if (keyHeaderOf(request) !== undefined)
-        throw invalid(KEY_HEADER, "is for a single job; give each job of the batch its own idempotencyKey");
+      const key = keyHeaderOf(request);
       const bare = Array.isArray(request.body);
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const principal = principalOf(request);
       const characters = Number(request.headers["content-length"] ?? LIMITS.batchBodyBytes);
-      const work = eachNewJob(sent, bare ? "" : "jobs", clock);
-      const newJobs = await runForRequest(shares.loopTime, request, principal.workspaceId, characters, work);
-      const jobs = await enqueue(principal, name, newJobs);
+      const work = newBatch(sent, key, bare ? "" : "jobs", clock);
+      const { newJobs, batch } = await runForRequest(shares.loopTime, request, principal.workspaceId, characters, work);
+      const jobs = await enqueue(principal, name, newJobs, batch);
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)
         .type(JSON_TYPE)
@@ -130,6 +131,20 @@ function withKey(body: EnqueueJob, header: string | undefined): EnqueueJob {
 }
 
 const showEnqueued = (job: EnqueuedJob, queue: string): string => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");
+
+/** @param key of the whole batch */
+function* newBatch(
+  sent: readonly EnqueueJob[],
+  key: string | undefined,
+  path: string,
+  clock: Clock,
+): SlicedWork<{ newJobs: NewJob[]; batch?: Idempotency }> {
+  const newJobs = yield* eachNewJob(sent, path, clock);
+  if (key === undefined) return { newJobs };
+  const keyed = newJobs.findIndex(({ idempotency }) => idempotency !== null);
+  if (keyed >= 0) throw invalid(`${path}[${keyed}].idempotencyKey`, `cannot be given together with the header ${KEY_HEADER}`);
+  return { newJobs, batch: { key, fingerprint: yield* fingerprintOfBatch(newJobs) } };
+}
 
 function* eachNewJob(sent: readonly EnqueueJob[], path: string, clock: Clock): SlicedWork<NewJob[]> {
   const jobs: NewJob[] = [];

@@ -14,11 +14,13 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import type { LaneId, LaneKey, Waker } from "#lanes";
-import { acceptAcrossWorkspaces, type EnqueueOutcome } from "./accept.ts";
+import { acceptAcrossWorkspaces } from "./accept.ts";
 import { laneName } from "./distinct-lanes.ts";
 import type { JobRow } from "./job.ts";
-import type { NewJob } from "./new-job.ts";
+import type { Idempotency, NewJob } from "./new-job.ts";
+import type { EnqueueOutcome } from "./outcome.ts";
 import { recordOf } from "./record.ts";
+import { type BatchRequest, insertOrFindAcrossWorkspaces } from "./repeated-batch.ts";
 import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 import { MAX_WEIGHT, weightOf } from "./weight.ts";
 
@@ -55,18 +57,18 @@ export interface Tenant {
 
 type Insert = (leaseId: number | null, requests: InsertRequest[]) => Promise<EnqueueOutcome[]>;
 
-/** One batcher for plain jobs, one for jobs with idempotency keys, and one for jobs of workspaces with a quota. */
-type Writers = Readonly<Record<"plain" | "keyed" | "limited", Batcher<InsertRequest, EnqueueOutcome>>>;
+/** One batcher for plain jobs, one for batches and one for jobs with idempotency keys, and one for jobs of workspaces with a quota. */
+type Writers = Readonly<Record<"plain" | "batches" | "keyed" | "limited", Batcher<InsertRequest, EnqueueOutcome>>>;
 
 const WRITERS = 1;
 
 const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }) => sum + weightOf(payload), 0);
 
 /**
- * Stores jobs in batches: requests that arrive during a write are written together, in the next one (I1). Four groups are written
+ * Stores jobs in batches: requests that arrive during a write are written together, in the next one (I1). Five groups are written
  * apart, so that they do not hold up the others. Jobs of workspaces with a quota wait for the row of that quota. Jobs with an
- * idempotency key take a transaction, where others take one statement. Jobs with a concurrency key wait for its lock. And a large
- * batch fills a statement of its own.
+ * idempotency key take a transaction, where others take one statement. Batches with one may wait for another node that is storing the
+ * same batch. Jobs with a concurrency key wait for its lock. And a large batch fills a statement of its own.
  */
 export class Enqueuer {
   readonly #ids: UuidSource;
@@ -97,6 +99,7 @@ export class Enqueuer {
       });
     const writers = (db: Transactional): Writers => ({
       plain: batcher((leaseId, requests) => insertJobsAcrossWorkspaces(db, leaseId, requests)),
+      batches: batcher((leaseId, requests) => insertOrFindAcrossWorkspaces(db, leaseId, requests as BatchRequest[])),
       keyed: batcher((leaseId, requests) => acceptAcrossWorkspaces(db, leaseId, requests, false)),
       limited: batcher((leaseId, requests) => acceptAcrossWorkspaces(db, leaseId, requests, true)),
     });
@@ -108,15 +111,20 @@ export class Enqueuer {
 
   /**
    * Stores jobs of one queue, all or none, and returns them in their order once they are durable. A duplicate is returned as the
-   * original with the same idempotency key; duplicates whose results together exceed 4 MiB are returned without. Returns null when the
-   * workspace has no such queue.
+   * original with the same idempotency key; duplicates whose results together exceed 4 MiB are returned without. So are all jobs of a
+   * batch that is known by its key `batch`. Returns null when the workspace has no such queue.
    *
    * @throws IDEMPOTENCY_MISMATCH when a key belongs to a different job; QUOTA_EXCEEDED when the month has fewer executions left;
    *   UNAVAILABLE when too many jobs wait to be written, or the database is away
    */
-  async enqueue({ workspaceId, executionsPerMonth }: Tenant, queue: string, jobs: readonly NewJob[]): Promise<EnqueuedJob[] | null> {
+  async enqueue(
+    { workspaceId, executionsPerMonth }: Tenant,
+    queue: string,
+    jobs: readonly NewJob[],
+    batch?: Idempotency,
+  ): Promise<EnqueuedJob[] | null> {
     const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
-    const request = { workspaceId, queue, jobs: toInsert };
+    const request = { workspaceId, queue, jobs: toInsert, ...(batch && { batch }) };
     const weight = weigh(request);
     const turn = this.#backlog.takeInTurn(workspaceId, weight);
     if (turn) await turn;
@@ -151,10 +159,11 @@ export class Enqueuer {
     else this.#writingLarge.delete(workspaceId);
   }
 
-  #batcherOf({ jobs }: InsertRequest, isLarge: boolean, executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {
+  #batcherOf({ jobs, batch }: InsertRequest, isLarge: boolean, executionsPerMonth: number | null): Batcher<InsertRequest, EnqueueOutcome> {
     const ordered = jobs.some(({ concurrencyKey }) => concurrencyKey !== null);
-    const { plain, keyed, limited } = isLarge ? this.#large : ordered ? this.#ordered : this.#free;
+    const { plain, batches, keyed, limited } = isLarge ? this.#large : ordered ? this.#ordered : this.#free;
     if (executionsPerMonth !== null) return limited;
+    if (batch) return batches;
     return jobs.some(({ idempotency }) => idempotency) ? keyed : plain;
   }
 

@@ -3,7 +3,7 @@ import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, 
 import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
-import { sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
+import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
 
 export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly shares: Shares;
@@ -25,6 +25,7 @@ export function createJobs({ writes, housekeeping, ids, random, emit, outlet, sh
     routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),
     services: [
       loop("sweep-idempotency-keys", 60_000, () => sweepIdempotencyKeysAcrossWorkspaces(housekeeping)),
+      loop("sweep-batch-keys", 60_000, () => sweepBatchKeysAcrossWorkspaces(housekeeping)),
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
       loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),
     ],

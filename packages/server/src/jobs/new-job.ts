@@ -1,5 +1,5 @@
-/** The idempotency key of a job, and the fingerprint of what was sent with it. */
-interface Idempotency {
+/** The idempotency key of a job or a batch, and the fingerprint of what was sent with it. */
+export interface Idempotency {
   readonly key: string;
   /** SHA-256 in hexadecimal. */
   readonly fingerprint: string;

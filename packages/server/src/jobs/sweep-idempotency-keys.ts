@@ -1,4 +1,5 @@
 import type { Db } from "#kernel";
+import { deleteExpiredBatchKeysAcrossWorkspaces as deleteSomeExpired } from "./store/batch-keys.ts";
 import { isKeyDueAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces as sweepSome } from "./store/idempotency-keys.ts";
 
 /** Rows in one statement. */
@@ -12,4 +13,9 @@ export async function sweepIdempotencyKeysAcrossWorkspaces(db: Db): Promise<void
   // Usually no key is due. The sweep itself takes long to plan, since it looks in all partitions.
   if (!(await isKeyDueAcrossWorkspaces(db))) return;
   while ((await sweepSome(db, CHUNK)) === CHUNK);
+}
+
+/** Deletes idempotency keys of batches that have expired. */
+export async function sweepBatchKeysAcrossWorkspaces(db: Db): Promise<void> {
+  while ((await deleteSomeExpired(db, CHUNK)) === CHUNK);
 }

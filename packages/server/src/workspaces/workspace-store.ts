@@ -93,6 +93,7 @@ export const removeEmptyWorkspacesAcrossWorkspaces = async (db: Db): Promise<Wor
           and not exists (select from job where workspace_id = w.id)
           and not exists (select from job_history where workspace_id = w.id)
           and not exists (select from idempotency_key where workspace_id = w.id)
+          and not exists (select from batch_key where workspace_id = w.id)
           and not exists (select from tally where workspace_id = w.id)
           and not exists (select from audit_event where workspace_id = w.id)
           and not exists (select from usage_delta where workspace_id = w.id)

@@ -200,7 +200,11 @@ test("a malformed header is refused by its name", async ({ service }) => {
       .filter((one) => one.in === "header")
       .flatMap(({ name }) =>
         (HEADERS[name] ?? []).map((value) =>
-          bad(operation, { headers: { [name]: value }, body: '{"payload":1}', names: name.toLowerCase() }),
+          bad(operation, {
+            headers: { [name]: value },
+            body: operation.id === "enqueueBatch" ? '[{"payload":1}]' : '{"payload":1}',
+            names: name.toLowerCase(),
+          }),
         ),
       ),
   );

@@ -79,12 +79,15 @@ const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).fla
 const wholesale = (plan: PlanNode): string[] =>
   nodesOf(plan)
     .filter(
-      (node) => /(?<!^Tid )Scan$/.test(node["Node Type"]) && /^(job|job_history.*|idempotency_key)$/.test(node["Relation Name"] ?? ""),
+      (node) =>
+        /(?<!^Tid )Scan$/.test(node["Node Type"]) && /^(job|job_history.*|idempotency_key|batch_key)$/.test(node["Relation Name"] ?? ""),
     )
     .filter(
       (node) =>
         !node["Index Cond"]?.includes("id") &&
-        !/^job_(due|due_share|failed|pending|active|undecided|undecided_share)$|^idempotency_key_check$/.test(node["Index Name"] ?? ""),
+        !/^job_(due|due_share|failed|pending|active|undecided|undecided_share)$|^idempotency_key_check$|^batch_key_expiry$/.test(
+          node["Index Name"] ?? "",
+        ),
     )
     .map((node) => `${node["Node Type"]} of ${node["Relation Name"]} by ${node["Index Name"]}`);
 

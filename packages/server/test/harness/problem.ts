@@ -62,6 +62,7 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "job",
     "job_history",
     "idempotency_key",
+    "batch_key",
     "audit_event",
     "quota_month",
   ];

@@ -204,15 +204,6 @@ describe("the header Idempotency-Key", () => {
     expect((await service.ok("GET", `/v1/queues/${queue}/jobs`)).data).toEqual([]);
   });
 
-  test("the header Idempotency-Key is refused for a batch, for it would name all its jobs", async ({ service }) => {
-    const queue = await service.queue();
-    const reply = await service.api("POST", `/v1/queues/${queue}/jobs/batch`, [{ payload: 1 }], { "Idempotency-Key": "h" });
-    expect([reply.status, reply.body.error.details.issues]).toEqual([
-      400,
-      [{ path: "idempotency-key", message: expect.stringContaining("each job of the batch") }],
-    ]);
-  });
-
   test("the header Idempotency-Key says nothing elsewhere", async ({ service }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue });

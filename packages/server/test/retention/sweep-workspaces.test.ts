@@ -30,6 +30,11 @@ const LEFT: Record<string, { put: string; take: string }> = {
       values ($1, 1, 'k', gen_random_uuid(), sha256('x'), moment())`,
     take: "delete from idempotency_key where workspace_id = $1",
   },
+  "a key of a batch": {
+    put: `insert into batch_key (workspace_id, lane_id, key, job_ids, fingerprint, expires_at)
+      values ($1, 1, 'k', '{}', sha256('x'), moment())`,
+    take: "delete from batch_key where workspace_id = $1",
+  },
   "a tally": {
     put: "insert into tally (workspace_id, lane_id, at) values ($1, 1, moment())",
     take: "delete from tally where workspace_id = $1",

@@ -36,7 +36,7 @@ export interface WorkerClaim extends Claim {
 export interface LaneFound {
   readonly laneId: LaneId;
   readonly limited: boolean;
-  /** When more of its jobs may start, if only its rate limit or another claim holds them. Milliseconds from now. */
+  /** When more of its jobs may start, if only its rate limit or another claim holds them, or they came too late for this one. Milliseconds from now. */
   readonly opensInMs: number | null;
 }
 
@@ -61,11 +61,31 @@ const FOR_NODE: ClaimParts = {
 };
 
 const FOR_WORKERS: ClaimParts = {
-  place: fragment`row_number() over (partition by l.lane_id order by j.priority desc, j.run_at, j.id)::int`,
+  place: fragment`row_number() over (partition by lane_id order by priority desc, run_at, id)::int`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
   lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request`,
   columns: fragment`, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
 };
+
+const COUNT = fragment`case when l.probe is null then least(l.take, l.slots_free, l.starts_free) else least(1, l.slots_free, l.starts_free) end`;
+
+/** The next jobs of lane `l`. */
+const NEXT = fragment`
+  select workspace_id, lane_id, id, priority, run_at, true as seen from job
+  where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and ${CLAIMABLE}
+  order by priority desc, run_at, id limit ${COUNT} for update skip locked`;
+
+/**
+ * The same after the lane was locked, which is later than the snapshot of the statement. A job that became claimable in between is not
+ * `seen`: it has to be claimed by another statement, and keeps its place before jobs that come after it.
+ */
+const NEXT_OF_LOCKED = fragment`
+  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.id is not null as seen
+  from next_jobs(l.workspace_id, l.lane_id, ${COUNT}) next (id)
+  left join lateral (
+    select id, priority, run_at from job
+    where job.workspace_id = any(array[l.workspace_id]) and job.lane_id = l.lane_id and job.id = next.id and ${CLAIMABLE} offset 0
+  ) job on true`;
 
 /**
  * Claims up to `take` due jobs of each lane under a valid lease: highest priority first, then oldest first, within the lane's limits.
@@ -140,8 +160,8 @@ async function claim(
         from gate l join circuit c on c.workspace_id = l.workspace_id and c.lane_id = l.lane_id and c.probe_at <= moment()
         where l.limited = ${limited} and exists (select from circuit)
         for update of c skip locked
-      ), picked as (
-        select j.*, l.revision, l.attempt_timeout_seconds, l.read_at, l.probe, ${parts.place} as place
+      ), next as (
+        select j.*, l.revision, l.attempt_timeout_seconds, l.read_at, l.probe
         from (
           select gate.*, due.probe
           from gate left join due on due.workspace_id = gate.workspace_id and due.lane_id = gate.lane_id
@@ -151,13 +171,11 @@ async function claim(
               or not exists (select from circuit c where c.workspace_id = gate.workspace_id and c.lane_id = gate.lane_id))
         ) l
         cross join lateral (
-          select workspace_id, lane_id, id, priority, run_at from job
-          where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and ${CLAIMABLE}
-          order by priority desc, run_at, id
-          limit case when l.probe is null then least(l.take, l.slots_free, l.starts_free) else least(1, l.slots_free, l.starts_free) end
-          for update skip locked
+          ${limited ? NEXT_OF_LOCKED : NEXT}
         ) j
         where exists (select from claimant)
+      ), picked as (
+        select next.*, ${parts.place} as place from next where seen
       ), probed as (
         ${RECORD_PROBES}
       ), claimed as (
@@ -169,7 +187,8 @@ async function claim(
         ${RECORD_STARTS}
       ), found as (
         select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'opensInMs',
-          case when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
+          case when exists (select from next where next.lane_id = l.lane_id and not seen) then 0
+            when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
             then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
         from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
         where ${limited} or l.limited

@@ -3,7 +3,8 @@ import { type Db, type JobId, largeTextArray, plainArray, row, sql, type Timesta
 import { DELIVERING_PLANS, type LaneId, type LaneService } from "#lanes";
 import { RECORD_EXECUTIONS } from "#usage";
 import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
-import type { NewJob } from "../new-job.ts";
+import type { Idempotency, NewJob } from "../new-job.ts";
+import { KEYED, KEYLESS } from "./batch-keys.ts";
 import { ASSIGN_SLOTS_OF_WAITING, CLAIMABLE } from "./fragments.ts";
 
 /** The tick that a schedule creates a job for. */
@@ -25,6 +26,13 @@ export interface JobToInsert extends NewJob {
 /** Jobs of one queue, of which all are stored or none. */
 export interface InsertRequest extends LaneName {
   readonly jobs: readonly JobToInsert[];
+  /** The idempotency key of the whole batch. Its jobs have none of their own. */
+  readonly batch?: Idempotency;
+}
+
+/** A batch whose idempotency key is taken: nothing of it was inserted. */
+export interface RepeatedBatch {
+  readonly repeatedIn: LaneId;
 }
 
 export interface InsertedJob {
@@ -42,6 +50,8 @@ export interface InsertedJob {
 interface InsertRow {
   at: Timestamp;
   lanes: string[];
+  /** The first jobs of the batches that got their keys. */
+  won: JobId[] | null;
   attempts: number[];
   backoffs: number[];
   revisions: number[];
@@ -61,11 +71,28 @@ interface InsertRow {
  * A job goes straight through, inserted as claimed, only when no job of its lane is claimable, the circuit is closed, the lane has no
  * limits and the job has no concurrency key. Uses indexes lane_name and job_claimable.
  */
-export async function insertJobsAcrossWorkspaces(
+export const insertJobsAcrossWorkspaces = (
   db: Db,
   leaseId: number | null,
   requests: readonly InsertRequest[],
-): Promise<(InsertedJob[] | null)[]> {
+): Promise<(InsertedJob[] | null)[]> => insert(db, leaseId, requests, KEYLESS) as Promise<(InsertedJob[] | null)[]>;
+
+/**
+ * As `insertJobsAcrossWorkspaces`, for batches with idempotency keys: inserts those that get their key. If another transaction is taking
+ * the same key, the insert waits for its end. Uses the primary key of batch_key besides.
+ */
+export const insertBatchesAcrossWorkspaces = (
+  db: Db,
+  leaseId: number | null,
+  requests: readonly Required<InsertRequest>[],
+): Promise<(InsertedJob[] | RepeatedBatch | null)[]> => insert(db, leaseId, requests, KEYED);
+
+async function insert(
+  db: Db,
+  leaseId: number | null,
+  requests: readonly InsertRequest[],
+  keys: typeof KEYED,
+): Promise<(InsertedJob[] | RepeatedBatch | null)[]> {
   const { distinct, positions } = distinctLanes(requests);
   const laneOf = requests.map((request) => positions.get(laneName(request)) ?? 0);
   const jobsOf = distinct.map(() => 0);
@@ -76,6 +103,7 @@ export async function insertJobsAcrossWorkspaces(
     jobsOf[lane] = (jobsOf[lane] ?? 0) + request.jobs.length - ticks;
     ticksOf[lane] = (ticksOf[lane] ?? 0) + ticks;
   }
+  const batches = keys.isKeyed ? requests.map((request, index) => ({ ...request, lane: (laneOf[index] ?? 0) + 1 })) : [];
   const jobs = requests.flatMap((request) => request.jobs);
   const column = <Value>(of: (job: JobToInsert) => Value) => jobs.map(of);
 
@@ -99,7 +127,14 @@ export async function insertJobsAcrossWorkspaces(
           with ordinality r (workspace_id, queue, at)
         left join lane l on l.workspace_id = r.workspace_id and l.kind = 'queue' and l.name = r.queue and l.deleted_at is null
         left join queue q on q.workspace_id = l.workspace_id and q.id = l.id
-      ), moved as (
+      ), batches as (
+        select * from unnest(
+          ${plainArray(batches.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(batches.map(({ lane }) => lane))}::int[],
+          ${textArray(batches.map(({ batch }) => batch?.key ?? ""))}::text[],
+          ${textArray(batches.map(({ jobs: own }) => plainArray(own.map(({ id }) => id))))}::text[],
+          ${plainArray(batches.map(({ batch }) => batch?.fingerprint ?? ""))}::text[]
+        ) as b (workspace_id, lane, key, job_ids, fingerprint)
+      ), ${keys.claimed} moved as (
         insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, lease_id,
           run_at, created_at, started_at, decide_at, tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for)
         select workspace_id, lane_id, id, state, priority, (state = 'active')::int, attempts, backoff_delay_ms,
@@ -178,19 +213,19 @@ export async function insertJobsAcrossWorkspaces(
             )}::timestamptz[]
           ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, idempotency_key, attempts, backoff_delay_ms,
             straight, schedule, scheduled_for)
-          where named.id[n.lane] > 0
+          where named.id[n.lane] > 0 ${keys.mayInsert}
           offset 0
         ) ready
         returning workspace_id, lane_id, id, state, run_at, concurrency_key
       ), accepted as (
-        select workspace_id, named.id[at] as lane_id, jobs, ticks as schedules
+        select workspace_id, named.id[at] as lane_id, ${keys.accepted} as jobs, ticks as schedules
         from named cross join unnest(${plainArray(distinct.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobsOf)}::int[],
           ${plainArray(ticksOf)}::int[]) with ordinality n (workspace_id, jobs, ticks, at)
         where named.id[at] > 0
       ), used as (
         ${RECORD_EXECUTIONS}
       )
-      select moment() as at, named.id as lanes, named.attempts, named.backoff_delay_ms as backoffs, named.revision as revisions, named.served,
+      select moment() as at, ${keys.won} as won, named.id as lanes, named.attempts, named.backoff_delay_ms as backoffs, named.revision as revisions, named.served,
         (select array_agg(id) from moved where state = 'active') as active,
         (select array_agg(id) from moved where state = 'pending_approval') as held,
         (select array_agg(run_at::text) from moved where state = 'pending_approval') as held_until,
@@ -201,10 +236,12 @@ export async function insertJobsAcrossWorkspaces(
   );
   if (!inserted) throw new Error("The insert returned no row.");
   const states = statesOf(inserted);
+  const won = new Set(inserted.won);
   return requests.map(({ jobs: own }, index) => {
     const lane = laneOf[index] ?? 0;
     const laneId = Number(inserted.lanes[lane]) as LaneId;
     if (laneId === 0) return null;
+    if (keys.isKeyed && own[0] && !won.has(own[0].id)) return { repeatedIn: laneId };
     return own.map(({ id, attempts, backoffDelayMs, runAtMs }) => ({
       laneId,
       state: "waiting",

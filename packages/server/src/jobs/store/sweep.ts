@@ -46,6 +46,21 @@ export const deleteIdempotencyKeys = async (db: Db, { workspaceId, laneId }: Lan
     )
   )?.keys ?? 0;
 
+/** Deletes some idempotency keys of batches of a deleted lane. */
+export const deleteBatchKeys = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
+  (
+    await row<{ keys: number }>(
+      db,
+      sql`
+        with gone as (
+          delete from batch_key where workspace_id = ${workspaceId} and lane_id = ${laneId} and key = any(array(
+            select key from batch_key where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit} for update))
+          returning key
+        )
+        select count(*) as keys from gone`,
+    )
+  )?.keys ?? 0;
+
 /** Deletes the counts of a deleted lane. */
 export const deleteTally = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
   rows(db, sql`delete from tally where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
