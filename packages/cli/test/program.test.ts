@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createProgram } from "../src/program.ts";
 
 /** What runs until it is stopped, and what shells run. */
-const WITHOUT_JSON = ["up", "complete", "completion"];
+const WITHOUT_JSON = ["up", "completion", "complete"];
 
 const leaves = (command: Command, above: readonly string[] = []): { path: string; options: readonly string[] }[] =>
   command.commands.flatMap((one) => {
