@@ -1,8 +1,8 @@
 import type { EnqueueOptions, NewJob, Queue } from "@tidemill/sdk";
-import { TidemillError } from "@tidemill/sdk";
 import { InterruptedError } from "../exit-code.ts";
 import { parseExactly } from "../parse-exactly.ts";
 import { type Line, LineError } from "./lines.ts";
+import { nameLine } from "./name-line.ts";
 import type { ResumePoint } from "./resume-token.ts";
 
 export interface BulkOptions {
@@ -135,7 +135,7 @@ export class BulkEnqueue {
       this.#done.duplicates += jobs.filter(({ duplicate }) => duplicate).length;
       this.#options.onBatch(this.#done);
     } catch (error) {
-      this.#failures.push({ line: batch[0]?.line ?? 1, error: namedLine(error, (at) => batch[at]?.line) });
+      this.#failures.push({ line: batch[0]?.line ?? 1, error: nameLine(error, (at) => batch[at]?.line) });
     }
   }
 
@@ -155,17 +155,7 @@ function parseLine(line: number, text: string): unknown {
   try {
     return parseExactly(text);
   } catch (error) {
-    throw new LineError(line, (error as Error).message);
+    // The parser counts lines from the start of this one.
+    throw new LineError(line, (error as Error).message.replace(/ \(line \d+ column \d+\)$/, ""));
   }
-}
-
-/** The error of a batch, with the line of the job that it names. */
-function namedLine(error: unknown, lineOf: (at: number) => number | undefined): unknown {
-  if (!(error instanceof TidemillError)) return error;
-  const { issues = [], path, index } = error.details as { issues?: { path: string; message: string }[]; path?: string; index?: number };
-  const issue = issues[0] ?? (path === undefined ? undefined : { path, message: error.message });
-  const [, at, field = ""] = /^jobs\[(\d+)\]\.?(.*)$/.exec(issue?.path ?? "") ?? [];
-  const line = lineOf(at === undefined ? (index ?? -1) : Number(at));
-  if (line === undefined) return error;
-  return new LineError(line, issue && issues.length > 0 ? `${field} ${issue.message}`.trim() : error.message);
 }

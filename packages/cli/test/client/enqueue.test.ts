@@ -53,7 +53,7 @@ test("a line that is not JSON ends the run with its number; all lines before it 
   const lines = many();
   const broken = fileOf(command, lines.with(1_200, "{oops"));
   const { code, stderr } = await command.run("enqueue", queue, "--ndjson", "--file", broken);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("tidemill: line 1201: ") });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^tidemill: line 1201: .+ at position 1$/m) });
   expect(await waiting(service, queue)).toBe(1_200);
 
   const [, point = ""] = /--resume (\S+)/.exec(stderr) ?? [];
