@@ -15,7 +15,7 @@ export interface Took {
 }
 
 /** Enqueues under way at the same time. */
-export const CALLERS = 64;
+const CALLERS = 64;
 /** Jobs of a list. */
 const LIST = 100;
 /** Lists under way at the same time. */

@@ -7,7 +7,9 @@ const POLLING_SECONDS = 0.5;
 /** pg-boss 11, which takes jobs in batches. */
 sayReady(async ({ url, queue: name }) => {
   const boss = new PgBoss({ ...JSON.parse(url), supervise: false, schedule: false });
-  boss.on("error", (error) => console.error(error));
+  boss.on("error", (error) => {
+    throw error;
+  });
   await boss.start();
   await boss.createQueue(name);
   return {
@@ -15,7 +17,7 @@ sayReady(async ({ url, queue: name }) => {
     enqueueMany: (payloads) =>
       boss.insert(
         name,
-        payloads.map((data) => ({ data })),
+        payloads.map((data) => ({ name, data })),
       ),
     async work(onDone) {
       await boss.work(name, { batchSize: CONCURRENCY, pollingIntervalSeconds: POLLING_SECONDS }, async (jobs) => {

@@ -12,7 +12,8 @@ import {
 } from "#kernel";
 
 /** How the connections of a node are divided. The rest is for requests of workspaces. */
-const ENGINE_CONNECTIONS = 5;
+const ENGINE_CONNECTIONS = 3;
+const CLAIM_CONNECTIONS = 2;
 const API_CONNECTIONS = 2;
 const WRITE_CONNECTIONS = 3;
 const LEASE_CONNECTIONS = 1;
@@ -29,6 +30,11 @@ export interface OpenDatabases {
   readonly tenants: Tenants;
   /** For the engine and the background loops, so that many requests cannot keep jobs from being settled. */
   readonly engine: Database;
+  /**
+   * For claims, which read the jobs of a lane in order. A new database has no statistics for its first minute: without them the planner
+   * would read and sort all jobs of the lane for each claim.
+   */
+  readonly claims: Database;
   /** For loops that keep tables small: one connection of `engine` at a time. */
   readonly housekeeping: Transactional;
   /** Only for the lease: if a renewal has to wait for a connection, the node may lose all its jobs in flight. */
@@ -64,12 +70,13 @@ export async function openDatabases(
   const options = (size: number) => ({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
   const sizes = divideConnections(config);
   const engine = new Database(options(sizes.engine));
+  const claims = new Database({ ...options(sizes.claims), inOrder: true });
   const lease = new Database(options(LEASE_CONNECTIONS));
   const api = new Database(options(sizes.api));
   const writes = new Database(options(sizes.writes));
   const tenants = new Tenants(options(sizes.tenants), shares?.connections);
   const close = async () => {
-    await Promise.all([api.close(), writes.close(), tenants.close(), engine.close(), lease.close()]);
+    await Promise.all([api.close(), writes.close(), tenants.close(), engine.close(), claims.close(), lease.close()]);
     await embedded?.stop();
   };
   try {
@@ -78,17 +85,18 @@ export async function openDatabases(
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, writes, tenants, engine, housekeeping: new OneAtATime(engine), lease, close };
+  return { connection, api, writes, tenants, engine, claims, housekeeping: new OneAtATime(engine), lease, close };
 }
 
 /** How many connections each part of a node has. */
-export function divideConnections({ databaseConnections }: Config): Record<"engine" | "api" | "writes" | "tenants", number> {
+export function divideConnections({ databaseConnections }: Config): Record<"engine" | "claims" | "api" | "writes" | "tenants", number> {
   const all = databaseConnections - LEASE_CONNECTIONS - LISTEN_CONNECTIONS;
-  const engine = Math.min(ENGINE_CONNECTIONS, Math.floor(all / 2));
-  const requests = all - engine;
+  const claims = Math.min(CLAIM_CONNECTIONS, Math.floor(all / 4));
+  const engine = Math.min(ENGINE_CONNECTIONS, Math.floor(all / 2) - claims);
+  const requests = all - engine - claims;
   const api = Math.max(1, Math.min(API_CONNECTIONS, Math.floor(requests / 4)));
   const writes = Math.max(1, Math.min(WRITE_CONNECTIONS, Math.floor((requests - api) / 2)));
-  return { engine, api, writes, tenants: requests - api - writes };
+  return { engine, claims, api, writes, tenants: requests - api - writes };
 }
 
 /** The message of the original error. A host name with several addresses fails with one error for each; this takes the first. */

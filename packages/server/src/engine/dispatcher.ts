@@ -1,5 +1,5 @@
 import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
-import type { JobId, WorkspaceId } from "#kernel";
+import type { Db, JobId, WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { CancelTombstones } from "./cancel-tombstones.ts";
 import { ClaimReconciler } from "./claim-reconciler.ts";
@@ -12,6 +12,7 @@ import { LaneTimers } from "./lane-timers.ts";
 import type { NodeLease } from "./leases/node-lease.ts";
 
 export interface DispatcherOptions extends FinisherOptions {
+  readonly claims: Db;
   readonly lease: Pick<NodeLease, "heldBy">;
   readonly kinds: JobKinds;
   readonly shares: AttemptShares;
@@ -232,7 +233,7 @@ export class Dispatcher implements Outlet {
   async #claimFrom(leaseId: number, shares: readonly Share[], limited: boolean): Promise<void> {
     const sent = this.#cancelled.now;
     const lanes = shares.map(({ lane: { workspaceId, laneId }, take }) => ({ workspaceId, laneId, take }));
-    const { claims, found } = await claimAcrossWorkspaces(this.#options.db, { leaseId, served: "push" }, lanes, limited);
+    const { claims, found } = await claimAcrossWorkspaces(this.#options.claims, { leaseId, served: "push" }, lanes, limited);
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
     const held = new Set<LaneId>();
     for (const claim of claims) {

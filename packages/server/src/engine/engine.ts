@@ -43,6 +43,7 @@ export interface EngineOptions {
   readonly emit: EmitEvent;
   readonly databases: {
     readonly engine: Database;
+    readonly claims: Database;
     readonly housekeeping: Transactional;
     readonly lease: Database;
     readonly connection: Connection;
@@ -113,6 +114,7 @@ export function createEngine(options: EngineOptions): Engine {
   };
   const dispatcher: Dispatcher = new Dispatcher({
     db,
+    claims: databases.claims,
     clock,
     random,
     emit,
@@ -228,7 +230,7 @@ export function createEngine(options: EngineOptions): Engine {
     notify,
     reassignKeySlots: () => reassign.wake(),
     claimForWorkers: async (holders, limited) =>
-      lease.heldBy === null ? { claims: [], found: [] } : claimForWorkersAcrossWorkspaces(db, lease.heldBy, holders, limited),
+      lease.heldBy === null ? { claims: [], found: [] } : claimForWorkersAcrossWorkspaces(databases.claims, lease.heldBy, holders, limited),
     finishForWorker: (result) => finishForWorker({ clock, random, settler, waker: dispatcher }, result),
     drain,
     loops: [

@@ -2,6 +2,7 @@ import pg from "pg";
 import { describe, expect } from "vitest";
 import {
   claimAcrossWorkspaces,
+  claimForWorkersAcrossWorkspaces,
   completeAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
   findLanesWithWorkAcrossWorkspaces,
@@ -39,6 +40,8 @@ const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint
 /** Statements that change or read many jobs at once. */
 const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
+  "claim for workers": (db) =>
+    claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null }], false),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
     refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),

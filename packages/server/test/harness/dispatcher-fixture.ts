@@ -55,6 +55,7 @@ export class DispatcherFixture {
     const stage = this;
     this.dispatcher = new Dispatcher({
       db: { query: (statement) => this.#ask(statement) },
+      claims: { query: (statement) => this.#ask(statement) },
       clock: { nowMs: () => 0, elapsedMs: () => performance.now() },
       random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
       emit: () => {},

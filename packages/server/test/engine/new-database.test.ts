@@ -1,0 +1,34 @@
+import { expect } from "vitest";
+import { claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces } from "#jobs";
+import { Database, type Db, type Statement } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { putLane, test } from "../harness/engine.ts";
+import { putJobs } from "../harness/jobs.ts";
+
+const CLAIMS: Record<string, (db: Db, lane: LaneKey) => Promise<unknown>> = {
+  "a claim": (db, lane) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...lane, take: 1 }]),
+  "a claim for workers": (db, lane) =>
+    claimForWorkersAcrossWorkspaces(db, 1, [{ ...lane, take: 1, leaseId: 1, leaseSeconds: 30, request: null }], false),
+};
+
+test.for(Object.entries(CLAIMS))(
+  "in a database without statistics, %s reads only the jobs that it takes",
+  async ([, claim], { database }) => {
+    const lane = await putLane(database);
+    await putJobs(database, lane, { state: "waiting", count: 20_000 });
+    const claims = new Database({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000, inOrder: true });
+    const plan: string[] = [];
+    const explain = async ({ text }: Statement) => {
+      const { rows } = await claims.query({ name: "", text: `explain (generic_plan) ${text}`, values: [] });
+      plan.push(...rows.map((row) => (row as { "QUERY PLAN": string })["QUERY PLAN"].trim()));
+      return { rows: [], rowCount: 0 };
+    };
+    await claim({ query: explain }, lane);
+    await claims.close();
+    const limit = plan.findIndex((line) => line.startsWith("->  Limit"));
+    expect(plan.slice(limit + 1, limit + 3)).toEqual([
+      expect.stringMatching(/LockRows/),
+      expect.stringMatching(/Index Scan using job_claimable/),
+    ]);
+  },
+);
