@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract";
 import type { EnqueueOptions, NewJob, Queue } from "@tidemill/sdk";
 import { InterruptedError } from "../exit-code.ts";
 import { parseExactly } from "../parse-exactly.ts";
@@ -38,10 +39,8 @@ export class BulkError extends Error {
   }
 }
 
-/** As many jobs as the service takes in a batch. */
-const MAX_JOBS = 1_000;
-/** A character takes at most 3 bytes, and a batch at most 16 MiB. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
+/** A character takes at most 3 bytes, and each job its key and options besides. */
+const MAX_CHARACTERS = LIMITS.batchBodyBytes / 4;
 const MAX_IN_FLIGHT = 4;
 
 interface Failure {
@@ -94,7 +93,7 @@ export class BulkEnqueue {
   async #add(lines: readonly Line[]): Promise<void> {
     for (const { number, text } of lines) {
       if (number < this.#options.from.line) continue;
-      if (this.#batch.length === MAX_JOBS || (this.#batch.length > 0 && this.#characters + text.length > MAX_CHARACTERS)) {
+      if (this.#batch.length === LIMITS.batchJobs || (this.#batch.length > 0 && this.#characters + text.length > MAX_CHARACTERS)) {
         await this.#sendBatch();
         if (this.#isOver) return;
       }

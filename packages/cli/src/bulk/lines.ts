@@ -1,3 +1,5 @@
+import { LIMITS } from "@tidemill/contract";
+
 /** A line of the input that is not blank. */
 export interface Line {
   /** From 1. */
@@ -17,7 +19,7 @@ export class LineError extends Error {
 }
 
 /** More than any job takes as JSON. Bytes. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
+const MAX_LINE_BYTES = LIMITS.batchBodyBytes;
 const LINE_FEED = 0x0a;
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
