@@ -69,7 +69,7 @@ function testsThatImport(file: string, importers: ReadonlyMap<string, readonly s
 }
 
 /** Folders of the command whose tests are in another folder. */
-const CLI_FOLDERS: Readonly<Record<string, string>> = { bulk: "client", output: "client", profile: "client" };
+const CLI_FOLDERS: Readonly<Record<string, string>> = { bulk: "client", output: "client", profile: "client", prompt: "client" };
 
 function testsOfSource(file: string): string[] {
   const [, where = "", name = ""] = /^packages\/(cli|contract|sdk|server)\/src\/([^/.]+)/.exec(file) ?? [];
