@@ -9,6 +9,7 @@ import { claim } from "./scenarios/claim.ts";
 import { claimFlow } from "./scenarios/claim-flow.ts";
 import { fairness } from "./scenarios/fairness.ts";
 import { idle } from "./scenarios/idle.ts";
+import { idleWorkers } from "./scenarios/idle-workers.ts";
 import { isolation } from "./scenarios/isolation.ts";
 import { keys } from "./scenarios/keys.ts";
 import { latency } from "./scenarios/latency.ts";
@@ -18,6 +19,7 @@ import { schedulesIdle } from "./scenarios/schedules-idle.ts";
 import { schedulesSeconds } from "./scenarios/schedules-seconds.ts";
 import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
+import { workerLatency } from "./scenarios/worker-latency.ts";
 import { workers } from "./scenarios/workers.ts";
 import { describeMachine, type Figure, printTable } from "./table.ts";
 
@@ -42,6 +44,8 @@ const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>>
   fairness,
   "claim-flow": claimFlow,
   workers,
+  "worker-latency": workerLatency,
+  "idle-workers": idleWorkers,
 };
 
 /** Runs alone, and only when it is named. */

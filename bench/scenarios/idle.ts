@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { row, sql } from "../../packages/server/src/kernel/index.ts";
 import type { Environment } from "../environment.ts";
 import { processesOfPostgres } from "../processor.ts";
 import type { Figure } from "../table.ts";
+import { countTransactions } from "../transactions.ts";
 
 const SECONDS = 20;
 const SETTLE_SECONDS = 5;
@@ -13,13 +13,7 @@ const BAR_CPU = 0.01;
 
 /** What an idle node costs: memory of the node and its PostgreSQL, processor time, and transactions per second. */
 export async function idle(environment: Environment): Promise<Figure[]> {
-  const transactions = async () =>
-    (
-      await row<{ n: number }>(
-        environment.database,
-        sql`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`,
-      )
-    )?.n ?? 0;
+  const transactions = () => countTransactions(environment.database);
   const cpuOf = ({ cpu }: { cpu: NodeJS.CpuUsage }) => (cpu.user + cpu.system) / 1e6;
   const usage = () => node.peer.ask<{ rssBytes: number; cpu: NodeJS.CpuUsage }>({});
   // PostgreSQL's own transactions, mostly autovacuum, are measured without a node and subtracted. A first node creates the schema.
