@@ -99,6 +99,13 @@ export const WorkRequest = Type.Object(
         examples: ["a81c-17"],
       }),
     ),
+    repeat: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether a call with this `request` may have been sent before. `false` says that it was not, so that the service need not look for " +
+          "the jobs that it took. True unless given.",
+      }),
+    ),
     settle: Type.Optional(
       Type.Array(SettleJob, { maxItems: LIMITS.workJobs, description: "Outcomes of attempts on jobs that the worker took earlier." }),
     ),

@@ -164,7 +164,7 @@ export class Worker {
     return limit === 0 ? { queues: [] } : { queues: [...this.#settings.handlers.keys()], limit };
   }
 
-  /** Calls until the service has answered, always with the same body: so a call that is repeated takes no other jobs. */
+  /** Calls until the service has answered, always by the same name: so a call that is repeated takes no other jobs. */
   async #work(
     call: Omit<contract.WorkRequest, "worker">,
     signal: AbortSignal | undefined,
@@ -172,15 +172,15 @@ export class Worker {
   ): Promise<contract.WorkResponse> {
     const { name, version, leaseSeconds } = this.#settings;
     this.#calls += 1;
-    const body = JSON.stringify({
+    const body: contract.WorkRequest = {
       worker: name,
       ...(version && { version }),
       lease: leaseSeconds,
       request: `${this.#process}-${this.#calls}`,
       ...call,
-    });
+    };
     try {
-      const answer = (await this.#send("/v1/work", body, signal)) as contract.WorkResponse;
+      const answer = (await this.#send("/v1/work", { ...body, repeat: false }, signal, body)) as contract.WorkResponse;
       for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
       for (const job of answer.jobs) void this.#runJob(this.#held.add(job));
       return answer;
@@ -189,10 +189,14 @@ export class Worker {
     }
   }
 
-  async #send(path: string, body: string, signal: AbortSignal | undefined): Promise<unknown> {
+  /** @param repeat is what is sent after the first try, if that is something else */
+  async #send(path: string, body: object, signal: AbortSignal | undefined, repeat = body): Promise<unknown> {
+    const bodyOfRepeat = () => JSON.stringify(repeat);
     for (let tries = 1; ; tries += 1) {
       try {
-        const answer = await this.#transport.request({ method: "POST", path, body, repeatable: true }, signal ? { signal } : {});
+        const sent = tries === 1 ? JSON.stringify(body) : bodyOfRepeat();
+        const request = { method: "POST" as const, path, body: sent, bodyOfRepeat, repeatable: true };
+        const answer = await this.#transport.request(request, signal ? { signal } : {});
         this.#wasAnswered = true;
         return answer;
       } catch (error) {
@@ -254,7 +258,7 @@ export class Worker {
   }
 
   async #extendSome(leases: contract.ExtendRequest["leases"], wait: number): Promise<void> {
-    const body = JSON.stringify({ worker: this.name, leases, lease: this.#settings.leaseSeconds, wait });
+    const body = { worker: this.name, leases, lease: this.#settings.leaseSeconds, wait };
     const answer = (await this.#send("/v1/work/extend", body, undefined)) as contract.ExtendResponse;
     for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
     for (const [index, { id, ok }] of answer.leases.entries()) if (!ok) this.#held.lose(id, "lease_lost", leases[index]?.lease_token);

@@ -39,7 +39,7 @@ export const mayServe =
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, signal: AbortSignal): Promise<WorkDone> {
   const { workspaceId } = principal;
-  const { queues, settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null } = body;
+  const { queues, settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
   const db = deps.tenants.of(workspaceId);
   const lanes = await lanesOf(deps, db, principal, queues);
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
@@ -48,7 +48,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   const settling = settleJobs(deps, db, workspaceId, settle, mayServe(principal));
   // It is awaited below, but what comes before may fail first.
   settling.catch(() => {});
-  const taken = request === null ? [] : await findTakenBy(db, workspaceId, worker.leaseId, request);
+  const taken = request === null || !repeat ? [] : await findTakenBy(db, workspaceId, worker.leaseId, request);
   const told = new AbortController();
   const stopWaiting = () => told.abort();
   // A worker that waits is told at once that a job was cancelled, and what became of its outcomes.

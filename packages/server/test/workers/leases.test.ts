@@ -86,6 +86,13 @@ describe("a lease", () => {
     expect(await take(service, queue, { limit: 2, request: "r1" })).toEqual([]);
   });
 
+  test("a call that says it is no repeat brings other jobs, whatever its name", async ({ service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 2; n += 1) await service.enqueue({ queue, payload: n });
+    expect(await take(service, queue, { request: "r1", repeat: false })).toMatchObject([{ payload: 0 }]);
+    expect(await take(service, queue, { request: "r1", repeat: false })).toMatchObject([{ payload: 1 }]);
+  });
+
   test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
     const queue = await service.queue();
     // More than the buffers of a connection hold.
