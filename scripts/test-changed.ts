@@ -68,10 +68,15 @@ function testsThatImport(file: string, importers: ReadonlyMap<string, readonly s
   return tests.length > MAX_IMPORTERS ? [] : tests;
 }
 
+/** Folders of the command whose tests are in another folder. */
+const CLI_FOLDERS: Readonly<Record<string, string>> = { bulk: "client", output: "client", profile: "client", prompt: "client" };
+
 function testsOfSource(file: string): string[] {
   const [, where = "", name = ""] = /^packages\/(cli|contract|sdk|server)\/src\/([^/.]+)/.exec(file) ?? [];
   if (where === "cli") {
     const own = `packages/cli/test/${name}.test.ts`;
+    const inFolder = allTests.filter((file) => file.startsWith(`packages/cli/test/${CLI_FOLDERS[name] ?? name}/`));
+    if (inFolder.length > 0) return inFolder;
     return [allTests.includes(own) ? own : "packages/cli/test/commands.test.ts"];
   }
   if (where === "sdk") return allTests.filter((test) => test.startsWith("packages/sdk/test/"));

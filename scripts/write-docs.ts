@@ -3,10 +3,13 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
+import { EXIT_CODES } from "../packages/cli/src/exit-code.ts";
+import { createProgram } from "../packages/cli/src/program.ts";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
 import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
 import { LOOP_DELAY } from "../packages/server/src/kernel/loop-delay.ts";
 import { SHARE_GAUGES } from "../packages/server/src/kernel/shares/observe.ts";
+import { commandsPage } from "./commands-page.ts";
 import { figures, filesWithFigures, writeFigures } from "./figures.ts";
 import { importOrder, importRules } from "./import-rules.ts";
 import { code, table } from "./markdown.ts";
@@ -106,6 +109,13 @@ function exceptions(): string {
   return table(["statements in", "write besides", "because"], rows);
 }
 
+function exitCodes(): string {
+  return table(
+    ["code", "meaning"],
+    Object.values(EXIT_CODES).map(({ code: number, means }) => [code(String(number)), means]),
+  );
+}
+
 const folders = (await readdir(path.join(ROOT, "packages/server/src"), { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
@@ -118,6 +128,8 @@ const PARTS = [
   { file: "docs/architecture.md", name: "job states", write: jobStates },
   { file: "docs/architecture.md", name: "tables", write: tables },
   { file: "docs/sql.md", name: "exceptions", write: exceptions },
+  { file: "docs/cli.md", name: "exit codes", write: exitCodes },
+  { file: "docs/cli.md", name: "commands", write: () => commandsPage(createProgram()) },
   { file: "docs/operations.md", name: "metrics", write: metrics },
   { file: "docs/operations.md", name: "events", write: events },
 ];

@@ -1,3 +1,6 @@
+import { exitCodeOf } from "./exit-code.ts";
+import { printable } from "./output/table.ts";
+
 /** Messages for errors of the operating system that the operator can fix with a setting. */
 const MESSAGES: Record<string, (error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string }) => string> = {
   EADDRINUSE: ({ port }) => `Port ${port} is taken. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to another.`,
@@ -9,12 +12,12 @@ const MESSAGES: Record<string, (error: NodeJS.ErrnoException & { port?: number; 
     port ? `This user may not open port ${port}. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to one above 1023.` : message,
 };
 
-/** Prints what is wrong on one line and exits with code 1. The stack is printed only when the log level is debug. */
+/** Prints what is wrong on one line and exits with the code of the error. The stack is printed only when the log level is debug. */
 export function exitWithError(error: unknown): never {
   const known = error as NodeJS.ErrnoException & { details?: { issues?: { path: string; message: string }[] } };
   const issue = known.details?.issues?.[0];
   const line = MESSAGES[known.code ?? ""]?.(known) ?? (issue ? `${issue.path} ${issue.message}.` : (known.message ?? String(error)));
-  process.stderr.write(`tidemill: ${line.split("\n")[0]}\n`);
+  process.stderr.write(`tidemill: ${printable(line.split("\n")[0] ?? "")}\n`);
   if (process.env.TIDEMILL_LOG_LEVEL === "debug") process.stderr.write(`${known.stack ?? ""}\n`);
-  process.exit(1);
+  process.exit(exitCodeOf(error));
 }

@@ -72,7 +72,7 @@ describe("workspaces and keys from the command line", () => {
     expect(await allows(node, workspace.key, "POST", "/v1/queues", { name: "mails", callback_url: "http://127.0.0.1:9/" })).toBe(201);
     expect(await allows(node, writer.KEY ?? "", "POST", "/v1/queues/mails/jobs", { payload: 1, delay: 60 })).toBe(201);
     expect(await allows(node, late.key, "GET", "/v1/queues")).toBe(200);
-    expect(await output(stage, ["key", "revoke", workspace.id, late.id], settings)).toMatch(/^ID +REVOKED\nkey_\w+ +true\n$/);
+    expect(await output(stage, ["key", "revoke", workspace.id, late.id], settings)).toMatch(/^ID\tREVOKED\nkey_\w+\ttrue\n$/);
     await until(async () => (await allows(node, late.key, "GET", "/v1/queues")) === 401, "the key to be refused");
     // Another workspace's.
     expect(await allows(node, KEY, "GET", "/v1/queues/mails")).toBe(404);
@@ -94,7 +94,11 @@ describe("workspaces and keys from the command line", () => {
     [["workspace", "create", "Acme", "--plan", "gold"], "plan free, pro, team or enterprise"],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9"], "--name"],
     [["key", "create", "acme", "--name", "x"], '"acme" is not the id of a workspace'],
-    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "king"], "role admin, write or read"],
+    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "king"], "role admin, write, read or worker"],
+    [
+      ["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "worker", "--queues", "a,,b"],
+      "1 to 100 different queues",
+    ],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--expires-at", "tomorrow"], "expires at a date and time"],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--colour"], "unknown option '--colour'"],
     [["workspace", "create", "Acme", "--executions", "many"], 'whole number or "none"'],
@@ -105,7 +109,7 @@ describe("workspaces and keys from the command line", () => {
     [["workspace", "update", "acme", "--name", "x"], '"acme" is not the id of a workspace'],
     [["workspace", "delete", "acme", "--yes"], '"acme" is not the id of a workspace'],
     [["workspace", "delete", "ws_01m7zf6kffe00a0a7enfysbfm9"], "needs --yes"],
-    [["schedule", "list"], "missing required argument 'workspace'"],
+    [["schedule", "list"], "No service is given"],
     [["schedule", "list", "acme"], '"acme" is not the id of a workspace'],
     [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9", "--next", "0"], "whole number from 1 to 10"],
     [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9", "--next", "11"], "whole number from 1 to 10"],
@@ -153,7 +157,7 @@ describe("workspaces and keys from the command line", () => {
     const settings = { DATABASE_URL: (await stage.database()).url };
     const run = (...args: string[]) => output(stage, args, settings);
     const json = async (...args: string[]) => JSON.parse(await outputHere([...args, "--json"], settings));
-    expect(await run("workspace", "list")).toMatch(/^ID +NAME +PLAN +EXECUTIONS_PER_MONTH .*\n$/);
+    expect(await run("workspace", "list")).toMatch(/^ID\tNAME\tPLAN\tEXECUTIONS_PER_MONTH\t.*\n$/);
     expect(await json("workspace", "list")).toEqual([]);
 
     const made = readTable(await run("workspace", "create", "Acme", "--plan", "pro", "--executions", "none", "--retention-days", "90"));
@@ -248,6 +252,27 @@ describe("workspaces and keys from the command line", () => {
     expect(await acme.status("/v1/queues")).toBe(401);
   });
 
+  test("a key of role worker is bound to queues, which the list shows, and takes jobs of these alone", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const { id, key } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
+    const bound = ["key", "create", id, "--name", "mailer", "--role", "worker", "--queues", "emails, sms", "--json"];
+    const created = JSON.parse(await outputHere(bound, settings));
+    expect(created).toMatchObject({ role: "worker", queues: ["emails", "sms"] });
+    expect(readRows(await outputHere(["key", "list", id], settings))).toMatchObject([{ QUEUES: '["emails","sms"]' }, { QUEUES: "" }]);
+
+    const node = await stage.node(settings);
+    for (const name of ["emails", "orders"]) expect(await allows(node, key, "POST", "/v1/queues", { name })).toBe(201);
+    expect(await allows(node, created.key, "POST", "/v1/queues/emails/jobs/claim", { worker: "w" })).toBe(200);
+    expect(await allows(node, created.key, "POST", "/v1/queues/orders/jobs/claim", { worker: "w" })).toBe(403);
+  });
+
+  test("queues are for keys of role worker", async ({ stage }) => {
+    const settings = { DATABASE_URL: (await stage.database()).url };
+    const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
+    const reader = ["key", "create", id, "--name", "reader", "--role", "read", "--queues", "emails"];
+    expect(await runHere(reader, settings)).toEqual({ code: 1, stdout: "", stderr: "tidemill: queues is for keys of role worker.\n" });
+  });
+
   test("a key that would have expired already is not made", async ({ stage }) => {
     const settings = { DATABASE_URL: (await stage.database()).url };
     const { id } = JSON.parse(await outputHere(["workspace", "create", "Acme", "--json"], settings));
@@ -266,8 +291,8 @@ describe("tidemill config", () => {
 
   test("tidemill config shows every setting, and no secret", async ({ stage }) => {
     const table = await output(stage, ["config"], settings);
-    expect(table).toMatch(/^TIDEMILL_PORT or PORT +1234 +Port of the API/m);
-    expect(table).toMatch(/^DATABASE_URL +\(set\) /m);
+    expect(table).toMatch(/^TIDEMILL_PORT or PORT\t1234\tPort of the API/m);
+    expect(table).toMatch(/^DATABASE_URL\t\(set\)\t/m);
     const rows = JSON.parse(await output(stage, ["config", "--json"], settings)) as {
       name: string;
       value: string;

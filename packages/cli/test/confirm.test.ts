@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { confirm } from "../src/confirm.ts";
+import { confirm } from "../src/prompt/confirm.ts";
 
 /** How the command reads an answer. Null is a closed terminal. */
 async function answered(text: string | null): Promise<{ agreed: boolean; asked: string }> {

@@ -7,11 +7,12 @@ export const readTable = (text: string): Record<string, string> => readRows(text
 
 /** The rows of a table, each with its cells by column name. */
 export function readRows(text: string): Record<string, string>[] {
-  const [head = "", ...rows] = text.trimEnd().split("\n");
-  const columns = [...head.matchAll(/\S+\s*/g)].map(({ 0: name, index }) => ({ name: name.trim(), from: index, to: index + name.length }));
-  return rows.map((row) =>
-    Object.fromEntries(columns.map(({ name, from, to }, at) => [name, row.slice(from, at === columns.length - 1 ? undefined : to).trim()])),
-  );
+  const [head = "", ...rows] = text.replace(/\n$/, "").split("\n");
+  const columns = head.split("\t");
+  return rows.map((row) => {
+    const cells = row.split("\t");
+    return Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? ""]));
+  });
 }
 
 /** Runs a command that must succeed. Returns its output. */

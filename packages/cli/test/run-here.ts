@@ -12,8 +12,13 @@ interface Outcome {
  * loaded already. Run only one at a time: it replaces the process's arguments, environment, output and exit.
  *
  * @param settings the command's whole environment
+ * @param onOutput gets each piece of output as it is written
  */
-export async function runHere(args: readonly string[], settings: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+export async function runHere(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+  onOutput: (text: string) => void = () => {},
+): Promise<Outcome> {
   const ending: { code: number | null; stdout: string; stderr: string } = { code: null, stdout: "", stderr: "" };
   const { argv, env, exit, exitCode } = process;
   const writes = { stdout: process.stdout.write, stderr: process.stderr.write };
@@ -22,6 +27,7 @@ export async function runHere(args: readonly string[], settings: Readonly<Record
     process[name].write = (text: string | Uint8Array) => {
       // An ended process writes no more.
       if (ending.code === null) ending[name] += String(text);
+      onOutput(String(text));
       return true;
     };
   Object.assign(process, {

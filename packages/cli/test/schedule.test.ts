@@ -117,7 +117,7 @@ describe("tidemill schedule list", () => {
     expect(await names("--queue", "reports")).toEqual(["two", "one"]);
     expect(await names("--paused")).toEqual(["three", "two"]);
     expect(await names("--queue", "reports", "--paused")).toEqual(["two"]);
-    expect(await listHere("--queue", "none")).toMatch(/^NAME +QUEUE [^\n]*\n$/);
+    expect(await listHere("--queue", "none")).toMatch(/^NAME\tQUEUE\t[^\n]*\n$/);
   });
 
   test("tidemill schedule list shows them to the last one, whatever a page holds", async ({ stage }) => {

@@ -27,6 +27,7 @@ export const AUDIT_EVENT_TYPES = [
   "schedule.deleted",
   "job.approved",
   "job.rejected",
+  "job.replayed",
   "approval.overruled",
   "dlq.retried",
   "dlq.purged",

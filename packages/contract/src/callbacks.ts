@@ -19,3 +19,30 @@ export const Callback = Type.Object(
   { title: "Callback", description: "A job as the handler receives it." },
 );
 export type Callback = Static<typeof Callback>;
+
+/** A job's callback as a request to send. Source: the command `tidemill replay`. */
+export const SignedCallback = Type.Object(
+  {
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: "All headers of the request, with the signature. Templates in the queue's own headers are not replaced.",
+    }),
+    body: Type.String({ description: "The body, exactly as it is signed. Templates in the payload are not replaced." }),
+  },
+  {
+    title: "SignedCallback",
+    description: "A job as a signed request to a handler.",
+    examples: [
+      {
+        headers: {
+          "Content-Type": "application/json",
+          "X-Service-Job-Id": "job_01kajv3k4ve6nsd9z5kgtzx0rw",
+          "X-Service-Attempt": "1",
+          "X-Service-Timestamp": "1795253400",
+          "X-Service-Signature": "v1,DkQc9xMEM3VUvPpBPaTvnxJEmNVFjBzRL0PjYnCJWVQ=",
+        },
+        body: '{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","queue":"emails","attempt":1,"attempts":3,"tag":null,"created_at":"2026-11-21T09:30:00.000Z","schedule":null,"scheduled_for":null,"payload":{"to":"ada@example.com"}}',
+      },
+    ],
+  },
+);
+export type SignedCallback = Static<typeof SignedCallback>;

@@ -14,6 +14,8 @@ export interface TidemillOptions {
   readonly batching?: boolean | undefined;
   /** Replaces the runtime's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
+  /** Replaces `JSON.parse` for responses, for example to keep all digits of numbers beyond 2^53. It throws for what is not JSON. */
+  readonly parseJson?: ((text: string) => unknown) | undefined;
 }
 
 /** What any call accepts as its last argument. */
@@ -31,6 +33,7 @@ export interface Settings {
   readonly retryForMs: number;
   readonly batching: boolean;
   readonly fetch: typeof fetch;
+  readonly parseJson: (text: string) => unknown;
 }
 
 const DEFAULTS = { timeoutMs: 20_000, retryForMs: 60_000, batching: true };
@@ -50,6 +53,7 @@ export function readOptions(options: TidemillOptions): Settings {
     retryForMs: milliseconds("retryForMs", settings.retryForMs, 0),
     batching: settings.batching,
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    parseJson: options.parseJson ?? ((text) => JSON.parse(text)),
   };
 }
 

@@ -57,7 +57,7 @@ export class Transport {
   }
 
   async #send({ method, path, headers, body, trace }: ApiRequest, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
-    const { url, key, fetch } = this.settings;
+    const { url, key, fetch, parseJson } = this.settings;
     const deadline = new Deadline(timeoutMs, signal);
     try {
       const response = await fetch(url + path, {
@@ -75,7 +75,7 @@ export class Transport {
       });
       const text = await response.text();
       if (!response.ok) throw responseError(response, text);
-      return text === "" ? undefined : parse(response, text);
+      return text === "" ? undefined : parse(response, text, parseJson);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof TidemillError) throw error;
@@ -94,9 +94,9 @@ function checkPath(path: string): void {
   throw new TidemillError({ code: "VALIDATION_ERROR", message: 'A name or id must not be empty, "." or "..".' });
 }
 
-function parse(response: Response, text: string): unknown {
+function parse(response: Response, text: string, parseJson: (text: string) => unknown): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw responseError(response, text);
   }

@@ -21,6 +21,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   deleteJob: (tidemill) => tidemill.queue("emails").jobs.cancelOrRemove(JOB),
   retryJob: (tidemill) => tidemill.queue("emails").jobs.retry(JOB),
   explainJob: (tidemill) => tidemill.queue("emails").jobs.explain(JOB),
+  replayJob: (tidemill) => tidemill.queue("emails").jobs.replay(JOB),
   approveJob: (tidemill) => tidemill.queue("emails").jobs.approve(JOB, { by: "ada" }),
   rejectJob: (tidemill) => tidemill.queue("emails").jobs.reject(JOB, { reason: "no" }),
   listApprovals: (tidemill) => tidemill.approvals.list({ queue: "emails" }),

@@ -30,6 +30,21 @@ describe("a client's options", () => {
     expect(await addressOf({ url: URL_, key: KEY })).toBe(`${URL_}/v1/status Bearer ${KEY}`);
   });
 
+  test("responses can be parsed so that large numbers keep their digits", async () => {
+    const fetch = async () => new Response('{"payload":12345678901234567890}');
+    const parseJson = (text: string) => JSON.parse(text.replace(/:(\d+)/, ':"$1"'));
+    const job = await new Tidemill({ url: URL_, key: KEY, fetch, parseJson }).queue("emails").jobs.get("job_1");
+    expect(job.payload).toBe("12345678901234567890");
+  });
+
+  test("a response that the given parser refuses is an error", async () => {
+    const fetch = async () => new Response("{}");
+    const parseJson = () => {
+      throw new SyntaxError("no");
+    };
+    await expect(new Tidemill({ url: URL_, key: KEY, fetch, parseJson }).status()).rejects.toMatchObject({ code: "UNEXPECTED_RESPONSE" });
+  });
+
   test("a service may be below a path", async () => {
     expect(await addressOf({ url: "https://example.com/tidemill/", key: KEY })).toBe(
       `https://example.com/tidemill/v1/status Bearer ${KEY}`,

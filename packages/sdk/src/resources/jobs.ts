@@ -1,4 +1,4 @@
-import type { ApproveJob, Explanation, ListJobs, RejectJob } from "@tidemill/contract";
+import type { ApproveJob, Explanation, ListJobs, RejectJob, SignedCallback } from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { Job, JobWithLog } from "../job.ts";
 import type { CallOptions } from "../options.ts";
@@ -38,6 +38,11 @@ export class Jobs<Payload> {
   /** Puts a failed, cancelled or rejected job back to wait, with a fresh set of attempts. */
   retry(id: string, call?: CallOptions): Promise<Job<Payload>> {
     return this.#api.post(this.#path(id, "retry"), undefined, call);
+  }
+
+  /** The job as a signed request to a handler under development. Nothing is sent, and its templates are not replaced. It is audited. */
+  replay(id: string, call?: CallOptions): Promise<SignedCallback> {
+    return this.#api.post(this.#path(id, "replay"), undefined, call);
   }
 
   /** Lets a job of an approval queue start. */

@@ -1,13 +1,17 @@
+import type { AuditLog } from "#audit";
 import type { JobKind } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent, Shares } from "#kernel";
+import type { Clock, Database, EmitEvent, Shares, Tenants } from "#kernel";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { CallbackDeliverer } from "./deliverer.ts";
 import { Endpoints } from "./endpoint.ts";
+import { mountCallbacks } from "./routes.ts";
 
 export interface CallbacksOptions {
   readonly engine: Database;
+  readonly tenants: Tenants;
+  readonly audit: AuditLog;
   readonly guard: AddressGuard;
   readonly names: Names;
   readonly hosts: HostsInUse;
@@ -22,6 +26,8 @@ export interface CallbacksOptions {
 /** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. */
 export function createCallbacks({
   engine,
+  tenants,
+  audit,
   guard,
   names,
   hosts,
@@ -45,6 +51,7 @@ export function createCallbacks({
     emit,
   });
   return {
+    routes: (api) => mountCallbacks(api, { tenants, audit, clock, version }),
     kind: { name: "queue", deliverer, recorded: true },
     services: [{ start: () => {}, stop: () => sender.close() }],
   };

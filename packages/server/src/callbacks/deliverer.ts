@@ -1,4 +1,4 @@
-import { CALLBACK_HEADERS, LIMITS, WEBHOOK_HEADERS } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
@@ -19,6 +19,7 @@ import { CallbackTimeoutError, classify, isLookupNotRun, isShortage } from "./cl
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
 import { RequestContentError } from "./request-content-error.ts";
+import { bodyOf, signedHeaders } from "./signed-request.ts";
 
 export interface DelivererOptions {
   readonly sender: Pick<Sender, "send">;
@@ -218,7 +219,6 @@ class Callback implements Attempt {
   #post(endpoint: Endpoint, { path, headers }: RequestContent, { body, timestamp, signature }: Signed): void {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
-    const id = this.#jobId;
     this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
     this.#abort = sender.send(
       {
@@ -226,15 +226,7 @@ class Callback implements Attempt {
         path,
         headers: {
           ...headers,
-          "Content-Type": "application/json",
-          "User-Agent": `Tidemill/${version}`,
-          [CALLBACK_HEADERS.jobId]: id,
-          [CALLBACK_HEADERS.attempt]: String(this.#claim.attempt),
-          [CALLBACK_HEADERS.timestamp]: String(timestamp),
-          [CALLBACK_HEADERS.signature]: signature,
-          [WEBHOOK_HEADERS.id]: id,
-          [WEBHOOK_HEADERS.timestamp]: String(timestamp),
-          [WEBHOOK_HEADERS.signature]: signature,
+          ...signedHeaders({ id: this.#jobId, attempt: this.#claim.attempt, timestamp, signature, version }),
         },
         body,
         maxBodyBytes: LIMITS.resultBytes,
@@ -288,9 +280,3 @@ class Callback implements Attempt {
     return true;
   }
 }
-
-/** The callback's body. The payload is inserted as text, so that the handler receives it as it was enqueued. Source: contract §4. */
-const bodyOf = (claim: Claim, id: string, queue: string, payload: string): string =>
-  `{"id":"${id}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
-  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":${JSON.stringify(claim.schedule)},` +
-  `"scheduled_for":${JSON.stringify(claim.scheduledFor)},"payload":${payload}}`;

@@ -245,7 +245,7 @@ function readSetting({ names, read, fallback }: Setting<unknown>, env: Record<st
 }
 
 /** Variables of the command line and of clients, which are not settings of a node. */
-const OTHER_VARIABLES = new Set(["TIDEMILL_URL", "TIDEMILL_KEY"]);
+const OTHER_VARIABLES = new Set(["TIDEMILL_URL", "TIDEMILL_KEY", "TIDEMILL_PROFILE", "TIDEMILL_CALLBACK_SECRET"]);
 
 /** Variables that look like settings but are unknown. Without a warning, a misspelt setting would silently have no effect. */
 export function unknownSettings(env: Record<string, string | undefined>): string[] {

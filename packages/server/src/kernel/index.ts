@@ -4,6 +4,7 @@ export * from "./batcher.ts";
 export * from "./clock.ts";
 export * from "./config.ts";
 export * from "./database/arrays.ts";
+export * from "./database/inspect.ts";
 export * from "./database/listen.ts";
 export * from "./database/lock.ts";
 export * from "./database/migrate.ts";

@@ -269,6 +269,7 @@ test("an operation that takes no body refuses one that says something", async ({
     "deleteSchedule",
     "deleteSecret",
     "pauseSchedule",
+    "replayJob",
     "resumeSchedule",
     "retryJob",
     "revokeKey",

@@ -109,6 +109,7 @@ describe("NOT_FOUND", () => {
         ["DELETE", ""],
         ["POST", "/retry"],
         ["GET", "/explain"],
+        ["POST", "/replay"],
         ["POST", "/approve"],
         ["POST", "/reject"],
       ] as const)

@@ -197,6 +197,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "deleteJob 200": [job("waiting"), job("delayed"), job("active"), job("pending_approval")],
   "deleteJob 204": [job("completed"), job("failed"), job("cancelled"), job("rejected")],
   "retryJob 200": [job("failed"), job("cancelled"), job("rejected")],
+  "replayJob 200": [job("completed"), job("failed"), job("active")],
   "approveJob 200": [job("pending_approval"), job("pending_approval", {})],
   "rejectJob 200": [job("pending_approval"), job("pending_approval", {})],
   "listApprovals 200": [plain(), job("pending_approval")],
@@ -305,6 +306,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         failJob: [held({}, { lose: true })],
         heartbeatJob: [held({}, { lose: true })],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
+        replayJob: [job("waiting")],
         approveJob: [job("waiting"), job("rejected"), job("completed")],
         rejectJob: [job("delayed"), job("rejected"), job("cancelled")],
       }[id] ?? []

@@ -28,6 +28,7 @@ const LEAST: Record<string, Role> = {
   "DELETE /v1/queues/{name}/jobs/{id}": "write",
   "GET /v1/queues/{name}/jobs/{id}/explain": "read",
   "POST /v1/queues/{name}/jobs/{id}/retry": "write",
+  "POST /v1/queues/{name}/jobs/{id}/replay": "write",
   "POST /v1/queues/{name}/jobs/{id}/approve": "write",
   "POST /v1/queues/{name}/jobs/{id}/reject": "write",
   "GET /v1/approvals": "read",

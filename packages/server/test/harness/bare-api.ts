@@ -1,6 +1,7 @@
 import type { RouteOptions } from "fastify";
 import { createApprovals } from "#approvals";
 import { createAudit } from "#audit";
+import { createCallbacks } from "#callbacks";
 import { createDeadLetters } from "#dead-letters";
 import { createExplain } from "#explain";
 import { type Api, createApi, type Module } from "#http";
@@ -25,6 +26,7 @@ const anything = new Proxy((() => {}) as never, {
 const MODULES: Module[] = [
   createApprovals,
   createAudit,
+  createCallbacks,
   createDeadLetters,
   createExplain,
   createJobs,

@@ -143,8 +143,15 @@ describe("what is shown of a configuration", () => {
   });
 
   test("what is shown of a configuration finds variables that are misspelt, and no others", () => {
-    expect(unknownSettings({ TIDEMILL_PROT: "1", TIDEMILL_PORT: "1", PATH: "/bin", TIDEMILL_KEY: "k", TIDEMILL_URL: "u" })).toEqual([
-      "TIDEMILL_PROT",
-    ]);
+    expect(
+      unknownSettings({
+        TIDEMILL_PROT: "1",
+        TIDEMILL_PORT: "1",
+        PATH: "/bin",
+        TIDEMILL_KEY: "k",
+        TIDEMILL_URL: "u",
+        TIDEMILL_PROFILE: "p",
+      }),
+    ).toEqual(["TIDEMILL_PROT"]);
   });
 });

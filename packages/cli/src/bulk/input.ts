@@ -1,0 +1,42 @@
+import { once } from "node:events";
+import { createReadStream, statSync } from "node:fs";
+
+/** What a command reads: a file, or the standard input. */
+export interface Input {
+  readonly chunks: AsyncGenerator<Uint8Array>;
+  /** How much has been read, and how much there is; null when that is not known. */
+  readonly bytes: { read: number; readonly total: number | null };
+  close(): void;
+}
+
+/** @throws when the file is not there or is a directory */
+export function openInput({ file }: { readonly file?: string }): Input {
+  const bytes = { read: 0, total: file === undefined ? null : sizeOf(file) };
+  const stream = file === undefined ? process.stdin : createReadStream(file);
+  async function* read(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+      bytes.read += chunk.length;
+      yield chunk;
+    }
+  }
+  return { chunks: read(), bytes, close: () => stream.destroy() };
+}
+
+/** Null for what has no size, like a pipe. */
+function sizeOf(file: string): number | null {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats) throw new Error(`There is no file "${file}".`);
+  if (stats.isDirectory()) throw new Error(`"${file}" is a directory.`);
+  return stats.isFile() ? stats.size : null;
+}
+
+/** The same items. @throws the signal's reason when it is aborted, also while it waits for an item */
+export async function* untilAborted<Item>(items: AsyncGenerator<Item>, signal: AbortSignal): AsyncGenerator<Item> {
+  const aborted = signal.aborted ? Promise.resolve() : once(signal, "abort").then(() => {});
+  for (;;) {
+    const next = await Promise.race([items.next(), aborted]);
+    if (!next) throw signal.reason;
+    if (next.done) return;
+    yield next.value;
+  }
+}

@@ -1,0 +1,57 @@
+import { DeadLetterFilter, ListDeadLetters } from "@tidemill/contract";
+import type { Command } from "commander";
+import { printRecord } from "../output/table.ts";
+import { askFirst, YES } from "../prompt/ask-first.ts";
+import { onService } from "./command.ts";
+import { addFields, readFields } from "./fields.ts";
+import { printList, withLimit } from "./listing.ts";
+import { retryWithProgress } from "./retry-with-progress.ts";
+
+const COLUMNS = ["id", "queue", "tag", "attempt", "finished_at", "error"];
+const PAGING = ["limit", "cursor"];
+
+export function addDeadLetterCommands(program: Command): void {
+  const dlq = program.command("dlq").description("The dead-letter queue: failed jobs of all queues");
+
+  onService<{ limit: number }>(
+    addFields(withLimit(dlq.command("list").description("List failed jobs, newest first")), ListDeadLetters, PAGING),
+    (tidemill, { options }) => {
+      const filter = readFields<ListDeadLetters>(ListDeadLetters, options, PAGING);
+      return printList(
+        (limit) => tidemill.deadLetters.list({ ...filter, limit }),
+        COLUMNS,
+        options,
+        ({ last_error, ...job }) => ({
+          ...job,
+          error: last_error && `${last_error.code}: ${last_error.message}`,
+        }),
+      );
+    },
+  );
+
+  onService(
+    addFields(
+      dlq.command("retry").description("Retry failed jobs: those that match every filter, or all of the workspace"),
+      DeadLetterFilter,
+    ),
+    (tidemill, { options }) => {
+      const filter = readFields<DeadLetterFilter>(DeadLetterFilter, options);
+      const { queue, ...others } = filter;
+      const scope = { queue, isFiltered: Object.keys(others).length > 0 };
+      return retryWithProgress(tidemill, scope, (call) => tidemill.deadLetters.retry(filter, call), options);
+    },
+  );
+
+  onService<{ yes?: boolean }>(
+    addFields(
+      dlq.command("purge").description("Remove failed jobs: those that match every filter, or all of the workspace"),
+      DeadLetterFilter,
+    ).option(...YES),
+    async (tidemill, { options }) => {
+      const filter = readFields<DeadLetterFilter>(DeadLetterFilter, options);
+      const which = Object.entries(filter).map(([name, value]) => `${name} ${value}`);
+      await askFirst(`Remove the failed jobs of ${which.length > 0 ? which.join(", ") : "the whole workspace"}?`, options);
+      printRecord(await tidemill.deadLetters.purge(filter, { timeoutMs: 3_600_000 }), options.json);
+    },
+  );
+}

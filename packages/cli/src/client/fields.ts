@@ -1,0 +1,108 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseExactly } from "../parse-exactly.ts";
+
+/** The part of a JSON schema that tells how a field is written on the command line. */
+interface Schema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly description?: string;
+}
+
+interface ObjectSchema {
+  readonly properties: object;
+}
+
+/** Stands for null, which commander takes for an option without a value. */
+const NONE = Symbol("none");
+
+type Fields = readonly [name: string, schema: Schema][];
+
+const fieldsOf = ({ properties }: ObjectSchema, except: readonly string[]): Fields =>
+  (Object.entries(properties) as [string, Schema][]).filter(([name]) => !except.includes(name));
+
+/**
+ * Adds an option for each field of a request, as the contract describes it: `callback_url` becomes `--callback-url`.
+ *
+ * @param except fields that the command gets in another way
+ */
+export function addFields(command: Command, schema: ObjectSchema, except: readonly string[] = []): Command {
+  for (const [name, field] of fieldsOf(schema, except)) {
+    const { shape, nullable } = withoutNull(field);
+    const about = describe(field, shape);
+    const flag = flagOf(name);
+    if (shape.type === "boolean") command.option(`--${flag}`, about);
+    else command.addOption(optionOf(flag, shape, nullable, about));
+  }
+  return command;
+}
+
+/** Reads the fields that the options give. */
+export function readFields<Request>(schema: ObjectSchema, options: object, except: readonly string[] = []): Request {
+  const given = options as Record<string, unknown>;
+  const pairs = fieldsOf(schema, except).map(([name]) => [name, given[attributeOf(flagOf(name))]] as const);
+  const present = pairs.filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([name, value]) => [name, value === NONE ? null : value])) as Request;
+}
+
+function optionOf(flag: string, shape: Schema, nullable: boolean, about: string): Option {
+  const option = new Option(`--${flag} <${placeholder(shape)}>`, about);
+  const parse = parserOf(shape);
+  const choices = shape.enum;
+  return option.argParser((text: string) => {
+    if (nullable && text === "none") return NONE;
+    if (choices && !choices.includes(text)) throw new InvalidArgumentError(`It is one of ${choices.join(", ")}.`);
+    return parse(text);
+  });
+}
+
+function parserOf({ type }: Schema): (text: string) => unknown {
+  switch (type) {
+    case "string":
+      return (text) => text;
+    case "integer":
+    case "number":
+      return readNumber;
+    case "array":
+      return (text) => (text === "" ? [] : text.split(","));
+    case undefined:
+      return (text) => text;
+    default:
+      return readJson;
+  }
+}
+
+function placeholder({ type, enum: choices }: Schema): string {
+  if (choices) return choices.join("|");
+  if (type === "integer" || type === "number") return "number";
+  if (type === "array") return "a,b";
+  return type === "object" ? "json" : "text";
+}
+
+function readNumber(text: string): number {
+  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError("It takes a whole number.");
+  return Number(text);
+}
+
+/** @throws {InvalidArgumentError} */
+export function readJson(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`It takes JSON: ${(error as Error).message}.`);
+  }
+}
+
+function withoutNull(field: Schema): { shape: Schema; nullable: boolean } {
+  const shapes = field.anyOf?.filter(({ type }) => type !== "null");
+  return shapes?.length === 1 && shapes[0] ? { shape: shapes[0], nullable: true } : { shape: field, nullable: false };
+}
+
+/** The contract's description of the field, as text without marks. On the command line null is "none". */
+const describe = (field: Schema, shape: Schema): string =>
+  (field.description ?? shape.description ?? "").replaceAll("`", "").replace(/\b[Nn]ull\b/g, '"none"');
+
+const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll("_", "-");
+
+const attributeOf = (flag: string): string => flag.replace(/-./g, ([, letter = ""]) => letter.toUpperCase());

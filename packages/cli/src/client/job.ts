@@ -1,0 +1,76 @@
+import { ListJobs } from "@tidemill/contract";
+import { type Command, InvalidArgumentError } from "commander";
+import { printFields, printJson, printTable, writeLine } from "../output/table.ts";
+import { onService } from "./command.ts";
+import { addFields, readFields } from "./fields.ts";
+import { addressOf, withJob } from "./job-address.ts";
+import { printList, withLimit } from "./listing.ts";
+import { watchJob } from "./watch-job.ts";
+
+const JOB_COLUMNS = ["id", "state", "tag", "attempt", "attempts", "run_at", "created_at"];
+const PAGING = ["limit", "cursor"];
+const MAX_TIMEOUT_SECONDS = 604_800;
+
+export function addJobCommands(program: Command): void {
+  const job = program.command("job").description("Jobs of queues");
+
+  onService<{ limit: number }>(
+    addFields(
+      withLimit(job.command("list").description("List jobs of a queue, newest first").argument("<queue>", "Name of the queue")),
+      ListJobs,
+      PAGING,
+    ),
+    (tidemill, { args: [queue = ""], options }) => {
+      const filter = readFields<ListJobs>(ListJobs, options, PAGING);
+      return printList((limit) => tidemill.queue(queue).jobs.list({ ...filter, limit }), JOB_COLUMNS, options);
+    },
+  );
+
+  onService(withJob(job.command("get").description("Show a job with its attempts")), async (tidemill, { args, options }) => {
+    const { queue, id } = await addressOf(tidemill, args);
+    const { attempts_log, ...record } = await tidemill.queue(queue).jobs.get(id);
+    if (options.json) return printJson({ ...record, attempts_log });
+    printFields(record, false);
+    if (attempts_log.length === 0) return;
+    writeLine("");
+    printTable(
+      attempts_log.map(({ error, ...entry }) => ({ ...entry, error: error?.message })),
+      ["attempt", "started_at", "duration_ms", "outcome", "status", "worker", "error"],
+    );
+  });
+
+  onService(
+    withJob(job.command("retry").description("Retry a failed, cancelled or rejected job, with a fresh set of attempts")),
+    async (tidemill, { args, options }) => {
+      const { queue, id } = await addressOf(tidemill, args);
+      printFields(await tidemill.queue(queue).jobs.retry(id), options.json);
+    },
+  );
+
+  onService(
+    withJob(job.command("delete").description("Cancel a job that has not finished, or remove one that has")),
+    async (tidemill, { args, options }) => {
+      const { queue, id } = await addressOf(tidemill, args);
+      const cancelled = await tidemill.queue(queue).jobs.cancelOrRemove(id);
+      printFields(cancelled ?? { id, removed: true }, options.json);
+    },
+  );
+
+  onService<{ timeout?: number }>(
+    withJob(
+      job
+        .command("watch")
+        .description("Print what happens to a job until it has finished. The exit code is 0 when it completes, else 8")
+        .option("--timeout <seconds>", "Stop after so long, with exit code 8", readSeconds),
+    ),
+    async (tidemill, { args, options }) => {
+      await watchJob(tidemill, await addressOf(tidemill, args), options);
+    },
+  );
+}
+
+function readSeconds(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > MAX_TIMEOUT_SECONDS)
+    throw new InvalidArgumentError(`It takes whole seconds, from 1 to ${MAX_TIMEOUT_SECONDS}.`);
+  return Number(text);
+}

@@ -1,0 +1,60 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { onService } from "./command.ts";
+import { addressOf, withJob } from "./job-address.ts";
+import { type ReceiverOptions, receive } from "./receiver.ts";
+import { replayTo } from "./replay.ts";
+import { tailQueues } from "./tail.ts";
+
+const DEFAULT_PORT = 3000;
+const DEFAULT_EVERY_SECONDS = 2;
+
+/** Commands for a developer who looks at jobs as they happen. */
+export function addLiveCommands(program: Command): void {
+  onService<{ every: number }>(
+    program
+      .command("tail")
+      .description("Print jobs of queues as they are enqueued and change, until Ctrl-C. It follows the newest 100 jobs of each queue")
+      .argument("<queue...>", "Names of queues, at most 10")
+      .option("--every <seconds>", "Seconds between two looks, 1 to 60", wholeNumber(1, 60), DEFAULT_EVERY_SECONDS),
+    (tidemill, { args, options }) => tailQueues(tidemill, args, options),
+  );
+
+  onService<{ to: string }>(
+    withJob(
+      program
+        .command("replay")
+        .description(
+          "Send a job to a handler under development, signed with the secret of its queue. Secrets stay templates; it is audited",
+        )
+        .requiredOption("--to <url>", "Where to send it, like http://localhost:3000 (required)", httpUrl),
+    ),
+    async (tidemill, { args, options }) => replayTo(tidemill, await addressOf(tidemill, args), options),
+  );
+
+  program
+    .command("dev")
+    .description("Receive callbacks on this machine until Ctrl-C, print them, and verify their signatures")
+    .addOption(
+      new Option("--secret <secret...>", "Callback secret of the queue, cbs_…; several while it is rotated").env(
+        "TIDEMILL_CALLBACK_SECRET",
+      ),
+    )
+    .option("--port <number>", "Port to listen on; 0 chooses a free one", wholeNumber(0, 65_535), DEFAULT_PORT)
+    .option("--host <address>", "Address to listen on", "127.0.0.1")
+    .option("--status <status>", "Status to respond with", wholeNumber(200, 599), 200)
+    .option("--json", "Print one line of JSON for each callback")
+    .action((options: ReceiverOptions) => receive(options));
+}
+
+const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    if (!/^\d{1,5}$/.test(text) || Number(text) < min || Number(text) > max)
+      throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}.`);
+    return Number(text);
+  };
+
+function httpUrl(text: string): string {
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? "")) throw new InvalidArgumentError("It takes an http or https address.");
+  return text;
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CallOptions, Tidemill } from "@tidemill/sdk";
+import { showCount, showProgress } from "../output/progress.ts";
+import { printRecord } from "../output/table.ts";
+
+/** Which dead letters are retried: those of a queue, or of all; all of these, or those that match a filter. */
+export interface RetryScope {
+  readonly queue: string | undefined;
+  readonly isFiltered: boolean;
+}
+
+/** One request retries all jobs. It takes as long as they need. Milliseconds. */
+const TIMEOUT_MS = 3_600_000;
+const LOOK_EVERY_MS = 500;
+
+/** Retries dead letters. In a terminal it shows how many are left. */
+export async function retryWithProgress(
+  tidemill: Tidemill,
+  scope: RetryScope,
+  retry: (call: CallOptions) => Promise<{ retried: number }>,
+  { json }: { readonly json?: boolean },
+): Promise<void> {
+  const ended = new AbortController();
+  const shown = process.stderr.isTTY ? showWhatIsLeft(tidemill, scope, ended.signal) : Promise.resolve();
+  try {
+    const done = await retry({ timeoutMs: TIMEOUT_MS });
+    ended.abort();
+    await shown;
+    printRecord(done, json);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Draws how many dead letters of the scope are left, until the signal. What cannot be read is not drawn. */
+async function showWhatIsLeft(tidemill: Tidemill, { queue, isFiltered }: RetryScope, signal: AbortSignal): Promise<void> {
+  const countFailed = async () =>
+    (await (queue === undefined ? tidemill.status() : tidemill.queues.get(queue).then(toCounts))).jobs.failed ?? 0;
+  const total = await countFailed().catch(() => null);
+  // With a filter it is not known how many jobs match.
+  const progress = showProgress(total === 0 || isFiltered ? null : total);
+  while (!signal.aborted) {
+    const left = await countFailed().catch(() => null);
+    if (left !== null && total !== null) progress.update(total - left, `${showCount(Math.max(total - left, 0))} retried`);
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+  }
+  progress.end();
+}
+
+const toCounts = ({ metrics }: { metrics: object }): { jobs: Record<string, number> } => ({ jobs: metrics as Record<string, number> });

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Job, Tidemill } from "@tidemill/sdk";
+import { coloured, printable, printJsonLine, writeLine } from "../output/table.ts";
+
+interface TailOptions {
+  /** Seconds. */
+  readonly every: number;
+  readonly json?: boolean;
+}
+
+const MAX_QUEUES = 10;
+const PAGE = 100;
+
+/** `tidemill tail`: prints the newest jobs of queues as they change. It asks once per queue and look, and never returns. */
+export async function tailQueues(tidemill: Tidemill, queues: readonly string[], { every, json }: TailOptions): Promise<void> {
+  if (queues.length > MAX_QUEUES) throw new Error(`At most ${MAX_QUEUES} queues can be followed at once.`);
+  const tails = queues.map((queue) => ({ queue, sights: new Sights() }));
+  for (let isFirst = true; ; isFirst = false) {
+    for (const { queue, sights } of tails) {
+      const { data } = await tidemill.queue(queue).jobs.list({ limit: PAGE });
+      const { changed, missed } = sights.update(data);
+      // What was there before is not news.
+      if (isFirst) continue;
+      if (missed && !json) process.stderr.write(`tidemill: ${queue} has more new jobs than are shown.\n`);
+      for (const job of changed) {
+        if (json) printJsonLine(job);
+        else writeLine(lineOf(job));
+      }
+    }
+    if (isFirst && process.stderr.isTTY) process.stderr.write("Waiting for jobs. Ctrl-C ends.\n");
+    await sleep(every * 1000);
+  }
+}
+
+/** What was last seen of the newest jobs of a queue. */
+export class Sights {
+  #seen: ReadonlyMap<string, string> | null = null;
+
+  /**
+   * @param page the newest jobs, the newest first
+   * @returns those that are new or have changed, the oldest first; and whether jobs may be missing, because none of the page was known
+   */
+  update(page: readonly Job[]): { changed: Job[]; missed: boolean } {
+    const before = this.#seen;
+    this.#seen = new Map(page.map((job) => [job.id, sightOf(job)]));
+    const changed = page.filter((job) => before?.get(job.id) !== sightOf(job)).reverse();
+    return { changed, missed: before !== null && page.length === PAGE && !page.some(({ id }) => before.has(id)) };
+  }
+}
+
+const sightOf = ({ state, attempt }: Job): string => `${state} ${attempt}`;
+
+function lineOf({ id, queue, state, attempt, attempts, tag, last_error }: Job): string {
+  const error = state === "failed" || state === "delayed" ? last_error?.message : undefined;
+  const facts = [
+    queue,
+    id,
+    ...(attempt > 0 ? [`attempt ${attempt} of ${attempts}`] : []),
+    ...(tag ? [tag] : []),
+    ...(error ? [error] : []),
+  ];
+  return `${time.format()}  ${coloured(state)}  ${printable(facts.join("  "))}`;
+}
+
+const time = new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium" });

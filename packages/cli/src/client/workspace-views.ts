@@ -1,0 +1,59 @@
+import { ListAuditEvents, UsageQuery } from "@tidemill/contract";
+import type { Command } from "commander";
+import { printFields, printJson, printTable, writeLine } from "../output/table.ts";
+import { onService } from "./command.ts";
+import { addFields, readFields } from "./fields.ts";
+import { printList, withLimit } from "./listing.ts";
+
+const PAGING = ["limit", "cursor"];
+
+/** What there is to see of the workspace as a whole. */
+export function addWorkspaceViews(program: Command): void {
+  onService(program.command("status").description("Show the health of the workspace and its counts"), async (tidemill, { options }) => {
+    const status = await tidemill.status();
+    if (options.json) return printJson(status);
+    const { checks, ...rest } = status;
+    printFields(rest, false);
+    writeLine("");
+    printTable(checks, ["name", "status", "message"]);
+  });
+
+  onService(
+    addFields(program.command("usage").description("Show the executions and attempts of a month"), UsageQuery),
+    async (tidemill, { options }) => {
+      const usage = await tidemill.usage(readFields<UsageQuery>(UsageQuery, options));
+      if (options.json) return printJson(usage);
+      const { by_queue, by_day, ...total } = usage;
+      printFields(total, false);
+      for (const [name, rows] of [
+        ["queue", by_queue],
+        ["day", by_day],
+      ] as const) {
+        writeLine("");
+        printTable(
+          rows.map(({ attempts: { succeeded, failed }, ...row }) => ({ ...row, succeeded, failed })),
+          [name, "executions", "succeeded", "failed"],
+        );
+      }
+    },
+  );
+
+  const worker = program.command("worker").description("Workers, which ask for jobs");
+  onService<{ limit: number }>(
+    withLimit(worker.command("list").description("List workers that called in the last 15 minutes")),
+    (tidemill, { options }) =>
+      printList((limit) => tidemill.workers.list({ limit }), ["name", "version", "queues", "in_flight", "last_seen_at"], options),
+  );
+}
+
+/** The audit log. `audit verify`, which operators have, is beside it. */
+export function addAuditList(audit: Command): void {
+  onService<{ limit: number }>(
+    addFields(withLimit(audit.command("list").description("List audit events of the workspace, newest first")), ListAuditEvents, PAGING),
+    (tidemill, { options }) => {
+      const filter = readFields<ListAuditEvents>(ListAuditEvents, options, PAGING);
+      const columns = ["occurred_at", "event_type", "actor_id", "resource_type", "resource_id", "input", "output"];
+      return printList((limit) => tidemill.auditEvents.list({ ...filter, limit }), columns, options);
+    },
+  );
+}

@@ -1,0 +1,89 @@
+import type { DatabaseFacts } from "@tidemill/server";
+
+/** What one check of `tidemill doctor` found. */
+export interface Finding {
+  readonly check: string;
+  readonly status: "ok" | "warning" | "failed";
+  readonly message: string;
+}
+
+const OLDEST_POSTGRES = 150_000;
+/** A callback's timestamp may differ from the receiver's clock by 300 s; half of it is for the receiver. Milliseconds. */
+const CLOCK_WARNING_MS = 1_000;
+const CLOCK_FAILURE_MS = 150_000;
+const MIB = 1024 * 1024;
+const DISK_FAILURE_BYTES = 256 * MIB;
+const DISK_WARNING_BYTES = 2048 * MIB;
+const FILES_WARNING = 8_192;
+
+const finding = (check: string, status: Finding["status"], message: string): Finding => ({ check, status, message });
+
+/**
+ * @param connections the most that a node opens
+ * @param nowMs this machine's clock, milliseconds since 1970
+ */
+export function judgeDatabase(facts: DatabaseFacts, connections: number, nowMs: number): Finding[] {
+  const { version, version_number, max_connections, fsync, full_page_writes, encoding, is_standby, may_create, now_ms } = facts;
+  const skewMs = Math.round(nowMs - now_ms);
+  const durable = fsync && full_page_writes;
+  const isUtf8 = encoding === "UTF8";
+  return [
+    finding("database version", version_number < OLDEST_POSTGRES ? "failed" : "ok", `PostgreSQL ${version}; 15 or later is needed.`),
+    finding("database role", is_standby ? "failed" : "ok", is_standby ? "It is a standby, which refuses writes." : "It accepts writes."),
+    finding(
+      "database durability",
+      durable ? "ok" : "failed",
+      durable ? "fsync and full_page_writes are on." : "fsync or full_page_writes is off: a crash may lose accepted jobs.",
+    ),
+    finding("database encoding", isUtf8 ? "ok" : "failed", `The encoding is ${encoding}; UTF8 is needed.`),
+    finding(
+      "database connections",
+      max_connections < connections ? "failed" : max_connections < 2 * connections ? "warning" : "ok",
+      `max_connections is ${max_connections}; each node opens at most ${connections}.`,
+    ),
+    finding(
+      "database privileges",
+      may_create ? "ok" : "failed",
+      may_create ? "The user may create the schema." : "The user may not create schemas in this database: GRANT CREATE ON DATABASE … TO …",
+    ),
+    finding("clock", grade(Math.abs(skewMs)), `This machine's clock differs by ${skewMs} ms from the database's, which counts.`),
+  ];
+}
+
+const grade = (skewMs: number): Finding["status"] => (skewMs > CLOCK_FAILURE_MS ? "failed" : skewMs > CLOCK_WARNING_MS ? "warning" : "ok");
+
+export function judgeDisk(directory: string, freeBytes: number): Finding {
+  const status = freeBytes < DISK_FAILURE_BYTES ? "failed" : freeBytes < DISK_WARNING_BYTES ? "warning" : "ok";
+  return finding("disk", status, `${Math.floor(freeBytes / MIB)} MiB are free for ${directory}.`);
+}
+
+export const judgeFiles = (limit: number): Finding =>
+  finding(
+    "open files",
+    limit < FILES_WARNING ? "warning" : "ok",
+    limit === Number.MAX_SAFE_INTEGER
+      ? "There is no limit."
+      : `The limit is ${limit}; each callback and each client needs one. See ulimit -n.`,
+  );
+
+/** What listens on a port: nothing, a node, or something else. */
+export type PortUse = "free" | "node" | "taken" | "forbidden";
+
+const PORT_MESSAGES: Readonly<Record<PortUse, readonly [Finding["status"], string]>> = {
+  free: ["ok", "is free."],
+  node: ["ok", "has a running node."],
+  taken: ["failed", "is taken by another program."],
+  forbidden: ["failed", "cannot be opened by this user on this address."],
+};
+
+export function judgePort(check: string, port: number, use: PortUse): Finding {
+  const [status, message] = PORT_MESSAGES[use];
+  return finding(check, status, `Port ${port} ${message}`);
+}
+
+/** @param missing ids of keys that wrap secrets, and that this configuration does not have */
+export function judgeMasterKey(given: readonly string[], missing: readonly string[]): Finding {
+  if (missing.length > 0)
+    return finding("master key", "failed", `Secrets need the master key ${missing.join(" and ")}, which is not given.`);
+  return finding("master key", "ok", given.length > 0 ? `${given.join(" and ")} opens all secrets.` : "The first start creates one.");
+}

@@ -1,0 +1,40 @@
+import { TidemillError, type TidemillErrorCode } from "@tidemill/sdk";
+
+/** The exit codes of the commands, with what they mean to a script. docs/cli.md is generated from them. */
+export const EXIT_CODES = {
+  done: { code: 0, means: "Done." },
+  failed: { code: 1, means: "Wrong use, or an error that has no code of its own. Commands of operators have only this one." },
+  refused: { code: 3, means: "The key is missing, unknown, or may not do this." },
+  notFound: { code: 4, means: "What the command names does not exist." },
+  conflict: { code: 5, means: "The state of the record does not allow it, or the name is taken." },
+  limit: { code: 6, means: "The quota or the rate limit of the workspace is used up." },
+  unreachable: { code: 7, means: "The service cannot be reached, or is not available." },
+  unsuccessful: { code: 8, means: "`job watch`: the job did not complete. `replay`: the handler did not respond with 2xx." },
+  interrupted: { code: 130, means: "Ctrl-C ended it." },
+} as const;
+
+/** Ctrl-C ended a command, which then says what it has done. */
+export class InterruptedError extends Error {}
+
+type Ending = keyof typeof EXIT_CODES;
+
+const ENDINGS: Partial<Record<TidemillErrorCode, Ending>> = {
+  UNAUTHORIZED: "refused",
+  FORBIDDEN: "refused",
+  PLAN_REQUIRED: "refused",
+  NOT_FOUND: "notFound",
+  CONFLICT: "conflict",
+  INVALID_STATE: "conflict",
+  IDEMPOTENCY_MISMATCH: "conflict",
+  QUOTA_EXCEEDED: "limit",
+  RATE_LIMITED: "limit",
+  UNAVAILABLE: "unreachable",
+  NO_RESPONSE: "unreachable",
+  TIMEOUT: "unreachable",
+};
+
+/** The exit code after an error. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof InterruptedError) return EXIT_CODES.interrupted.code;
+  return EXIT_CODES[(error instanceof TidemillError && ENDINGS[error.code]) || "failed"].code;
+}

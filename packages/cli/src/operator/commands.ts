@@ -1,0 +1,155 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { lazily } from "../lazily.ts";
+
+const WORKSPACE = ["<workspace>", "Id of the workspace: ws_…"] as const;
+const JSON_OPTION = ["--json", "Print JSON"] as const;
+
+/** Commands that start a node or show how it is configured. */
+export function addNodeCommands(program: Command): void {
+  program
+    .command("up")
+    .description("Run a node until Ctrl-C or SIGTERM")
+    .action(
+      lazily(
+        () => import("./up.ts"),
+        ({ up }) => up,
+      ),
+    );
+  program
+    .command("config")
+    .description("List all settings with their values")
+    .option(...JSON_OPTION)
+    .action(
+      lazily(
+        () => import("./config.ts"),
+        ({ showConfig }) => showConfig,
+      ),
+    );
+}
+
+/** `doctor`. */
+export function addDoctorCommand(program: Command): void {
+  program
+    .command("doctor")
+    .description(
+      "Check what a node needs here: database version, settings and privileges, clock, disk, ports, file limit, master key. The exit code is 1 when a check fails",
+    )
+    .option(...JSON_OPTION)
+    .action(
+      lazily(
+        () => import("../doctor/doctor.ts"),
+        ({ doctor }) => doctor,
+      ),
+    );
+}
+
+/** Commands that work on the database of a service. */
+export function addDatabaseCommands(program: Command): void {
+  addWorkspaceCommands(program.command("workspace").description("Manage workspaces, one per tenant"));
+  addKeyCommands(program.command("key").description("Manage the API keys of workspaces"));
+  addVaultCommands(program.command("vault").description("Manage the master key of the secrets vault"));
+}
+
+const loadWorkspace = () => import("./workspace.ts");
+const loadKey = () => import("./key.ts");
+const loadVault = () => import("./vault.ts");
+
+/** Options for the limits of a plan. Source: contract §2. */
+const withLimits = (command: Command): Command =>
+  command
+    .option("--executions <number>", 'Executions per calendar month (UTC), or "none" for no limit', numberOrNone)
+    .option("--requests-per-minute <number>", 'API requests per minute, or "none" for no limit', numberOrNone)
+    .option("--retention-days <number>", 'Days to keep finished jobs and audit events, or "none" to keep them forever', numberOrNone);
+
+function numberOrNone(text: string): number | "none" {
+  if (text === "none") return text;
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It takes a whole number or "none".');
+  return Number(text);
+}
+
+function addWorkspaceCommands(workspace: Command): void {
+  workspace
+    .command("list")
+    .description("List all workspaces, newest first")
+    .option(...JSON_OPTION)
+    .action(lazily(loadWorkspace, ({ listWorkspacesCommand }) => listWorkspacesCommand));
+  withLimits(workspace.command("create").description("Create a workspace and its first key, which is only shown this once"))
+    .argument("<name>", "Name of the workspace, 1 to 128 characters")
+    .option("--plan <plan>", "Plan: free, pro, team or enterprise. It sets the limits that no option sets", "free")
+    .option(...JSON_OPTION)
+    .action(lazily(loadWorkspace, ({ createWorkspaceCommand }) => createWorkspaceCommand));
+  withLimits(workspace.command("update").description("Change a workspace's name, plan or limits"))
+    .argument(...WORKSPACE)
+    .option("--name <name>", "New name, 1 to 128 characters")
+    .option("--plan <plan>", "New plan: free, pro, team or enterprise. It resets the limits that no option sets")
+    .option(...JSON_OPTION)
+    .action(lazily(loadWorkspace, ({ updateWorkspaceCommand }) => updateWorkspaceCommand));
+  workspace
+    .command("delete")
+    .description("Delete a workspace with its queues, jobs and keys. This cannot be undone")
+    .argument(...WORKSPACE)
+    .option("--yes", "Do not ask for confirmation")
+    .option(...JSON_OPTION)
+    .action(lazily(loadWorkspace, ({ deleteWorkspaceCommand }) => deleteWorkspaceCommand));
+}
+
+function addKeyCommands(key: Command): void {
+  key
+    .command("list")
+    .description("List a workspace's keys, newest first")
+    .argument(...WORKSPACE)
+    .option(...JSON_OPTION)
+    .action(lazily(loadKey, ({ listKeysCommand }) => listKeysCommand));
+  key
+    .command("create")
+    .description("Create a key, which is only shown this once")
+    .argument(...WORKSPACE)
+    .requiredOption("--name <name>", "What the key is for, 1 to 128 characters (required)")
+    .option(
+      "--role <role>",
+      "Role: admin, write, read or worker. Admin includes all others, write includes read; worker only takes jobs",
+      "write",
+    )
+    .option("--queues <a,b>", "With role worker: the only queues whose jobs the key may take. Without it: all", splitNames)
+    .option("--expires-at <moment>", 'When the key expires, like "2030-01-31T12:00:00Z" (RFC 3339). Without it the key never expires')
+    .option(...JSON_OPTION)
+    .action(lazily(loadKey, ({ createKeyCommand }) => createKeyCommand));
+  key
+    .command("revoke")
+    .description("Revoke a key. Requests with it are refused from now on")
+    .argument(...WORKSPACE)
+    .argument("<key>", "Id of the key: key_…")
+    .option(...JSON_OPTION)
+    .action(lazily(loadKey, ({ revokeKeyCommand }) => revokeKeyCommand));
+}
+
+const splitNames = (text: string): string[] => text.split(",").map((name) => name.trim());
+
+function addVaultCommands(vault: Command): void {
+  vault
+    .command("status")
+    .description("List the master keys that wrap secrets, and which of them this configuration has")
+    .option(...JSON_OPTION)
+    .action(lazily(loadVault, ({ showVaultCommand }) => showVaultCommand));
+  vault
+    .command("rotate-master-key")
+    .description("Rewrap all secrets with another master key, while nodes keep running")
+    .option(...JSON_OPTION)
+    .action(lazily(loadVault, ({ rotateMasterKeyCommand }) => rotateMasterKeyCommand));
+}
+
+/** `audit verify`, beside `audit list`. */
+export function addAuditVerify(audit: Command): void {
+  audit
+    .command("verify")
+    .description("For operators: check that no audit event was altered, added or removed. The exit code is 1 when a log is broken")
+    .argument("[workspace]", "Id of the workspace: ws_…. Without it, all workspaces are checked")
+    .option("--json", "Print JSON, with the head of each chain")
+    .option("--noted <file>", "Output of an earlier --json. The chains must continue from the heads in it")
+    .action(
+      lazily(
+        () => import("./audit.ts"),
+        ({ verifyAuditCommand }) => verifyAuditCommand,
+      ),
+    );
+}

@@ -1,0 +1,64 @@
+import { CreateKey } from "@tidemill/contract";
+import {
+  createKey,
+  findWorkspace,
+  listKeys,
+  OPERATOR,
+  readKeyId,
+  revokeKey,
+  showKey,
+  type Uuid,
+  workspaceNotFound,
+} from "@tidemill/server";
+import { Value } from "typebox/value";
+import { printJson, printRecord, printTable } from "../output/table.ts";
+import { notifyNodes } from "./notify-nodes.ts";
+import { readAllPages } from "./read-all-pages.ts";
+import { withDatabase } from "./with-database.ts";
+import { parseWorkspaceId } from "./workspace.ts";
+
+const COLUMNS = ["id", "name", "role", "queues", "expires_at", "last_used_at", "created_at"];
+
+interface CreateOptions {
+  readonly name: string;
+  readonly role: string;
+  readonly queues?: readonly string[] | null;
+  readonly expiresAt?: string;
+  readonly json?: boolean;
+}
+
+const WORDS = `a name of 1 to 128 characters, the role admin, write, read or worker, with role worker 1 to 100 different queues, and expires \
+at a date and time like "2030-01-31T12:00:00Z"`;
+
+/** `tidemill key list`: lists a workspace's keys that are not revoked, newest first. */
+export async function listKeysCommand(workspace: string, { json }: { json?: boolean }): Promise<void> {
+  const workspaceId = parseWorkspaceId(workspace);
+  await withDatabase(async ({ api }) => {
+    if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
+    const keys = (await readAllPages((before: Uuid | null, limit) => listKeys(api, workspaceId, before, limit))).map(showKey);
+    if (json) printJson(keys);
+    else printTable(keys, COLUMNS);
+  });
+}
+
+/** `tidemill key create`: creates a key for a workspace. */
+export async function createKeyCommand(workspace: string, { name, role, queues = null, expiresAt, json }: CreateOptions): Promise<void> {
+  const workspaceId = parseWorkspaceId(workspace);
+  const request = { name, role, queues, expires_at: expiresAt ?? null };
+  if (!Value.Check(CreateKey, request)) throw new Error(`A key has ${WORDS}.`);
+  await withDatabase(async ({ api }, adminContext) => {
+    printRecord(await createKey(api, adminContext, { workspaceId, actorId: OPERATOR }, request), json);
+  });
+}
+
+/** `tidemill key revoke`: revokes a key, which the service refuses from then on. */
+export async function revokeKeyCommand(workspace: string, key: string, { json }: { json?: boolean }): Promise<void> {
+  const workspaceId = parseWorkspaceId(workspace);
+  const id = readKeyId(key);
+  if (!id) throw new Error('A key is named by its id, key_…: "tidemill key list" shows it.');
+  await withDatabase(async (databases, adminContext) => {
+    await revokeKey(databases.api, adminContext, { workspaceId, actorId: OPERATOR }, id);
+    await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
+    printRecord({ id: key, revoked: true }, json);
+  });
+}

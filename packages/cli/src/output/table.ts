@@ -1,0 +1,86 @@
+import stringWidth from "string-width";
+import { styled } from "./styled.ts";
+
+type Cells = Readonly<Record<string, unknown>>;
+
+/** Colours of states, by their meaning for the reader. */
+const COLOURS: Readonly<Record<string, "cyan" | "gray" | "green" | "red" | "yellow">> = {
+  active: "cyan",
+  completed: "green",
+  ok: "green",
+  waiting: "yellow",
+  delayed: "yellow",
+  pending_approval: "yellow",
+  warning: "yellow",
+  failed: "red",
+  rejected: "red",
+  cancelled: "gray",
+};
+
+/**
+ * Prints rows. In a terminal they are a table, whose columns are as wide as their widest cells. Elsewhere the cells of a line are separated
+ * by tabs. Without rows it prints only the head.
+ */
+export function printTable(rows: readonly Cells[], columns: readonly string[] = Object.keys(rows[0] ?? {})): void {
+  const head = columns.map((column) => column.toUpperCase());
+  const lines = rows.map((row) => columns.map((column) => printable(showCell(row[column]))));
+  for (const line of process.stdout.isTTY ? aligned(head, lines) : [head, ...lines].map((cells) => cells.join("\t"))) writeLine(line);
+}
+
+function aligned(head: readonly string[], lines: readonly (readonly string[])[]): string[] {
+  const widths = head.map((name, at) => Math.max(...[name, ...lines.map((cells) => cells[at] ?? "")].map((cell) => stringWidth(cell))));
+  const spaces = (cell: string, at: number) => (at === head.length - 1 ? "" : " ".repeat((widths[at] ?? 0) + 2 - stringWidth(cell)));
+  const join = (cells: readonly string[], style: (cell: string) => string) =>
+    cells
+      .map((cell, at) => style(cell) + spaces(cell, at))
+      .join("")
+      .trimEnd();
+  return [join(head, (name) => styled("bold", name)), ...lines.map((cells) => join(cells, coloured))];
+}
+
+/** Text in the colour of the state that it names. */
+export const coloured = (text: string): string => (COLOURS[text] ? styled(COLOURS[text], text) : text);
+
+/** Prints one record: a table of one row, or JSON. */
+export function printRecord(record: object, json: boolean | undefined): void {
+  if (json) printJson(record);
+  else printTable([record as Cells]);
+}
+
+/** Prints one record with a line for each field, or as JSON. */
+export function printFields(record: object, json: boolean | undefined): void {
+  if (json) {
+    printJson(record);
+    return;
+  }
+  const fields = Object.entries(record).map(([name, value]) => ({ name, value: printable(showCell(value)) }));
+  const width = process.stdout.isTTY ? Math.max(...fields.map(({ name }) => name.length)) + 2 : 0;
+  for (const { name, value } of fields) {
+    writeLine(width > 0 ? `${styled("bold", name)}${" ".repeat(width - name.length)}${coloured(value)}`.trimEnd() : `${name}\t${value}`);
+  }
+}
+
+/** Prints records: a table of some of their fields, or all of them as JSON. */
+export function printRecords(records: readonly object[], columns: readonly string[], json: boolean | undefined): void {
+  if (json) printJson(records);
+  else printTable(records as readonly Cells[], columns);
+}
+
+export function printJson(value: unknown): void {
+  for (const line of JSON.stringify(value, null, 2).split("\n")) writeLine(printable(line));
+}
+
+/** Prints a value as one line of JSON, for commands that print until they are stopped. */
+export const printJsonLine = (value: unknown): void => writeLine(printable(JSON.stringify(value)));
+
+export const writeLine = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** A value on one line. */
+export function showCell(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Tenants choose names. A name must not move the cursor of a terminal, end its line, or reverse its direction. */
+export const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

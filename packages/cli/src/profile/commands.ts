@@ -1,0 +1,84 @@
+import { Tidemill } from "@tidemill/sdk";
+import type { Command } from "commander";
+import { printRecord, printRecords } from "../output/table.ts";
+import { ask } from "../prompt/ask.ts";
+import { readHidden } from "../prompt/read-hidden.ts";
+import { profilesFile, readProfiles, writeProfiles } from "./file.ts";
+
+const DEFAULT_NAME = "default";
+
+interface LoginOptions {
+  readonly url?: string;
+  readonly key?: string;
+  readonly profile: string;
+  readonly json?: boolean;
+}
+
+/** Commands that keep services and keys, so that others need not be told them. */
+export function addProfileCommands(program: Command): void {
+  program
+    .command("login")
+    .description(
+      "Save the URL and a key of a service for later commands. What no option gives is asked for; the key may come from the standard input",
+    )
+    .option("--url <url>", "Address of the service")
+    .option("--key <key>", "Key of the workspace. Others on this machine may see it; prefer the question or the standard input")
+    .option("--profile <name>", "Name to save it under", DEFAULT_NAME)
+    .option("--json", "Print JSON")
+    .action(login);
+
+  const profile = program.command("profile").description("Services and keys that were saved with tidemill login");
+  profile
+    .command("list")
+    .description("List profiles, without their keys")
+    .option("--json", "Print JSON")
+    .action(({ json }: { json?: boolean }) => {
+      const saved = readProfiles();
+      const rows = Object.entries(saved.profiles).map(([name, { url }]) => ({ name, url, default: name === saved.default }));
+      printRecords(rows, ["name", "url", "default"], json);
+    });
+  profile
+    .command("use")
+    .description("Choose the profile that commands use unless they name another")
+    .argument("<name>", "Name of the profile")
+    .option("--json", "Print JSON")
+    .action((name: string, { json }: { json?: boolean }) => {
+      const saved = readProfiles();
+      const { url } = savedAs(name, saved.profiles);
+      writeProfiles({ ...saved, default: name });
+      printRecord({ profile: name, url }, json);
+    });
+  profile
+    .command("delete")
+    .description("Forget a profile. Its key stays valid until an operator revokes it")
+    .argument("<name>", "Name of the profile")
+    .option("--json", "Print JSON")
+    .action((name: string, { json }: { json?: boolean }) => {
+      const saved = readProfiles();
+      savedAs(name, saved.profiles);
+      const { [name]: _, ...profiles } = saved.profiles;
+      writeProfiles({ default: saved.default === name ? (Object.keys(profiles)[0] ?? null) : saved.default, profiles });
+      printRecord({ profile: name, deleted: true }, json);
+    });
+}
+
+/** Saves a profile when the service has accepted its key. It becomes the one that commands use. */
+async function login({ url: givenUrl, key: givenKey, profile, json }: LoginOptions): Promise<void> {
+  const saved = readProfiles();
+  const url = givenUrl ?? (process.env.TIDEMILL_URL || (await askForUrl()));
+  const key = givenKey ?? (process.env.TIDEMILL_KEY || (await readHidden("Key of the workspace:")));
+  const { workspace } = await new Tidemill({ url, key, retryForMs: 0 }).status();
+  writeProfiles({ default: profile, profiles: { ...saved.profiles, [profile]: { url, key } } });
+  printRecord({ profile, url, workspace: workspace.name, file: profilesFile() }, json);
+}
+
+async function askForUrl(): Promise<string> {
+  if (!process.stdin.isTTY) throw new Error("Give --url, or set TIDEMILL_URL.");
+  return ask("Address of the service:", "http://127.0.0.1:8080");
+}
+
+function savedAs<Saved>(name: string, profiles: Readonly<Record<string, Saved>>): Saved {
+  const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (!found) throw new Error(`There is no profile "${name}".`);
+  return found;
+}

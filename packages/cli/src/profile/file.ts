@@ -1,0 +1,55 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { Type } from "typebox";
+import { Value } from "typebox/value";
+
+const Profile = Type.Object({ url: Type.String(), key: Type.String() });
+const Profiles = Type.Object({ default: Type.Union([Type.String(), Type.Null()]), profiles: Type.Record(Type.String(), Profile) });
+
+/** A service and a key of it. */
+export type Profile = Readonly<Type.Static<typeof Profile>>;
+
+/** The saved profiles, by name, and which of them commands use unless they name one. */
+export interface Profiles {
+  readonly default: string | null;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+const NONE: Profiles = { default: null, profiles: {} };
+
+/** Where `tidemill login` saves profiles. */
+export const profilesFile = (): string =>
+  path.join(process.env.XDG_CONFIG_HOME || path.join(homedir(), ".config"), "tidemill", "profiles.json");
+
+/** @throws when the file is not one of profiles, or when other users of the machine may read it */
+export function readProfiles(file = profilesFile()): Profiles {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats) return NONE;
+  if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
+    throw new Error(`Other users may read the keys in ${file}. Change that with: chmod 600 '${file}'`);
+  const read = parsed(readFileSync(file, "utf8"));
+  if (!Value.Check(Profiles, read)) throw new Error(`${file} does not hold profiles. Remove it, and run "tidemill login" again.`);
+  return read;
+}
+
+/** Replaces the file. Only its owner may read it. */
+export function writeProfiles(profiles: Profiles, file = profilesFile()): void {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const fresh = `${file}.${process.pid}`;
+  try {
+    writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(fresh, 0o600);
+    renameSync(fresh, file);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,101 @@
+import { expect } from "vitest";
+import { until } from "../../../server/test/harness/service.ts";
+import { readRows } from "../output.ts";
+import { test } from "./client.ts";
+
+test("a queue is created with options for its fields, changed, shown, paused and deleted", async ({ command, service }) => {
+  const created = await command.json("queue", "create", "emails", "--concurrency", "5", "--rate-limit", '{"max":10,"per_seconds":1}');
+  expect(created).toMatchObject({ name: "emails", concurrency: 5, rate_limit: { max: 10, per_seconds: 1 } });
+  expect(await command.json("queue", "update", "emails", "--concurrency", "none")).toMatchObject({ concurrency: null });
+  await command.output("queue", "pause", "emails");
+  expect(await command.json("queue", "get", "emails")).toMatchObject({ paused: true, metrics: { waiting: 0 } });
+  await command.output("queue", "resume", "emails");
+  expect(await command.json("queue", "list")).toMatchObject([{ name: "emails", paused: false }]);
+  await command.output("queue", "delete", "emails", "--yes");
+  expect((await service.api("GET", "/v1/queues/emails")).status).toBe(404);
+});
+
+test("what cannot be undone is not done without a terminal to ask in", async ({ command, service }) => {
+  const queue = await service.queue();
+  expect(await command.run("queue", "delete", queue)).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+  expect((await service.api("GET", `/v1/queues/${queue}`)).status).toBe(200);
+});
+
+test("a job is shown with its attempts, by its id alone or with its queue", async ({ command, service }) => {
+  const handler = await service.handler();
+  const { id } = await service.ok("POST", `/v1/queues/${handler.queue}/jobs`, { payload: { n: 1 }, tag: "welcome" });
+  await until(async () => (await service.ok("GET", `/v1/queues/${handler.queue}/jobs/${id}`)).state === "completed");
+  const expected = { id, state: "completed", tag: "welcome", attempts_log: [{ attempt: 1, status: 200 }] };
+  expect(await command.json("job", "get", id)).toMatchObject(expected);
+  expect(await command.json("job", "get", handler.queue, id)).toMatchObject(expected);
+  expect(readRows(await command.output("job", "list", handler.queue, "--state", "completed"))).toMatchObject([{ ID: id, TAG: "welcome" }]);
+});
+
+test("a job that has not finished is cancelled, then retried", async ({ command, service }) => {
+  const queue = await service.queue();
+  const { id } = await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: 1 });
+  expect(await command.json("job", "delete", queue, id)).toMatchObject({ state: "cancelled" });
+  expect(await command.json("job", "retry", queue, id)).toMatchObject({ state: "waiting" });
+});
+
+test("explain says why a job of the workspace is not running", async ({ command, service }) => {
+  const queue = await service.queue();
+  const { id } = await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: 1 });
+  expect(await command.json("explain", id)).toMatchObject({ id, held_by: ["handler"] });
+  expect(await command.output("explain", queue, id)).toContain("no callback_url or worker");
+});
+
+test("a schedule is created, listed, paused, resumed, triggered and previewed", async ({ command, service }) => {
+  const queue = await service.queue();
+  const fields = ["--name", "nightly", "--queue", queue, "--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--payload", '{"a":1}'];
+  expect(await command.json("schedule", "create", ...fields)).toMatchObject({ name: "nightly", payload: { a: 1 } });
+  await command.output("schedule", "pause", "nightly");
+  expect(await command.json("schedule", "list", "--paused")).toMatchObject([{ name: "nightly", state: "paused" }]);
+  await command.output("schedule", "resume", "nightly");
+  expect(await command.json("schedule", "trigger", "nightly")).toMatchObject({ queue, schedule: "nightly" });
+  const { runs } = await command.json("schedule", "preview", "--cron", "30 2 * * *", "--timezone", "UTC", "--count", "2");
+  expect(runs).toHaveLength(2);
+});
+
+test("a job of an approval queue is listed and approved", async ({ command, service }) => {
+  const queue = await service.queue({ type: "approval" });
+  const { id } = await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: 1 });
+  expect(await command.json("approval", "list")).toMatchObject([{ id }]);
+  expect(await command.json("approval", "approve", queue, id, "--by", "ada")).toMatchObject({
+    state: "waiting",
+    approval: { decision: "approved", by: "ada" },
+  });
+});
+
+test("failed jobs are listed, retried and purged", async ({ command, service }) => {
+  const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
+  await service.ok("POST", `/v1/queues/${handler.queue}/jobs`, { payload: 1 });
+  const failed = () => command.json("dlq", "list");
+  await until(async () => (await failed()).length === 1);
+  expect(readRows(await command.output("dlq", "list"))).toMatchObject([{ ERROR: expect.stringContaining("HTTP_STATUS") }]);
+  expect(await command.json("dlq", "retry", "--queue", handler.queue, "--error", "HTTP_STATUS")).toEqual({ retried: 1 });
+  await until(async () => (await failed()).length === 1);
+  expect(await command.json("dlq", "purge", "--yes")).toEqual({ purged: 1 });
+});
+
+test("status, usage, workers and audit events are shown", async ({ command, service }) => {
+  const queue = await service.queue();
+  await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: 1 });
+  await service.ok("POST", "/v1/work", { worker: "w", queues: [queue] });
+  expect(await command.json("status")).toMatchObject({ jobs: { active: 1 } });
+  expect(await command.json("usage")).toMatchObject({ executions: { total: 1 } });
+  expect(await command.json("worker", "list")).toMatchObject([{ name: "w", queues: [queue] }]);
+  expect(await command.json("audit", "list", "--event-type", "queue.created")).toMatchObject([{ resource_id: queue }]);
+});
+
+test("a list ends at its limit, and has all records when it is asked to", async ({ command, service }) => {
+  const queue = await service.queue();
+  await service.ok(
+    "POST",
+    `/v1/queues/${queue}/jobs/batch`,
+    Array.from({ length: 130 }, (_, n) => ({ payload: n })),
+  );
+  expect(await command.json("job", "list", queue)).toHaveLength(50);
+  expect(await command.json("job", "list", queue, "--limit", "120")).toHaveLength(120);
+  expect(await command.json("job", "list", queue, "--all")).toHaveLength(130);
+});

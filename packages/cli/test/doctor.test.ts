@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import type { DatabaseFacts } from "@tidemill/server";
+import { expect } from "vitest";
+import { test } from "../../server/test/harness/stage.ts";
+import { judgeDatabase, judgeDisk, judgeMasterKey } from "../src/doctor/findings.ts";
+import { runHere } from "./run-here.ts";
+
+const GOOD: DatabaseFacts = {
+  version: "18.4",
+  version_number: 180_004,
+  max_connections: 100,
+  fsync: true,
+  full_page_writes: true,
+  encoding: "UTF8",
+  is_standby: false,
+  may_create: true,
+  now_ms: 1_000_000,
+};
+
+const faults = (facts: Partial<DatabaseFacts>): string[] =>
+  judgeDatabase({ ...GOOD, ...facts }, 16, 1_000_000).flatMap(({ check, status }) => (status === "ok" ? [] : [`${check}: ${status}`]));
+
+test.for([
+  [{}, []],
+  [{ version_number: 140_010 }, ["database version: failed"]],
+  [{ fsync: false }, ["database durability: failed"]],
+  [{ full_page_writes: false }, ["database durability: failed"]],
+  [{ encoding: "SQL_ASCII" }, ["database encoding: failed"]],
+  [{ is_standby: true }, ["database role: failed"]],
+  [{ may_create: false }, ["database privileges: failed"]],
+  [{ max_connections: 10 }, ["database connections: failed"]],
+  [{ max_connections: 20 }, ["database connections: warning"]],
+  [{ now_ms: 995_000 }, ["clock: warning"]],
+  [{ now_ms: 0 }, ["clock: failed"]],
+] as const)("a database with %j", ([facts, expected]) => expect(faults(facts)).toEqual(expected));
+
+test("a full disk and a missing master key are failures", () => {
+  expect(judgeDisk("/data", 1024)).toMatchObject({ status: "failed" });
+  expect(judgeMasterKey(["a"], ["b"])).toMatchObject({ status: "failed", message: expect.stringContaining("b") });
+});
+
+test("doctor finds a running node, its database and its master key in order", async ({ stage }) => {
+  const { url } = await stage.database();
+  const node = await stage.node({ DATABASE_URL: url });
+  const settings = { DATABASE_URL: url, TIDEMILL_PORT: new URL(node.url).port, TIDEMILL_INTERNAL_PORT: new URL(node.internalUrl).port };
+  const { code, stdout } = await stage.run(["doctor", "--json"], settings);
+  const found = JSON.parse(stdout) as { check: string; status: string; message: string }[];
+  expect(found.filter(({ check }) => check.endsWith("port")).map(({ message }) => message)).toEqual([
+    expect.stringContaining("running node"),
+    expect.stringContaining("running node"),
+  ]);
+  expect(found.find(({ check }) => check === "database version")).toMatchObject({ status: "ok" });
+  // No secret was stored, but the node's key is current, and this configuration does not have it.
+  expect({ code, key: found.find(({ check }) => check === "master key")?.status }).toEqual({ code: 1, key: "failed" });
+});
+
+test("doctor says that another program has the port, and starts nothing in an empty directory", async ({ stage }) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  stage.finally(async () => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const dataDir = stage.dataDir();
+  const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_PORT: String(port), TIDEMILL_INTERNAL_PORT: "0" };
+  const { code, stdout } = await runHere(["doctor"], settings);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining(`Port ${port} is taken by another program.`) });
+  expect(existsSync(dataDir)).toBe(false);
+});
