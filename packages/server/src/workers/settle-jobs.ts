@@ -62,11 +62,13 @@ export async function settleJobs(
   const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
   return Promise.all(
     settles.map(async (settle, index): Promise<Settled> => {
-      const refusal = await settleOne(deps, settle, claims[index] ?? null, mayServe, async ({ claim }) => {
+      const refusal = await settleOne(deps, settle, claims[index] ?? null, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
         if (held && isKnown(held, claim)) return held;
         const row = looked.get(claim.id);
-        return row ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue) } : null;
+        return row
+          ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue, worker.name) }
+          : null;
       });
       return { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
     }),

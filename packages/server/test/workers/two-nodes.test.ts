@@ -36,6 +36,8 @@ describe("a worker that asks one of two nodes", () => {
     expect(job.payload).toBe(value);
     expect(await settle(service, job, { outcome: "completed", result: [value] })).toMatchObject({ ok: true });
     expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "completed", result: ["[secret:STRIPE_KEY]"] });
+    const { data } = await service.ok("GET", "/v1/audit-events?event_type=secret.accessed");
+    expect(data.map(({ input }: { input: { host: string } }) => input.host)).toEqual(["worker w1", "worker w1"]);
   });
 
   test("gets nothing that was kept of a report when the secrets cannot be read any more", async ({ service, other }) => {
