@@ -1,7 +1,6 @@
 import net from "node:net";
 import { describe, expect } from "vitest";
 import { ask } from "../harness/ask.ts";
-import { makeKey } from "../harness/operator.ts";
 import { newWorkspace, test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
 
@@ -130,30 +129,5 @@ describe("a cancel", () => {
     expect((await extending).cancelled).toEqual([id]);
     const again = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] });
     expect(again).toMatchObject({ leases: [{ id, ok: false, lease_expires_at: null }], cancelled: [id] });
-  });
-});
-
-describe("a key of role worker", () => {
-  test("takes and settles jobs of its queues, and nothing else", async ({ service }) => {
-    const [queue, other] = [await service.queue(), await service.queue()];
-    const key = await makeKey(service, { role: "worker", queues: [queue] });
-    const as = (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body);
-    await service.enqueue({ queue });
-    await service.enqueue({ queue: other });
-    const taken = await as("POST", "/v1/work", { worker: "w1", queues: [queue] });
-    expect(taken.body.jobs).toHaveLength(1);
-    const refused = await as("POST", "/v1/work", { worker: "w1", queues: [other] });
-    expect(refused).toMatchObject({ status: 403, body: { error: { code: "FORBIDDEN", details: { queue: other } } } });
-    const [foreign] = await take(service, other);
-    const lie = { worker: "w1", queues: [], settle: [{ ...proofOf(foreign as never), outcome: "completed" }] };
-    expect((await as("POST", "/v1/work", lie)).body.settled).toMatchObject([LOST]);
-    expect((await as("GET", `/v1/queues/${queue}`)).status).toBe(403);
-    expect((await as("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).status).toBe(403);
-  });
-
-  test("a key of role write takes no jobs: a template would show it secrets", async ({ service }) => {
-    const queue = await service.queue();
-    const key = await makeKey(service, { role: "write" });
-    expect((await ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue] })).status).toBe(403);
   });
 });
