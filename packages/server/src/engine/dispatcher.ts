@@ -15,8 +15,8 @@ export interface DispatcherOptions extends FinisherOptions {
   readonly lease: Pick<NodeLease, "heldBy">;
   readonly kinds: JobKinds;
   readonly shares: AttemptShares;
-  /** Jobs wait in these lanes: other nodes should look. */
-  readonly onWaiting: (lanes: Iterable<LaneKey>) => void;
+  /** Jobs wait in these lanes: other nodes should look. With `served` "pull", only for workers that ask them. */
+  readonly onWaiting: (lanes: Iterable<LaneKey>, served?: "pull") => void;
   /** The same for workers that ask this node. */
   readonly onPulled?: (lanes: readonly LaneKey[]) => void;
 }
@@ -127,7 +127,7 @@ export class Dispatcher implements Outlet {
 
   wakePulled(lanes: readonly LaneKey[]): void {
     this.#options.onPulled?.(lanes);
-    this.#options.onWaiting(lanes);
+    this.#options.onWaiting(lanes, "pull");
   }
 
   /** Whether the next claims try this lane already. */
