@@ -1,10 +1,32 @@
 import net from "node:net";
 import { describe, expect } from "vitest";
 import { ask } from "../harness/ask.ts";
-import { newWorkspace, test, until } from "../harness/service.ts";
+import { operate } from "../harness/operator.ts";
+import { newWorkspace, type Service, test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
+
+/** The length of a payload. A dozen of them are more than the buffers of a connection hold. Characters. */
+const LARGE = 1_000_000;
+
+const enqueueLarge = (service: Service, queue: string, count: number): Promise<string[]> =>
+  Promise.all(
+    Array.from({ length: count }, async () => (await service.enqueue({ queue, payload: "x".repeat(LARGE), attempts: 1 })).id as string),
+  );
+
+/** Asks for jobs, and does not read the response. */
+function workUnread(service: Service, request: object): net.Socket {
+  const { hostname, port } = new URL(service.node.url);
+  const body = JSON.stringify(request);
+  const socket = net.connect(Number(port), hostname);
+  socket.pause();
+  socket.write(
+    `POST /v1/work HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return socket;
+}
 
 describe("a lease", () => {
   test("a lease that runs out uses an attempt, and what the worker says later is refused", async ({ service }) => {
@@ -87,18 +109,9 @@ describe("a lease", () => {
 
   test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
     const queue = await service.queue();
-    // More than the buffers of a connection hold.
-    const payload = "x".repeat(1_000_000);
-    const ids = await Promise.all(Array.from({ length: 12 }, async () => (await service.enqueue({ queue, payload, attempts: 1 })).id));
-    const { hostname, port } = new URL(service.node.url);
-    const body = JSON.stringify({ worker: "w1", queues: [queue], limit: 12 });
-    const socket = net.connect(Number(port), hostname);
-    socket.pause();
-    socket.write(
-      `POST /v1/work HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\n\r\n${body}`,
-    );
-    await service.untilState({ queue, id: ids[0] }, "active");
+    const ids = await enqueueLarge(service, queue, 12);
+    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+    await service.untilState({ queue, id: ids[0] as string }, "active");
     socket.destroy();
     const taken = new Set<string>();
     await until(async () => {
@@ -106,6 +119,20 @@ describe("a lease", () => {
       return taken.size === 12;
     }, "all jobs to be taken by another worker");
   });
+});
+
+test("a response that its worker does not read counts as memory of its workspace", async ({ service }) => {
+  const queue = await service.queue();
+  const [id] = await enqueueLarge(service, queue, 12);
+  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+  await service.untilState({ queue, id: id as string }, "active");
+  const held = async () => {
+    const { text } = await operate(service, "GET", "/metrics");
+    return Number(/^tidemill_share_held\{resource="request_memory"\} (\d+)$/m.exec(text)?.[1]);
+  };
+  await until(async () => (await held()) > 12 * LARGE, "the response to be counted");
+  socket.destroy();
+  await until(async () => (await held()) === 0, "the response to be gone");
 });
 
 describe("a cancel", () => {
