@@ -1,6 +1,6 @@
 import type { Principal } from "#http";
 import { type Db, problem } from "#kernel";
-import type { Proven } from "./settle-jobs.ts";
+import type { Proven } from "./prove-claims.ts";
 import { findQueues } from "./store.ts";
 
 /** Whether a key may serve a queue: any of its workspace, unless it is bound to some. */

@@ -8,7 +8,8 @@ import type { KnownWorker } from "./known-workers.ts";
 import { checkMayServe, mayServe, servedClaims } from "./may-serve.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
-import { proveClaims, type SettleJobs, settleJobs } from "./settle-jobs.ts";
+import { proveClaims } from "./prove-claims.ts";
+import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findQueues } from "./store.ts";
 
 const LEASE_SECONDS = 30;
@@ -40,7 +41,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
-  const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue));
+  const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), request !== null);
   // It is awaited below, but what comes before may fail first.
   settling.catch(() => {});
   const taken = request === null ? [] : await takenBefore(db, principal, worker, request);

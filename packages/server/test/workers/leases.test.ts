@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { ask } from "../harness/ask.ts";
 import { operate } from "../harness/operator.ts";
 import { newWorkspace, type Service, test, until } from "../harness/service.ts";
-import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
+import { proofOf, settle, type Taken, take, takeOne, work } from "../harness/workers.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
 
@@ -105,6 +105,45 @@ describe("a lease", () => {
     expect(await take(service, queue, { limit: 2, request: "r2" })).toMatchObject([{ payload: 2 }]);
     for (const job of first) await settle(service, job, { outcome: "completed" });
     expect(await take(service, queue, { limit: 2, request: "r1" })).toEqual([]);
+  });
+
+  test("a call that is repeated is told that its outcomes are stored, and changes nothing more", async ({ service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 3; n += 1) await service.enqueue({ queue, attempts: 2 });
+    const [done, failed, released] = await take(service, queue, { limit: 3 });
+    const call = {
+      request: "r1",
+      settle: [
+        { ...proofOf(done as Taken), outcome: "completed", result: 1 },
+        { ...proofOf(failed as Taken), outcome: "failed", error: "bad" },
+        { ...proofOf(released as Taken), outcome: "released" },
+      ],
+    };
+    const { settled } = await work(service, call);
+    expect(settled.map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect((await work(service, call)).settled).toEqual(settled);
+    expect(await service.job({ queue, id: done?.id as string })).toMatchObject({ state: "completed", result: 1 });
+    expect((await service.job({ queue, id: failed?.id as string })).attempts_log).toHaveLength(1);
+    expect((await service.job({ queue, id: released?.id as string })).attempts_log).toHaveLength(1);
+  });
+
+  test("a call with a name is still refused an outcome that the job did not have by its claim", async ({ service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 4; n += 1) await service.enqueue({ queue, attempts: 2 });
+    const [done, expired, cancelled] = await take(service, queue, { limit: 3, lease: 10 });
+    const other = await takeOne(service, queue, { worker: "w2" });
+    await settle(service, done as Taken, { outcome: "completed" });
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${cancelled?.id}`);
+    await service.advance(11);
+    await service.untilState({ queue, id: expired?.id as string }, "delayed");
+    const outcomes = [
+      { ...proofOf(done as Taken), outcome: "failed" },
+      { ...proofOf(expired as Taken), outcome: "failed" },
+      { ...proofOf(expired as Taken), outcome: "completed" },
+      { ...proofOf(cancelled as Taken), outcome: "completed" },
+      { ...proofOf(done as Taken), lease_token: other.lease_token, outcome: "completed" },
+    ];
+    expect((await work(service, { request: "r1", settle: outcomes })).settled).toMatchObject(outcomes.map(() => LOST));
   });
 
   test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
