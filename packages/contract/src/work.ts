@@ -95,7 +95,8 @@ export const WorkRequest = Type.Object(
         minLength: 1,
         maxLength: 64,
         description:
-          "A name for this call. A call repeated with the same name returns the jobs that the first one took, as long as their leases hold, instead of more.",
+          "A name for this call. A call repeated with the same name returns the jobs that the first one took, as long as their leases hold, instead of more. " +
+          "An outcome that the first one stored is reported as stored.",
         examples: ["a81c-17"],
       }),
     ),
