@@ -219,6 +219,7 @@ class Callback implements Attempt {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
     const id = this.#jobId;
+    const { traceparent, tracestate } = this.#claim;
     this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
     this.#abort = sender.send(
       {
@@ -235,6 +236,8 @@ class Callback implements Attempt {
           [WEBHOOK_HEADERS.id]: id,
           [WEBHOOK_HEADERS.timestamp]: String(timestamp),
           [WEBHOOK_HEADERS.signature]: signature,
+          ...(traceparent !== null && { traceparent }),
+          ...(tracestate !== null && { tracestate }),
         },
         body,
         maxBodyBytes: LIMITS.resultBytes,

@@ -98,6 +98,8 @@ export class Dispatcher implements Outlet {
         startedAt: inserted.createdAt,
         schedule: null,
         scheduledFor: null,
+        traceparent: input.trace?.traceparent ?? null,
+        tracestate: input.trace?.tracestate ?? null,
         revision: inserted.revision,
         probe: null,
         limited: false,

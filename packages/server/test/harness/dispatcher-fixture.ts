@@ -26,6 +26,8 @@ export const claimed = (id: number, lane = 1): Claim => ({
   startedAt: "2026-11-21T12:00:00.000Z",
   schedule: null,
   scheduledFor: null,
+  traceparent: null,
+  tracestate: null,
   revision: 1,
   probe: null,
   limited: false,
