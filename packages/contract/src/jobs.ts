@@ -122,6 +122,20 @@ export const EnqueueJob = Type.Object(
 );
 export type EnqueueJob = Static<typeof EnqueueJob>;
 
+const traceHeaders = {
+  traceparent: Type.Optional(
+    Type.String({
+      title: "TraceparentHeader",
+      description:
+        "The trace that the jobs belong to (W3C Trace Context). It is kept and handed on with each attempt; an invalid one is ignored.",
+      examples: ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+    }),
+  ),
+  tracestate: Type.Optional(
+    Type.String({ title: "TracestateHeader", description: "Handed on with `traceparent`, up to 512 characters.", examples: ["vendor=1"] }),
+  ),
+};
+
 /** A single enqueue may give its key in this header instead of the body. Only ASCII: no standard says what other bytes in headers mean. */
 export const EnqueueHeaders = Type.Object({
   "Idempotency-Key": Type.Optional({
@@ -130,6 +144,7 @@ export const EnqueueHeaders = Type.Object({
     description: `${REPEATED} The same as \`idempotencyKey\` in the body; printable ASCII only.`,
     pattern: "^[ -~]*$",
   }),
+  ...traceHeaders,
 });
 
 /** A batch may have a key as a whole. */
@@ -142,6 +157,7 @@ export const EnqueueBatchHeaders = Type.Object({
       "the jobs of the first. Its jobs may not have keys of their own; printable ASCII only.",
     pattern: "^[ -~]*$",
   }),
+  ...traceHeaders,
 });
 
 const jobList = Type.Array(EnqueueJob, {

@@ -95,7 +95,8 @@ export const WorkRequest = Type.Object(
         minLength: 1,
         maxLength: 64,
         description:
-          "A name for this call. A call repeated with the same name returns the jobs that the first one took, as long as their leases hold, instead of more.",
+          "A name for this call. A call repeated with the same name returns the jobs that the first one took, as long as their leases hold, instead of more. " +
+          "An outcome that the first one stored is reported as stored.",
         examples: ["a81c-17"],
       }),
     ),
@@ -133,6 +134,8 @@ const taken = {
   created_at: "2026-11-21T09:30:00.000Z",
   schedule: null,
   scheduled_for: null,
+  traceparent: null,
+  tracestate: null,
   payload: { to: "ada@example.com" },
   lease_token: TOKEN,
   lease_expires_at: "2026-11-21T09:30:30.000Z",
@@ -150,6 +153,8 @@ export const TakenJob = Type.Object(
     created_at: Moment("When the job was enqueued."),
     schedule: Nullable(Type.String(), { description: "Name of the schedule that created the job." }),
     scheduled_for: Nullable(Moment("RFC 3339 in UTC."), { description: "The tick for which the schedule created it." }),
+    traceparent: Nullable(Type.String(), { description: "The trace of the request that enqueued the job (W3C Trace Context)." }),
+    tracestate: Nullable(Type.String(), { description: "What vendors added to the trace." }),
     payload: Type.Unknown({ description: "The payload as it was enqueued, with secrets in place of templates." }),
     ...leaseFields,
   },

@@ -1,6 +1,7 @@
 import { context, propagation, ROOT_CONTEXT, type SpanContext, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from "@opentelemetry/core";
+import { Worker, type WorkerJob } from "@tidemill/sdk";
 import { afterAll, beforeAll, expect } from "vitest";
 import { test } from "./harness/client.ts";
 
@@ -23,6 +24,8 @@ function inSpan<Result>(spanId: string, run: () => Result): Result {
   return context.with(propagation.setBaggage(trace.setSpanContext(ROOT_CONTEXT, span), baggage), run);
 }
 
+const quiet = () => {};
+const SILENT = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 const A = "b7ad6b7169203331";
 const B = "00f067aa0ba902b7";
 
@@ -47,6 +50,16 @@ test("a batch carries the trace that all its jobs share", async ({ service, clie
   const queue = tidemill.queue(await service.queue());
   await inSpan(A, () => Promise.all([queue.enqueue(1), queue.enqueue(2)]));
   expect(proxy.passed.map(({ headers }) => headers.traceparent)).toEqual([`00-${TRACE}-${A}-01`]);
+});
+
+test("the handler of a worker gets the trace that its job was enqueued in", async ({ service, clients: { tidemill }, onTestFinished }) => {
+  const name = await service.queue();
+  const got = Promise.withResolvers<WorkerJob>();
+  const worker = new Worker({ url: service.node.url, key: service.key, queues: { [name]: got.resolve }, signals: [], logger: SILENT });
+  onTestFinished(() => worker.stop());
+  void worker.run();
+  await inSpan(A, () => tidemill.queue(name).enqueue(1));
+  expect(await got.promise).toMatchObject({ traceparent: `00-${TRACE}-${A}-01`, tracestate: null });
 });
 
 test("a batch of jobs of several traces carries none", async ({ service, clients: { proxy, tidemill } }) => {

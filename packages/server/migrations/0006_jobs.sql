@@ -39,6 +39,9 @@ create table job (
   -- The name of the schedule that created the job, which may be deleted before the job; and its tick.
   schedule         text,
   scheduled_for    timestamptz,
+  -- The trace of the request that enqueued it (W3C Trace Context).
+  traceparent      text,
+  tracestate       text,
   payload          text not null,
   -- The decision on it, JSON.
   approval         text,
@@ -114,6 +117,8 @@ create table job_history (
   idempotency_key  text,
   schedule         text,
   scheduled_for    timestamptz,
+  traceparent      text,
+  tracestate       text,
   payload          text not null,
   approval         text,
   result           text,

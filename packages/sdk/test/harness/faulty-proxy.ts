@@ -5,6 +5,8 @@ import { buffer } from "node:stream/consumers";
 /** What happens to a request in place of reaching the service and bringing its response back. */
 export type Fault =
   | "cut before"
+  /** The service gets half of the body. */
+  | "cut within"
   | "cut after"
   | "hang"
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
@@ -22,6 +24,8 @@ export class FaultyProxy {
   readonly passed: Passed[] = [];
   /** For each next request its fault; null lets it through. Beyond the end, all go through. */
   faults: (Fault | null)[] = [];
+  /** Says which fault the next request gets, where a test chooses by the request. */
+  faultOf: (passed: Passed) => Fault | null = () => this.faults.shift() ?? null;
   /** Called with each request before anything else happens. */
   onRequest: (passed: Passed) => Promise<unknown> | undefined = () => undefined;
   readonly #target: () => string;
@@ -57,10 +61,11 @@ export class FaultyProxy {
     const body = await buffer(request);
     const passed = { method, path: url, headers, body: body.toString() };
     this.passed.push(passed);
-    const fault = this.faults.shift() ?? null;
+    const fault = this.faultOf(passed);
     await this.onRequest(passed);
     if (fault === "hang") return;
-    if (fault === "cut before") return void request.socket.resetAndDestroy();
+    if (fault === "cut within") await this.#sendHalf(passed);
+    if (fault === "cut before" || fault === "cut within") return void request.socket.resetAndDestroy();
     if (fault !== null && fault !== "cut after") return void response.writeHead(fault.status, fault.headers).end(fault.body);
     const forwarded = send(new URL(url, this.#target()), { method, headers }, (reply) => {
       if (fault === "cut after") {
@@ -73,5 +78,13 @@ export class FaultyProxy {
     });
     forwarded.on("error", () => request.socket.resetAndDestroy());
     forwarded.end(body);
+  }
+
+  /** Sends a request with half of its body, and breaks the connection. */
+  async #sendHalf({ method, path, headers, body }: Passed): Promise<void> {
+    const forwarded = send(new URL(path, this.#target()), { method, headers });
+    forwarded.on("error", () => {});
+    await new Promise((resolve) => forwarded.write(body.slice(0, body.length / 2), resolve));
+    forwarded.destroy();
   }
 }

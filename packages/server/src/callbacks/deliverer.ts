@@ -219,6 +219,7 @@ class Callback implements Attempt {
   #post(endpoint: Endpoint, { path, headers }: RequestContent, { body, timestamp, signature }: Signed): void {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
+    const { attempt, traceparent, tracestate } = this.#claim;
     this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
     this.#abort = sender.send(
       {
@@ -226,7 +227,9 @@ class Callback implements Attempt {
         path,
         headers: {
           ...headers,
-          ...signedHeaders({ id: this.#jobId, attempt: this.#claim.attempt, timestamp, signature, version }),
+          ...signedHeaders({ id: this.#jobId, attempt, timestamp, signature, version }),
+          ...(traceparent !== null && { traceparent }),
+          ...(tracestate !== null && { tracestate }),
         },
         body,
         maxBodyBytes: LIMITS.resultBytes,

@@ -10,6 +10,8 @@ const MAX_BYTES = 7_500;
 /** A message between nodes. */
 export type Message =
   | { readonly kind: "laneWoken"; readonly lane: LaneKey }
+  /** The same for a lane that workers serve. */
+  | { readonly kind: "pulledLaneWoken"; readonly lane: LaneKey }
   | { readonly kind: "jobCancelled"; readonly leaseId: number; readonly id: JobId }
   | { readonly kind: "laneDeleted"; readonly laneId: LaneId }
   /** A workspace's keys, plan or limits have changed. */
@@ -58,7 +60,8 @@ export class Broadcaster {
 function write(message: Message): string {
   switch (message.kind) {
     case "laneWoken":
-      return `laneWoken ${message.lane.workspaceId} ${message.lane.laneId}`;
+    case "pulledLaneWoken":
+      return `${message.kind} ${message.lane.workspaceId} ${message.lane.laneId}`;
     case "jobCancelled":
       return `jobCancelled ${message.leaseId} ${message.id}`;
     case "laneDeleted":
@@ -87,6 +90,7 @@ function readMessages(payload: string): Message[] {
     const [kind, first = "", second = ""] = line.split(" ");
     switch (kind) {
       case "laneWoken":
+      case "pulledLaneWoken":
         if (!UUID.test(first) || !WHOLE.test(second)) return [];
         return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
       case "jobCancelled":

@@ -16,8 +16,8 @@ export interface DispatcherOptions extends FinisherOptions {
   readonly lease: Pick<NodeLease, "heldBy">;
   readonly kinds: JobKinds;
   readonly shares: AttemptShares;
-  /** Jobs wait in these lanes: other nodes should look. */
-  readonly onWaiting: (lanes: Iterable<LaneKey>) => void;
+  /** Jobs wait in these lanes: other nodes should look. With `served` "pull", only for workers that ask them. */
+  readonly onWaiting: (lanes: Iterable<LaneKey>, served?: "pull") => void;
   /** The same for workers that ask this node. */
   readonly onPulled?: (lanes: readonly LaneKey[]) => void;
 }
@@ -99,6 +99,8 @@ export class Dispatcher implements Outlet {
         startedAt: inserted.createdAt,
         schedule: null,
         scheduledFor: null,
+        traceparent: input.trace?.traceparent ?? null,
+        tracestate: input.trace?.tracestate ?? null,
         revision: inserted.revision,
         probe: null,
         limited: false,
@@ -128,7 +130,7 @@ export class Dispatcher implements Outlet {
 
   wakePulled(lanes: readonly LaneKey[]): void {
     this.#options.onPulled?.(lanes);
-    this.#options.onWaiting(lanes);
+    this.#options.onWaiting(lanes, "pull");
   }
 
   /** Whether the next claims try this lane already. */

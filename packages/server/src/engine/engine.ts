@@ -122,8 +122,9 @@ export function createEngine(options: EngineOptions): Engine {
     settler,
     kinds,
     shares,
-    onWaiting: (lanes: Iterable<LaneKey>) => {
-      for (const { workspaceId, laneId } of lanes) notify({ kind: "laneWoken", lane: { workspaceId, laneId } });
+    onWaiting: (lanes: Iterable<LaneKey>, served) => {
+      const kind = served === "pull" ? "pulledLaneWoken" : "laneWoken";
+      for (const { workspaceId, laneId } of lanes) notify({ kind, lane: { workspaceId, laneId } });
     },
     onDueAt: (ms) => comeDue.expect(ms),
     onPulled: onPulled.woken,
@@ -156,6 +157,7 @@ export function createEngine(options: EngineOptions): Engine {
       handleMessages(payload, {
         ...handlers,
         laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
+        pulledLaneWoken: ({ lane }) => onPulled.woken([lane]),
         jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
         laneDeleted: ({ laneId }) => abortLaneHere(laneId),
         workspaceDeleted: (message) => {

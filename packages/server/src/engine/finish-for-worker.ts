@@ -1,6 +1,6 @@
 import type { Claim } from "#jobs";
 import { type Clock, momentMs, type Random } from "#kernel";
-import type { Waker } from "#lanes";
+import type { PulledWaker, Waker } from "#lanes";
 import { type AttemptResult, delayOf, judge } from "./judge.ts";
 import type { Settler } from "./settle.ts";
 
@@ -8,7 +8,7 @@ export interface WorkerFinish {
   readonly clock: Clock;
   readonly random: Random;
   readonly settler: Settler;
-  readonly waker: Waker;
+  readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
 }
 
 /** How an attempt of a worker ended. */
@@ -32,6 +32,7 @@ export async function finishForWorker(
   const delayMs = delayOf(verdict);
   if (delayMs !== null) waker.wakeAt(clock.nowMs() + delayMs);
   const isBack = verdict.kind === "giveBack" && delayMs === null;
-  if (isBack || claim.limited || claim.concurrencyKey !== null) waker.wake([claim]);
+  // If the lane has got a callback_url meanwhile, the look for work finds what may start: claims of nodes would mostly be in vain.
+  if (isBack || claim.limited || claim.concurrencyKey !== null) waker.wakePulled([claim]);
   return true;
 }

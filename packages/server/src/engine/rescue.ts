@@ -1,7 +1,7 @@
 import type { LastError } from "@tidemill/contract";
 import { type ExpiredClaim, findExpiredClaimsAcrossWorkspaces, takeBackAcrossWorkspaces } from "#jobs";
 import type { Clock, Db, EmitEvent, Random } from "#kernel";
-import type { LaneKey, Waker } from "#lanes";
+import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { finishForWorker, tookMsOf } from "./finish-for-worker.ts";
 import type { JobKinds } from "./kinds.ts";
 import type { Settler } from "./settle.ts";
@@ -26,7 +26,7 @@ export interface Rescue {
   readonly emit: EmitEvent;
   readonly kinds: JobKinds;
   readonly settler: Settler;
-  readonly waker: Waker;
+  readonly waker: Waker & PulledWaker;
 }
 
 /**
@@ -74,7 +74,10 @@ async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): P
 }
 
 /** Gives back the claims of a stopping node, without using an attempt, and wakes their lanes. */
-export async function giveBackAll({ db, emit, waker }: Pick<Rescue, "db" | "emit" | "waker">, leaseId: number): Promise<void> {
+export async function giveBackAll(
+  { db, emit, waker }: Pick<Rescue, "db" | "emit"> & { readonly waker: Waker },
+  leaseId: number,
+): Promise<void> {
   for (;;) {
     const given = await takeBackAcrossWorkspaces(db, {
       leaseId,

@@ -43,8 +43,9 @@ const REASONS: Record<HoldingGate, (job: ExplainedJob) => string> = {
     return `${openCircuit(job)} and ${probe}`;
   },
 
-  key_concurrency: ({ key_active, key_ahead, key_ahead_is_more, concurrency_per_key }) => {
-    if (key_active + key_ahead < concurrency_per_key) return "it is next for its concurrencyKey and about to start waiting for a node";
+  key_concurrency: ({ key_active, key_ahead, key_ahead_is_more, concurrency_per_key, has_callback_url }) => {
+    if (key_active + key_ahead < concurrency_per_key)
+      return `it is next for its concurrencyKey and about to start waiting for a ${has_callback_url ? "node" : "worker"}`;
     const active = `its concurrencyKey has ${key_active} of ${concurrency_per_key} allowed jobs active`;
     return key_ahead === 0 ? active : `${active} and ${countJobs(key_ahead, key_ahead_is_more)} ahead of it`;
   },

@@ -47,8 +47,10 @@ export function describeState({ state, attempt, attempts, started_at, finished_a
 
 function describePlace(job: ExplainedJob): string {
   if (mayProbe(job)) return "Next in line: it goes out as the probe of an open circuit.";
-  if (job.ahead === 0) return "Next in line: it starts as soon as a node has room.";
-  return `Waiting in line behind ${countJobs(job.ahead, job.ahead_is_more)}.`;
+  if (job.ahead > 0) return `Waiting in line behind ${countJobs(job.ahead, job.ahead_is_more)}.`;
+  if (job.has_callback_url) return "Next in line: it starts as soon as a node has room.";
+  const asked = job.worker_seen_at === null ? "" : ` One last asked ${ago(job.worker_seen_at, job.now)}.`;
+  return `Next in line: it starts as soon as a worker asks for jobs and has room.${asked}`;
 }
 
 /** "a", "a, and b", "a, b, and c". */

@@ -25,6 +25,8 @@ const RESERVED = new Set<string>([
   "host",
   "keep-alive",
   "te",
+  "traceparent",
+  "tracestate",
   "trailer",
   "transfer-encoding",
   "upgrade",

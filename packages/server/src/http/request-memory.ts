@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { SharedResource, WorkspaceId } from "#kernel";
 import type { Api } from "./api.ts";
+import { JsonStream } from "./json-text.ts";
 
 /** Smaller bodies are not counted: the number of connections limits them. */
 const MIN_COUNTED_BYTES = 16 * 1024;
@@ -43,8 +44,7 @@ export class RequestMemory {
   respond(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     const workspaceId = request.principal?.workspaceId;
     if (workspaceId === undefined) return;
-    // A stream comes from a request that holds the memory of its response.
-    const bytes = typeof payload === "string" ? payload.length : request.heldBytes;
+    const bytes = lengthOf(payload) ?? request.heldBytes;
     const more = bytes - request.heldBytes;
     if (more > 0 && bytes >= MIN_COUNTED_BYTES) {
       this.#memory.take(workspaceId, more);
@@ -71,6 +71,12 @@ export class RequestMemory {
     if (reply.raw.destroyed) giveBack();
     else if (isFirst) reply.raw.once("close", giveBack);
   }
+}
+
+/** How long a response is. Null when that is not known. */
+function lengthOf(payload: unknown): number | null {
+  if (typeof payload === "string") return payload.length;
+  return payload instanceof JsonStream ? payload.characters : null;
 }
 
 /** How long the body will be: as announced, or as long as the route allows. 0 without a body. */

@@ -23,6 +23,9 @@ export interface Claim extends JobKey {
   /** Name of the schedule that created the job, and the tick that it was created for. */
   readonly schedule: string | null;
   readonly scheduledFor: Timestamp | null;
+  /** The trace of the request that enqueued it. */
+  readonly traceparent: string | null;
+  readonly tracestate: string | null;
   /** Revision of the lane that the claim was made under. */
   readonly revision: number;
   /** Set when the circuit of the lane is open: the attempt is its probe. */

@@ -18,6 +18,7 @@ import type { EnqueuedJob, Enqueuer, Tenant } from "./enqueue.ts";
 import { fingerprintOf, fingerprintOfBatch } from "./fingerprint.ts";
 import { showJob } from "./job.ts";
 import type { Idempotency, NewJob } from "./new-job.ts";
+import { type Trace, traceOf } from "./trace.ts";
 
 const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -65,7 +66,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const principal = principalOf(request);
       const { length } = (sent.payload as RawJson).text;
       const [job] = await enqueue(principal, name, [
-        await runForRequest(shares.loopTime, request, principal.workspaceId, length, newJob(sent, "", clock)),
+        await runForRequest(shares.loopTime, request, principal.workspaceId, length, newJob(sent, "", clock, traceOf(request.headers))),
       ]);
       if (!job) throw new Error("The enqueuer returned no job.");
       return reply
@@ -109,7 +110,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const sent = (bare ? request.body : (request.body as { jobs: EnqueueJob[] }).jobs) as EnqueueJob[];
       const principal = principalOf(request);
       const characters = Number(request.headers["content-length"] ?? LIMITS.batchBodyBytes);
-      const work = newBatch(sent, key, bare ? "" : "jobs", clock);
+      const work = newBatch(sent, key, bare ? "" : "jobs", clock, traceOf(request.headers));
       const { newJobs, batch } = await runForRequest(shares.loopTime, request, principal.workspaceId, characters, work);
       const jobs = await enqueue(principal, name, newJobs, batch);
       return reply
@@ -138,25 +139,26 @@ function* newBatch(
   key: string | undefined,
   path: string,
   clock: Clock,
+  trace: Trace | null,
 ): SlicedWork<{ newJobs: NewJob[]; batch?: Idempotency }> {
-  const newJobs = yield* eachNewJob(sent, path, clock);
+  const newJobs = yield* eachNewJob(sent, path, clock, trace);
   if (key === undefined) return { newJobs };
   const keyed = newJobs.findIndex(({ idempotency }) => idempotency !== null);
   if (keyed >= 0) throw invalid(`${path}[${keyed}].idempotencyKey`, `cannot be given together with the header ${KEY_HEADER}`);
   return { newJobs, batch: { key, fingerprint: yield* fingerprintOfBatch(newJobs) } };
 }
 
-function* eachNewJob(sent: readonly EnqueueJob[], path: string, clock: Clock): SlicedWork<NewJob[]> {
+function* eachNewJob(sent: readonly EnqueueJob[], path: string, clock: Clock, trace: Trace | null): SlicedWork<NewJob[]> {
   const jobs: NewJob[] = [];
   for (const [index, job] of sent.entries()) {
-    jobs.push(yield* newJob(job, `${path}[${index}].`, clock));
+    jobs.push(yield* newJob(job, `${path}[${index}].`, clock, trace));
     yield;
   }
   return jobs;
 }
 
 /** Turns a validated body into a new job. `at` is the path of the job in a batch, for errors. */
-function* newJob(body: EnqueueJob, at: string, clock: Clock): SlicedWork<NewJob> {
+function* newJob(body: EnqueueJob, at: string, clock: Clock, trace: Trace | null): SlicedWork<NewJob> {
   const payload = (body.payload as RawJson).text;
   if (Buffer.byteLength(payload) > LIMITS.payloadBytes) {
     throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: `${at}payload` });
@@ -178,5 +180,5 @@ function* newJob(body: EnqueueJob, at: string, clock: Clock): SlicedWork<NewJob>
     backoffDelayMs: body.backoff?.delay ?? null,
   };
   const { idempotencyKey: key } = body;
-  return { ...job, idempotency: key === undefined ? null : { key, fingerprint: yield* fingerprintOf(job) } };
+  return { ...job, trace, idempotency: key === undefined ? null : { key, fingerprint: yield* fingerprintOf(job) } };
 }

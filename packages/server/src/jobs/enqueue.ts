@@ -13,7 +13,7 @@ import {
   type UuidSource,
   type WorkspaceId,
 } from "#kernel";
-import type { LaneId, LaneKey, Waker } from "#lanes";
+import type { LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { acceptAcrossWorkspaces } from "./accept.ts";
 import { laneName } from "./distinct-lanes.ts";
 import type { JobRow } from "./job.ts";
@@ -28,9 +28,7 @@ import { MAX_WEIGHT, weightOf } from "./weight.ts";
 export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs from the engine, which claims and delivers the jobs. */
-export interface Outlet extends Waker {
-  /** Jobs of these lanes, which workers serve, may be claimable: on all nodes. */
-  wakePulled(lanes: readonly LaneKey[]): void;
+export interface Outlet extends Waker, PulledWaker {
   /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to take straight through. */
   readonly leaseId: number | null;
   roomFor(workspaceId: WorkspaceId): number;

@@ -1,3 +1,5 @@
+import type { Trace } from "./trace.ts";
+
 /** The idempotency key of a job or a batch, and the fingerprint of what was sent with it. */
 export interface Idempotency {
   readonly key: string;
@@ -18,4 +20,6 @@ export interface NewJob {
   readonly attempts: number | null;
   readonly backoffDelayMs: number | null;
   readonly idempotency: Idempotency | null;
+  /** Null when the request that enqueues it has none, and for a job that a schedule creates. */
+  readonly trace: Trace | null;
 }

@@ -9,6 +9,12 @@ export interface Waker {
   wakeAt(ms: number): void;
 }
 
+/** How other modules report that there may be work for workers. */
+export interface PulledWaker {
+  /** Jobs of these lanes, which workers serve, may be claimable: on all nodes. */
+  wakePulled(lanes: readonly LaneKey[]): void;
+}
+
 /** Aborts attempts under way on all nodes, after the database has stored that they no longer count. */
 export interface Aborter {
   /** The job was cancelled while it was claimed under this lease. */

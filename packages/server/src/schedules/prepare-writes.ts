@@ -81,6 +81,7 @@ export const scheduledJob = (schedule: Schedule, id: JobId, atMs: number): JobTo
   attempts: schedule.attempts,
   backoffDelayMs: null,
   idempotency: null,
+  trace: null,
   tick: { schedule: schedule.name, atMs },
   straight: false,
 });

@@ -71,4 +71,5 @@ async function end(
 const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): string =>
   `{"id":"${showJobId(claim.id)}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
   `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":${JSON.stringify(claim.schedule)},` +
-  `"scheduled_for":${JSON.stringify(claim.scheduledFor)},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}","payload":${payload}}`;
+  `"scheduled_for":${JSON.stringify(claim.scheduledFor)},"traceparent":${JSON.stringify(claim.traceparent)},` +
+  `"tracestate":${JSON.stringify(claim.tracestate)},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}","payload":${payload}}`;

@@ -31,11 +31,12 @@ import {
   workspaceOf,
 } from "#http";
 import { findJob, type JobKey, jobKey, jobNotFound } from "#jobs";
-import { problem, type WorkspaceId } from "#kernel";
+import { problem } from "#kernel";
 import { readLeaseToken } from "./lease-token.ts";
+import { checkMayServe } from "./may-serve.ts";
 import { settleJobs } from "./settle-jobs.ts";
 import { listWorkers } from "./store.ts";
-import { extend, mayServe, undo, type WorkDeps, type WorkDone, work } from "./work.ts";
+import { extend, undo, type WorkDeps, type WorkDone, work } from "./work.ts";
 
 const { tags, security } = routeDefaults("Workers");
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -78,7 +79,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
         response: replies({ 200: ExtendResponse }, "PAYLOAD_TOO_LARGE"),
       },
     },
-    async (request, reply) => extend(deps, workspaceOf(request), request.body, goneSignal(reply)),
+    async (request, reply) => extend(deps, principalOf(request), request.body, goneSignal(reply)),
   );
 
   api.post(
@@ -108,8 +109,10 @@ export function mountWork(api: Api, deps: WorkDeps): void {
 
 /** The endpoints that settle one job. */
 function mountSettles(api: Api, deps: WorkDeps): void {
-  /** @throws NOT_FOUND for the queue, or for the job */
-  const keyOf = async (path: JobPath, workspaceId: WorkspaceId): Promise<JobKey> => {
+  /** @throws FORBIDDEN or NOT_FOUND for the queue, NOT_FOUND for the job */
+  const keyOf = async (path: JobPath, principal: Principal): Promise<JobKey> => {
+    checkMayServe(principal, path.name);
+    const { workspaceId } = principal;
     const db = deps.tenants.of(workspaceId);
     const key = await jobKey(db, workspaceId, path);
     if (!(await findJob(db, key))) throw jobNotFound(key.id, path.name);
@@ -117,8 +120,8 @@ function mountSettles(api: Api, deps: WorkDeps): void {
   };
   const settle = async (principal: Principal, path: JobPath, job: Omit<SettleJob, "id">): Promise<void> => {
     const { workspaceId } = principal;
-    await keyOf(path, workspaceId);
-    const isNamed = (queue: string) => queue === path.name && mayServe(principal)(queue);
+    await keyOf(path, principal);
+    const isNamed = (queue: string) => queue === path.name;
     const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [{ ...job, id: path.id }], isNamed);
     if (!settled?.ok) throw problem(settled?.code ?? "LEASE_LOST", {}, settled?.message ? { message: settled.message } : {});
   };
@@ -178,9 +181,10 @@ function mountSettles(api: Api, deps: WorkDeps): void {
     },
     async (request, reply) => {
       const { lease_token, ...rest } = request.body;
-      const { laneId } = await keyOf(request.params, workspaceOf(request));
+      const principal = principalOf(request);
+      const { laneId } = await keyOf(request.params, principal);
       const leases = readLeaseToken(lease_token)?.laneId === laneId ? [{ id: request.params.id, lease_token }] : [];
-      const extended = await extend(deps, workspaceOf(request), { ...rest, leases }, goneSignal(reply));
+      const extended = await extend(deps, principal, { ...rest, leases }, goneSignal(reply));
       if (!extended.leases[0]?.ok) throw problem("LEASE_LOST");
       return extended;
     },

@@ -1,12 +1,13 @@
 import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
-import { findHeld, type NamedClaim, readJobId } from "#jobs";
+import { findHeld, type NamedClaim } from "#jobs";
 import type { Db, LoopTime, SlicedWork, WorkspaceId } from "#kernel";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
-import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
-import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
+import type { KnownWorkers } from "./known-workers.ts";
+import { type Proven, proveClaims } from "./prove-claims.ts";
 import type { RedactorOf } from "./redactor-of.ts";
+import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
 
 export interface SettleJobs {
   readonly finish: Engine["finishForWorker"];
@@ -23,54 +24,38 @@ const REDACTED = "What the worker reported is left out: it takes too much work t
 type Refusal = Pick<Settled, "code" | "message">;
 const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
 
-/** A job that a worker names, and its claim if the token is right. */
-export interface Proven {
-  readonly worker: KnownWorker;
-  readonly claim: NamedClaim;
-}
-
-/** Checks the tokens of jobs. Null for one that does not prove a claim of a worker of the workspace. */
-export async function proveClaims(
-  workers: KnownWorkers,
-  db: Db,
-  workspaceId: WorkspaceId,
-  jobs: readonly { readonly id: string; readonly lease_token: string }[],
-): Promise<(Proven | null)[]> {
-  const tokens = jobs.map((job) => readLeaseToken(job.lease_token));
-  const leases = new Set(tokens.flatMap((token) => token?.leaseId ?? []));
-  const known = await workers.withLeases(db, workspaceId, leases);
-  return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known));
-}
-
-function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
-  const jobId = readJobId(id);
-  const worker = token && known.get(token.leaseId);
-  if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
-  return { worker, claim: claimOf(jobId, token) };
-}
-
-/** Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored. */
+/**
+ * Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored.
+ *
+ * @param mayBeRepeat whether an earlier call may have stored the outcomes
+ */
 export async function settleJobs(
   deps: SettleJobs,
   db: Db,
   workspaceId: WorkspaceId,
   settles: readonly SettleJob[],
   mayServe: (queue: string) => boolean,
+  mayBeRepeat = false,
 ): Promise<Settled[]> {
   const claims = await proveClaims(deps.workers, db, workspaceId, settles);
   const unknown = claims.flatMap((one) => (one && !isKnown(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
   const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
-  return Promise.all(
-    settles.map(async (settle, index): Promise<Settled> => {
-      const refusal = await settleOne(deps, settle, claims[index] ?? null, mayServe, async ({ claim }) => {
+  const outcomes = await Promise.all(
+    settles.map(async (settle, index): Promise<AnsweredOutcome> => {
+      const proof = claims[index] ?? null;
+      const refusal = await settleOne(deps, settle, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
         if (held && isKnown(held, claim)) return held;
         const row = looked.get(claim.id);
-        return row ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue) } : null;
+        return row
+          ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue, worker.name) }
+          : null;
       });
-      return { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
+      const answer = { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
+      return { settle, claim: proof, answer };
     }),
   );
+  return mayBeRepeat ? answerRepeated(db, workspaceId, outcomes, mayServe) : outcomes.map(({ answer }) => answer);
 }
 
 const isKnown = (held: HeldJob | undefined, { leaseId, attempt }: NamedClaim): boolean =>

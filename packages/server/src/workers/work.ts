@@ -1,13 +1,15 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { Principal } from "#http";
-import { extendClaims, findCancelled, findTakenBy, showJobId, type WorkerClaim } from "#jobs";
-import { type Clock, type Db, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
+import { extendClaims, findCancelled, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
+import { type Clock, type Db, problem, type Tenants, toMoment } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
+import { checkMayServe, mayServe, servedClaims } from "./may-serve.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
-import { proveClaims, type SettleJobs, settleJobs } from "./settle-jobs.ts";
+import { proveClaims } from "./prove-claims.ts";
+import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findQueues } from "./store.ts";
 
 const LEASE_SECONDS = 30;
@@ -25,12 +27,6 @@ export interface WorkDone extends Given {
   readonly cancelled: readonly string[];
 }
 
-/** What a key may serve: all queues of its workspace, unless it is bound to some. */
-export const mayServe =
-  ({ queues }: Pick<Principal, "queues">) =>
-  (queue: string): boolean =>
-    queues === null || queues.includes(queue);
-
 /**
  * Settles what a worker has done, and takes jobs for it.
  *
@@ -40,15 +36,16 @@ export const mayServe =
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, signal: AbortSignal): Promise<WorkDone> {
   const { workspaceId } = principal;
   const { queues, settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
+  const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
   const lanes = await lanesOf(deps, db, principal, queues);
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
-  const settling = settleJobs(deps, db, workspaceId, settle, mayServe(principal));
+  const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), mayBeRepeat);
   // It is awaited below, but what comes before may fail first.
   settling.catch(() => {});
-  const taken = request === null || !repeat ? [] : await findTakenBy(db, workspaceId, worker.leaseId, request);
+  const taken = mayBeRepeat ? await takenBefore(db, principal, worker, request) : [];
   const told = new AbortController();
   const stopWaiting = () => told.abort();
   // A worker that waits is told at once that a job was cancelled, and what became of its outcomes.
@@ -64,6 +61,10 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     worker.onCancelled.delete(stopWaiting);
   }
 }
+
+/** What an earlier call of the same name took for this worker, of the queues that the key may serve. */
+const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<HeldRow[]> =>
+  (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter(({ queue }) => mayServe(principal, queue));
 
 /** Jobs that were claimed are given back if the response fails. */
 async function respond(deps: WorkDeps, worker: KnownWorker, jobs: readonly GivenJob[], settling: Promise<Settled[]>): Promise<WorkDone> {
@@ -86,9 +87,7 @@ function withQueues(claims: readonly WorkerClaim[], lanes: readonly PolledLane[]
 /** The lanes of queues, looked up if they were not lately. */
 async function lanesOf({ polls, clock }: WorkDeps, db: Db, principal: Principal, queues: readonly string[]): Promise<PolledLane[]> {
   const { workspaceId } = principal;
-  const serves = mayServe(principal);
-  const refused = queues.find((queue) => !serves(queue));
-  if (refused !== undefined) throw problem("FORBIDDEN", { queue: refused }, { message: `The key is not bound to the queue "${refused}".` });
+  for (const queue of queues) checkMayServe(principal, queue);
   const nowMs = clock.elapsedMs();
   const lanes = new Map(queues.map((queue) => [queue, polls.lanes.fresh(workspaceId, queue, nowMs)]));
   const unknown = queues.filter((queue) => !lanes.get(queue));
@@ -112,13 +111,14 @@ const servedByNodes = (queue: string) =>
 /** Extends the leases of jobs that a worker still works on, and waits for one of its jobs to be cancelled. */
 export async function extend(
   deps: WorkDeps,
-  workspaceId: WorkspaceId,
+  principal: Principal,
   body: Omit<ExtendRequest, "worker">,
   signal: AbortSignal,
 ): Promise<ExtendResponse> {
+  const { workspaceId } = principal;
   const db = deps.tenants.of(workspaceId);
   const { leases, lease = LEASE_SECONDS, wait = 0 } = body;
-  const proven = await proveClaims(deps.workers, db, workspaceId, leases);
+  const proven = await servedClaims(db, principal, await proveClaims(deps.workers, db, workspaceId, leases));
   const claims = proven.flatMap((one) => one?.claim ?? []);
   const extended = new Map(
     (claims.length > 0 ? await extendClaims(db, workspaceId, claims, lease) : []).map((one) => [one.id, one.leaseUntil]),

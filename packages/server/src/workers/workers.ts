@@ -48,7 +48,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
     emit,
   });
-  const deps: WorkDeps = { ...give, clock, tenants, polls, workers, redactorOf: redactorOf({ secrets, loopTime }, "that settles") };
+  const deps: WorkDeps = { ...give, clock, tenants, polls, workers, redactorOf: redactorOf({ secrets, loopTime }) };
   const writeCalls = new PeriodicLoop(
     { name: "write-worker-calls", everyMs: WRITE_CALLS_EVERY_MS, pass: () => workers.writeCalls() },
     emit,

@@ -28,6 +28,8 @@ const claim: Claim = {
   concurrencyKey: null,
   schedule: null,
   scheduledFor: null,
+  traceparent: null,
+  tracestate: null,
   revision: 1,
   probe: null,
   limited: false,

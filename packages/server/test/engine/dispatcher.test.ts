@@ -1,5 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { Claim } from "#jobs";
+import { finishForWorker } from "../../src/engine/finish-for-worker.ts";
+import type { AttemptResult } from "../../src/engine/judge.ts";
 import { claimed, DispatcherFixture, jobId, laneKey, workspaceId } from "../harness/dispatcher-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
@@ -210,5 +213,26 @@ describe("a node that lacks what attempts need", () => {
     await setImmediate();
     stage.dispatcher.wake([laneKey(1)]);
     expect(stage.claims).toHaveLength(2);
+  });
+});
+
+describe("an attempt of a worker that ends", () => {
+  const DONE: AttemptResult = { kind: "accepted", status: null, result: null };
+  test.each<[string, Partial<Claim>, AttemptResult]>([
+    ["in a lane with limits", { limited: true }, DONE],
+    ["of a job with a key", { concurrencyKey: "a" }, DONE],
+    ["by a release", {}, { kind: "withdrawn" }],
+  ])("an attempt of a worker that ends %s wakes workers on all nodes, and starts no claim of this one", async (_, more, result) => {
+    await finishForWorker(
+      {
+        clock: { nowMs: () => 0, elapsedMs: () => 0 } as never,
+        random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
+        settler: { add: async () => true } as never,
+        waker: stage.dispatcher,
+      },
+      { claim: { ...claimed(1), ...more }, result, worker: "w1" },
+    );
+    expect([stage.pulled, stage.announced]).toEqual([[1], [{ laneId: 1, served: "pull" }]]);
+    expect(stage.claims).toEqual([]);
   });
 });

@@ -56,6 +56,7 @@ const FREE: ExplainedJob = {
 
 const dueIn = (seconds: number): Partial<ExplainedJob> => ({ state: "delayed", run_at: after(seconds), run_at_is_ahead: seconds > 0 });
 const NO_HANDLER: Partial<ExplainedJob> = { has_callback_url: false };
+const ASKED_FOR: Partial<ExplainedJob> = { has_callback_url: false, no_worker_asks: false, worker_seen_at: after(0) };
 const TIMEOUT = JSON.stringify({ code: "TIMEOUT", message: "Too slow.", status: null });
 const openUntil = (seconds: number): Partial<ExplainedJob> => ({
   opened_at: after(-60),
@@ -118,6 +119,7 @@ describe("the summary of a job that is held says why, and for how long", () => {
       { key_ahead: 10_000, key_ahead_is_more: true },
     ],
     ["Not running: it is next for its concurrencyKey and about to start waiting for a node.", KEY, { concurrency_per_key: 3 }],
+    ["Not running: it is next for its concurrencyKey and about to start waiting for a worker.", KEY, ASKED_FOR, { concurrency_per_key: 3 }],
     [
       "Not running: its concurrencyKey has 1 of 1 allowed jobs active. It should start in 30 s.",
       KEY,
@@ -151,6 +153,7 @@ describe("the summary of a job that is held says why, and for how long", () => {
 describe("the summary of a job that nothing holds says its place in the line", () => {
   test.each<[string, ...Partial<ExplainedJob>[]]>([
     ["Next in line: it starts as soon as a node has room."],
+    ["Next in line: it starts as soon as a worker asks for jobs and has room. One last asked just now.", ASKED_FOR],
     ["Next in line: it goes out as the probe of an open circuit.", openUntil(0)],
     ["Waiting in line behind 1 job.", { ahead: 1 }],
     ["Waiting in line behind more than 10000 jobs.", { ahead: 10_000, ahead_is_more: true }],

@@ -26,6 +26,8 @@ export const claimed = (id: number, lane = 1): Claim => ({
   startedAt: "2026-11-21T12:00:00.000Z",
   schedule: null,
   scheduledFor: null,
+  traceparent: null,
+  tracestate: null,
   revision: 1,
   probe: null,
   limited: false,
@@ -43,6 +45,9 @@ export class DispatcherFixture {
   readonly started: JobId[] = [];
   readonly aborted: JobId[] = [];
   readonly settled: { id: JobId; verdict: Verdict["kind"] }[] = [];
+  /** Lanes that workers of this node are to ask for, and those that other nodes were told of. */
+  readonly pulled: LaneId[] = [];
+  readonly announced: { laneId: LaneId; served: "pull" | "any" }[] = [];
   heldBy: number | null = 7;
   /** Settles are written when this resolves. */
   settling: Promise<void> = Promise.resolve();
@@ -72,7 +77,9 @@ export class DispatcherFixture {
         },
       },
       kinds: new JobKinds([{ name: "queue", recorded: true, deliverer: { start: (claim) => this.#start(claim), sweep: () => {} } }]),
-      onWaiting: () => {},
+      onWaiting: (lanes, served) =>
+        void this.announced.push(...[...lanes].map(({ laneId }) => ({ laneId, served: served ?? ("any" as const) }))),
+      onPulled: (lanes) => void this.pulled.push(...lanes.map(({ laneId }) => laneId)),
       onDueAt: () => {},
     });
   }

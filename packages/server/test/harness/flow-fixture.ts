@@ -2,7 +2,7 @@ import { changeKeyLimit, reassignKeySlotsAcrossWorkspaces, rescueAcrossWorkspace
 import { explainJob } from "#explain";
 import { type Claim, claimAcrossWorkspaces, Enqueuer, type Outlet, retryJob } from "#jobs";
 import { type Database, type JobId, rows, SharedResource, sql, systemRandom, type Transactional } from "#kernel";
-import type { LaneKey, Waker } from "#lanes";
+import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { findQueueOfLane } from "#queues";
 import { createAdminContext } from "#workspaces";
 import { ComeDue } from "../../src/engine/come-due.ts";
@@ -22,7 +22,7 @@ class Undo extends Error {
 }
 
 const quiet = () => {};
-const NO_ONE: Waker = { wake: quiet, wakeAt: quiet };
+const NO_ONE: Waker & PulledWaker = { wake: quiet, wakePulled: quiet, wakeAt: quiet };
 
 /** Lets no job start without a claim. */
 const NO_NODE: Outlet = {
@@ -30,7 +30,6 @@ const NO_NODE: Outlet = {
   roomFor: () => 0,
   expecting: (_ids, write) => write(),
   take: quiet,
-  wakePulled: quiet,
   ...NO_ONE,
 };
 

@@ -15,6 +15,7 @@ export const PLAIN_JOB: NewJob = {
   attempts: null,
   backoffDelayMs: null,
   idempotency: null,
+  trace: null,
 };
 
 export interface Seed {

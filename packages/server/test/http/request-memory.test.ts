@@ -1,7 +1,7 @@
 import net from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
-import { type Api, createApi, listen, type Principal } from "#http";
+import { type Api, createApi, jsonText, listen, type Principal } from "#http";
 import { LoopTime, SharedResource, systemRandom, type Uuid, type WorkspaceId } from "#kernel";
 import { sendRaw } from "../harness/raw-request.ts";
 import { until } from "../harness/service.ts";
@@ -42,6 +42,7 @@ async function service(stalledResponseMs?: number) {
   });
   api.post("/bodies", { bodyLimit: LARGE, config: { access: "read" }, schema: { body: {} } }, () => ({ taken: true }));
   api.get("/large", { config: { access: "read" } }, (_request, reply) => reply.send("x".repeat(LARGE)));
+  api.get("/items", { config: { access: "read" } }, (_request, reply) => reply.send(jsonText(Array(40).fill("x".repeat(MIB)))));
   api.get("/buffer", (_request, reply) => reply.send(Buffer.alloc(LARGE)));
   api.get("/stream", (_request, reply) => reply.send(Readable.from([Buffer.alloc(LARGE)])));
   api.get("/small", { config: { access: "read" } }, () => ({ small: true }));
@@ -121,6 +122,16 @@ test("a response that nobody reads counts; the workspace's next request is refus
 test("a response that was read no longer counts", async () => {
   const { memory, get } = await service();
   expect((await get("a", "/large")).text).toHaveLength(LARGE);
+  await until(() => memory.total === 0, "nothing counts");
+});
+
+test("a response that is sent as a stream of JSON counts with its whole length", async () => {
+  const { memory, leave, get } = await service();
+  const unread = leave("a", "/items");
+  await until(() => memory.total === LARGE, "the response counts");
+  unread.destroy();
+  await until(() => memory.total === 0, "the response is gone");
+  expect((await get("a", "/items")).text).toHaveLength(LARGE);
   await until(() => memory.total === 0, "nothing counts");
 });
 

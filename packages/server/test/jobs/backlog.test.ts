@@ -14,6 +14,7 @@ const JOB: NewJob = {
   attempts: null,
   backoffDelayMs: null,
   idempotency: null,
+  trace: null,
 };
 const OUTLET: Outlet = {
   leaseId: null,

@@ -1,11 +1,32 @@
 import net from "node:net";
 import { describe, expect } from "vitest";
 import { ask } from "../harness/ask.ts";
-import { makeKey } from "../harness/operator.ts";
-import { newWorkspace, test, until } from "../harness/service.ts";
-import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
+import { operate } from "../harness/operator.ts";
+import { newWorkspace, type Service, test, until } from "../harness/service.ts";
+import { proofOf, settle, type Taken, take, takeOne, work } from "../harness/workers.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
+
+/** The length of a payload. A dozen of them are more than the buffers of a connection hold. Characters. */
+const LARGE = 1_000_000;
+
+const enqueueLarge = (service: Service, queue: string, count: number): Promise<string[]> =>
+  Promise.all(
+    Array.from({ length: count }, async () => (await service.enqueue({ queue, payload: "x".repeat(LARGE), attempts: 1 })).id as string),
+  );
+
+/** Asks for jobs, and does not read the response. */
+function workUnread(service: Service, request: object): net.Socket {
+  const { hostname, port } = new URL(service.node.url);
+  const body = JSON.stringify(request);
+  const socket = net.connect(Number(port), hostname);
+  socket.pause();
+  socket.write(
+    `POST /v1/work HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return socket;
+}
 
 describe("a lease", () => {
   test("a lease that runs out uses an attempt, and what the worker says later is refused", async ({ service }) => {
@@ -93,20 +114,50 @@ describe("a lease", () => {
     expect(await take(service, queue, { request: "r1", repeat: false })).toMatchObject([{ payload: 1 }]);
   });
 
+  test("a call that is repeated is told that its outcomes are stored, and changes nothing more", async ({ service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 3; n += 1) await service.enqueue({ queue, attempts: 2 });
+    const [done, failed, released] = await take(service, queue, { limit: 3 });
+    const call = {
+      request: "r1",
+      settle: [
+        { ...proofOf(done as Taken), outcome: "completed", result: 1 },
+        { ...proofOf(failed as Taken), outcome: "failed", error: "bad" },
+        { ...proofOf(released as Taken), outcome: "released" },
+      ],
+    };
+    const { settled } = await work(service, call);
+    expect(settled.map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect((await work(service, call)).settled).toEqual(settled);
+    expect(await service.job({ queue, id: done?.id as string })).toMatchObject({ state: "completed", result: 1 });
+    expect((await service.job({ queue, id: failed?.id as string })).attempts_log).toHaveLength(1);
+    expect((await service.job({ queue, id: released?.id as string })).attempts_log).toHaveLength(1);
+  });
+
+  test("a call with a name is still refused an outcome that the job did not have by its claim", async ({ service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 4; n += 1) await service.enqueue({ queue, attempts: 2 });
+    const [done, expired, cancelled] = await take(service, queue, { limit: 3, lease: 10 });
+    const other = await takeOne(service, queue, { worker: "w2" });
+    await settle(service, done as Taken, { outcome: "completed" });
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${cancelled?.id}`);
+    await service.advance(11);
+    await service.untilState({ queue, id: expired?.id as string }, "delayed");
+    const outcomes = [
+      { ...proofOf(done as Taken), outcome: "failed" },
+      { ...proofOf(expired as Taken), outcome: "failed" },
+      { ...proofOf(expired as Taken), outcome: "completed" },
+      { ...proofOf(cancelled as Taken), outcome: "completed" },
+      { ...proofOf(done as Taken), lease_token: other.lease_token, outcome: "completed" },
+    ];
+    expect((await work(service, { request: "r1", settle: outcomes })).settled).toMatchObject(outcomes.map(() => LOST));
+  });
+
   test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
     const queue = await service.queue();
-    // More than the buffers of a connection hold.
-    const payload = "x".repeat(1_000_000);
-    const ids = await Promise.all(Array.from({ length: 12 }, async () => (await service.enqueue({ queue, payload, attempts: 1 })).id));
-    const { hostname, port } = new URL(service.node.url);
-    const body = JSON.stringify({ worker: "w1", queues: [queue], limit: 12 });
-    const socket = net.connect(Number(port), hostname);
-    socket.pause();
-    socket.write(
-      `POST /v1/work HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\n\r\n${body}`,
-    );
-    await service.untilState({ queue, id: ids[0] }, "active");
+    const ids = await enqueueLarge(service, queue, 12);
+    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+    await service.untilState({ queue, id: ids[0] as string }, "active");
     socket.destroy();
     const taken = new Set<string>();
     await until(async () => {
@@ -114,6 +165,20 @@ describe("a lease", () => {
       return taken.size === 12;
     }, "all jobs to be taken by another worker");
   });
+});
+
+test("a response that its worker does not read counts as memory of its workspace", async ({ service }) => {
+  const queue = await service.queue();
+  const [id] = await enqueueLarge(service, queue, 12);
+  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+  await service.untilState({ queue, id: id as string }, "active");
+  const held = async () => {
+    const { text } = await operate(service, "GET", "/metrics");
+    return Number(/^tidemill_share_held\{resource="request_memory"\} (\d+)$/m.exec(text)?.[1]);
+  };
+  await until(async () => (await held()) > 12 * LARGE, "the response to be counted");
+  socket.destroy();
+  await until(async () => (await held()) === 0, "the response to be gone");
 });
 
 describe("a cancel", () => {
@@ -137,30 +202,5 @@ describe("a cancel", () => {
     expect((await extending).cancelled).toEqual([id]);
     const again = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] });
     expect(again).toMatchObject({ leases: [{ id, ok: false, lease_expires_at: null }], cancelled: [id] });
-  });
-});
-
-describe("a key of role worker", () => {
-  test("takes and settles jobs of its queues, and nothing else", async ({ service }) => {
-    const [queue, other] = [await service.queue(), await service.queue()];
-    const key = await makeKey(service, { role: "worker", queues: [queue] });
-    const as = (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body);
-    await service.enqueue({ queue });
-    await service.enqueue({ queue: other });
-    const taken = await as("POST", "/v1/work", { worker: "w1", queues: [queue] });
-    expect(taken.body.jobs).toHaveLength(1);
-    const refused = await as("POST", "/v1/work", { worker: "w1", queues: [other] });
-    expect(refused).toMatchObject({ status: 403, body: { error: { code: "FORBIDDEN", details: { queue: other } } } });
-    const [foreign] = await take(service, other);
-    const lie = { worker: "w1", queues: [], settle: [{ ...proofOf(foreign as never), outcome: "completed" }] };
-    expect((await as("POST", "/v1/work", lie)).body.settled).toMatchObject([LOST]);
-    expect((await as("GET", `/v1/queues/${queue}`)).status).toBe(403);
-    expect((await as("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).status).toBe(403);
-  });
-
-  test("a key of role write takes no jobs: a template would show it secrets", async ({ service }) => {
-    const queue = await service.queue();
-    const key = await makeKey(service, { role: "write" });
-    expect((await ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue] })).status).toBe(403);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { test } from "../harness/service.ts";
+import { test, until } from "../harness/service.ts";
 import { settle, take, takeOne } from "../harness/workers.ts";
 
 describe("workers keep to a queue's limits", () => {
@@ -83,6 +83,16 @@ describe("a queue that workers cannot serve", () => {
     await service.enqueue({ queue: handler.queue, payload: 1 });
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { callback_url: null, paused: false });
     expect(await takeOne(service, handler.queue)).toMatchObject({ payload: 1 });
+  });
+
+  test("gives the place of a job that a worker still held to the next one, which is delivered", async ({ service }) => {
+    const handler = await service.handler();
+    const queue = await service.queue({ concurrency: 1 });
+    for (let n = 0; n < 2; n += 1) await service.enqueue({ queue });
+    const held = await takeOne(service, queue);
+    await service.ok("PATCH", `/v1/queues/${queue}`, { callback_url: handler.url });
+    expect(await settle(service, held, { outcome: "completed" })).toMatchObject({ ok: true });
+    await until(() => handler.received.length === 1, "the next job to be delivered");
   });
 
   test("is not found when it does not exist, or was deleted", async ({ service }) => {

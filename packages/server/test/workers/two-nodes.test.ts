@@ -27,6 +27,16 @@ describe("a worker that asks one of two nodes", () => {
     expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
   });
 
+  test("gets the next job of a queue with a limit when one is settled on the other", async ({ service, other }) => {
+    const queue = await service.queue({ concurrency: 1 });
+    for (const payload of [1, 2]) await service.enqueue({ queue, payload });
+    const held = await takeOne(service, queue);
+    expect(await take(other, queue)).toEqual([]);
+    const waiting = take(other, queue, { wait: 30 });
+    await settle(service, held, { outcome: "completed" });
+    expect(await waiting).toMatchObject([{ payload: 2 }]);
+  });
+
   test("settles on the other, which keeps no secret of the result", async ({ service, other }) => {
     const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
     await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value });
@@ -36,6 +46,8 @@ describe("a worker that asks one of two nodes", () => {
     expect(job.payload).toBe(value);
     expect(await settle(service, job, { outcome: "completed", result: [value] })).toMatchObject({ ok: true });
     expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "completed", result: ["[secret:STRIPE_KEY]"] });
+    const { data } = await service.ok("GET", "/v1/audit-events?event_type=secret.accessed");
+    expect(data.map(({ input }: { input: { host: string } }) => input.host)).toEqual(["worker w1", "worker w1"]);
   });
 
   test("gets nothing that was kept of a report when the secrets cannot be read any more", async ({ service, other }) => {

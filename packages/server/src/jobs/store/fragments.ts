@@ -7,7 +7,7 @@ import { fragment } from "#kernel";
 
 /** The columns that `job` and `job_history` share, without those that change when a job finishes. */
 const LIFELONG = fragment`workspace_id, lane_id, id, kind, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at,
-  started_at, tag, concurrency_key, idempotency_key, schedule, scheduled_for, payload, last_error`;
+  started_at, tag, concurrency_key, idempotency_key, schedule, scheduled_for, traceparent, tracestate, payload, last_error`;
 
 /**
  * Writes the jobs of CTE `gone` to history, with the retention of their workspace's plan. Besides the columns of `job`, `gone` has
@@ -39,7 +39,7 @@ export const TALLY_FAILED = fragment`
 export const RESTORE_TAKEN = fragment`
   insert into job (${LIFELONG}, state, attempts_log, approval, decide_at)
   select workspace_id, lane_id, id, kind, priority, attempt, attempt, attempts, backoff_delay_ms, moment(), created_at,
-    started_at, tag, concurrency_key, idempotency_key, schedule, scheduled_for, payload, last_error, to_state, attempts_log, approval,
+    started_at, tag, concurrency_key, idempotency_key, schedule, scheduled_for, traceparent, tracestate, payload, last_error, to_state, attempts_log, approval,
     case when to_state = 'pending_approval' then moment() + approval_timeout * interval '1 second' end
   from taken left join (select workspace_id as owner_id, id as queue_id, approval_timeout from queue) q on owner_id = workspace_id and queue_id = lane_id`;
 
@@ -56,7 +56,7 @@ export const ASSIGN_SLOTS_OF_WAITING = slotsOf(fragment`(select * from moved whe
 export const CLAIMED_COLUMNS = fragment`job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, job.kind,
   job.lease_id as "leaseId", job.attempt, job.attempts, job.spared, job.backoff_delay_ms as "backoffDelayMs", job.tag,
   job.concurrency_key as "concurrencyKey", job.created_at as "createdAt", job.started_at as "startedAt", job.schedule,
-  job.scheduled_for as "scheduledFor"`;
+  job.scheduled_for as "scheduledFor", job.traceparent, job.tracestate`;
 
 /** Whether a job can be claimed: the predicate of index job_claimable. */
 export const CLAIMABLE = fragment`state = 'waiting' and (concurrency_key is null or key_slot is not null)`;

@@ -136,11 +136,11 @@ async function insert(
         ) as b (workspace_id, lane, key, job_ids, fingerprint)
       ), ${keys.claimed} moved as (
         insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, lease_id,
-          run_at, created_at, started_at, decide_at, tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for)
+          run_at, created_at, started_at, decide_at, tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for, traceparent, tracestate)
         select workspace_id, lane_id, id, state, priority, (state = 'active')::int, attempts, backoff_delay_ms,
           case when state = 'active' then ${leaseId}::bigint end, run_at, moment(), case when state = 'active' then moment() end,
           case when state = 'pending_approval' then moment() + decide_seconds * interval '1 second' end,
-          tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for
+          tag, concurrency_key, idempotency_key, payload, schedule, scheduled_for, traceparent, tracestate
         from (
           select (${plainArray(distinct.map(({ workspaceId }) => workspaceId))}::uuid[])[n.lane] as workspace_id, named.id[n.lane] as lane_id, n.id,
             (case
@@ -152,7 +152,7 @@ async function insert(
             coalesce(n.backoff_delay_ms, named.backoff_delay_ms[n.lane]) as backoff_delay_ms,
             coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second', moment()) as run_at,
             named.decide_seconds[n.lane] as decide_seconds,
-            n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for
+            n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for, n.traceparent, n.tracestate
           from named cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
             ${plainArray(column(({ id }) => id))}::uuid[], ${largeTextArray(column(({ payload }) => payload))}::text[],
@@ -210,9 +210,19 @@ async function insert(
               null,
               column(({ tick }) => tick && toMoment(tick.atMs)),
               textArray,
-            )}::timestamptz[]
+            )}::timestamptz[],
+            ${unlessAll(
+              null,
+              column(({ trace }) => trace?.traceparent ?? null),
+              textArray,
+            )}::text[],
+            ${unlessAll(
+              null,
+              column(({ trace }) => trace?.tracestate ?? null),
+              textArray,
+            )}::text[]
           ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, idempotency_key, attempts, backoff_delay_ms,
-            straight, schedule, scheduled_for)
+            straight, schedule, scheduled_for, traceparent, tracestate)
           where named.id[n.lane] > 0 ${keys.mayInsert}
           offset 0
         ) ready

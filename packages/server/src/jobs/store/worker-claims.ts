@@ -79,3 +79,20 @@ export const findCancelled = async (db: Db, workspaceId: WorkspaceId, claims: re
         where h.state = 'cancelled'`,
     )
   ).map(({ id }) => id);
+
+/** The logs of the jobs that these claims are or were of, live or finished. Uses the primary keys of job and of job_history's partitions. */
+export const findLogsOf = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  claims: readonly NamedClaim[],
+): Promise<{ id: JobId; queue: string; log: string }[]> =>
+  rows(
+    db,
+    sql`
+      select r.id, lane.name as queue, r.attempts_log as log
+      from unnest(${plainArray(claims.map((one) => one.laneId))}::bigint[], ${plainArray(claims.map((one) => one.id))}::uuid[]) c (lane_id, id)
+      join lane on lane.workspace_id = ${workspaceId} and lane.id = c.lane_id
+      cross join lateral (
+        select id, attempts_log from job_record j where j.workspace_id = ${workspaceId} and j.lane_id = c.lane_id and j.id = c.id offset 0
+      ) r`,
+  );

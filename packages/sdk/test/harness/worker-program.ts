@@ -1,0 +1,40 @@
+import { createInterface } from "node:readline";
+import { type JobAbortedError, Worker, type WorkerJob } from "@tidemill/sdk";
+
+// A worker as a process of its own. Each handler waits for its payload to be read from the standard input, or for its signal. What
+// happens is written as lines of JSON.
+
+const [, , url = "", key = "", queue = "", concurrency = ""] = process.argv;
+const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const waiting = new Map<string, () => void>();
+createInterface({ input: process.stdin }).on("line", (payload) => waiting.get(payload)?.());
+
+const logger = Object.fromEntries(
+  (["debug", "info", "warn", "error"] as const).map((level) => [
+    level,
+    (message: string, fields: object = {}) => write({ log: level, message, ...fields }),
+  ]),
+) as never;
+
+async function handler({ id, attempt, payload, signal }: WorkerJob<string>): Promise<number> {
+  write({ event: "started", id, attempt, payload });
+  await new Promise<void>((resolve, reject) => {
+    waiting.set(payload, resolve);
+    signal.addEventListener("abort", () => {
+      write({ event: "aborted", id, attempt, why: (signal.reason as JobAbortedError).why });
+      reject(signal.reason);
+    });
+  });
+  write({ event: "ended", id, attempt });
+  return attempt;
+}
+
+await new Worker({
+  url,
+  key,
+  queues: { [queue]: handler },
+  concurrency: Number(concurrency),
+  leaseSeconds: 3,
+  name: "frozen",
+  logger,
+}).run();

@@ -1,0 +1,30 @@
+import { type NamedClaim, readJobId } from "#jobs";
+import type { Db, WorkspaceId } from "#kernel";
+import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
+import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
+
+/** A job that a worker names, and its claim if the token is right. */
+export interface Proven {
+  readonly worker: KnownWorker;
+  readonly claim: NamedClaim;
+}
+
+/** Checks the tokens of jobs. Null for one that does not prove a claim of a worker of the workspace. */
+export async function proveClaims(
+  workers: KnownWorkers,
+  db: Db,
+  workspaceId: WorkspaceId,
+  jobs: readonly { readonly id: string; readonly lease_token: string }[],
+): Promise<(Proven | null)[]> {
+  const tokens = jobs.map((job) => readLeaseToken(job.lease_token));
+  const leases = new Set(tokens.flatMap((token) => token?.leaseId ?? []));
+  const known = await workers.withLeases(db, workspaceId, leases);
+  return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known));
+}
+
+function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
+  const jobId = readJobId(id);
+  const worker = token && known.get(token.leaseId);
+  if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
+  return { worker, claim: claimOf(jobId, token) };
+}

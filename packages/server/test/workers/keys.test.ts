@@ -1,0 +1,84 @@
+import { describe, expect } from "vitest";
+import { ask } from "../harness/ask.ts";
+import { makeKey } from "../harness/operator.ts";
+import { type Service, test } from "../harness/service.ts";
+import { proofOf, settle, take, takeOne } from "../harness/workers.ts";
+
+const LOST = { ok: false, code: "LEASE_LOST" };
+
+/** A key that is bound to a queue, and a job of another queue that the worker `w1` took by the call `r1` of another key. */
+async function boundKey(service: Service) {
+  const [queue, other] = [await service.queue(), await service.queue()];
+  const key = await makeKey(service, { role: "worker", queues: [queue] });
+  await service.enqueue({ queue: other });
+  const foreign = await takeOne(service, other, { request: "r1" });
+  return { queue, foreign, as: (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body) };
+}
+
+describe("a key of role worker", () => {
+  test("takes and settles jobs of its queues, and nothing else", async ({ service }) => {
+    const [queue, other] = [await service.queue(), await service.queue()];
+    const key = await makeKey(service, { role: "worker", queues: [queue] });
+    const as = (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body);
+    await service.enqueue({ queue });
+    await service.enqueue({ queue: other });
+    const taken = await as("POST", "/v1/work", { worker: "w1", queues: [queue] });
+    expect(taken.body.jobs).toHaveLength(1);
+    const refused = await as("POST", "/v1/work", { worker: "w1", queues: [other] });
+    expect(refused).toMatchObject({ status: 403, body: { error: { code: "FORBIDDEN", details: { queue: other } } } });
+    const [foreign] = await take(service, other);
+    const lie = { worker: "w1", queues: [], settle: [{ ...proofOf(foreign as never), outcome: "completed" }] };
+    expect((await as("POST", "/v1/work", lie)).body.settled).toMatchObject([LOST]);
+    expect((await as("GET", `/v1/queues/${queue}`)).status).toBe(403);
+    expect((await as("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).status).toBe(403);
+  });
+
+  test("a key of role write takes no jobs: a template would show it secrets", async ({ service }) => {
+    const queue = await service.queue();
+    const key = await makeKey(service, { role: "write" });
+    expect((await ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue] })).status).toBe(403);
+  });
+
+  test("extends no lease of a queue that it is not bound to, whatever token it has", async ({ service }) => {
+    const { as, queue, foreign } = await boundKey(service);
+    await service.enqueue({ queue });
+    const own = (await as("POST", "/v1/work", { worker: "w1", queues: [queue] })).body.jobs[0];
+    const extended = await as("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(foreign), proofOf(own)], lease: 600 });
+    expect(extended.body.leases).toMatchObject([
+      { id: foreign.id, ok: false, lease_expires_at: null },
+      { id: own.id, ok: true },
+    ]);
+    await service.advance(60);
+    expect(await settle(service, own, { outcome: "completed" })).toMatchObject({ ok: true });
+    await service.untilState({ queue: foreign.queue, id: foreign.id }, "delayed");
+  });
+
+  test("is told by the calls for one job that it is not bound to the queue, whether the job exists or not", async ({ service }) => {
+    const { as, foreign } = await boundKey(service);
+    const gone = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+    for (const id of [foreign.id, gone]) {
+      for (const verb of ["complete", "fail", "heartbeat"]) {
+        const { status, body } = await as("POST", `/v1/queues/${foreign.queue}/jobs/${id}/${verb}`, { lease_token: foreign.lease_token });
+        expect([status, body.error.code, body.error.details]).toEqual([403, "FORBIDDEN", { queue: foreign.queue }]);
+      }
+    }
+    expect(await service.job({ queue: foreign.queue, id: foreign.id })).toMatchObject({ state: "active" });
+  });
+
+  test("gets no job of another queue by repeating a call of another key", async ({ service }) => {
+    const { as, foreign } = await boundKey(service);
+    const repeated = await as("POST", "/v1/work", { worker: "w1", queues: [], request: "r1" });
+    expect([repeated.status, repeated.body.jobs]).toEqual([200, []]);
+    expect(await take(service, foreign.queue, { request: "r1" })).toMatchObject([{ id: foreign.id }]);
+  });
+
+  test("shows the queues that it is bound to when it is created, in the list, and in the audit log", async ({ service }) => {
+    const bound = { name: "mailer", role: "worker", queues: ["emails", "letters"] };
+    const made = await service.ok("POST", "/v1/keys", bound);
+    expect(made).toMatchObject(bound);
+    const { data: keys } = await service.ok("GET", "/v1/keys");
+    expect(keys.find(({ id }: { id: string }) => id === made.id)).toMatchObject(bound);
+    const { data: events } = await service.ok("GET", "/v1/audit-events?resource_type=key");
+    expect(events.find(({ resource_id }: { resource_id: string }) => resource_id === made.id)).toMatchObject({ input: bound });
+  });
+});
