@@ -1,2 +1,14 @@
 /** Seconds since 1970, by the clock of this machine. */
 export const nowSeconds = (): number => Date.now() / 1000;
+
+/** Milliseconds since 1970, by the clock of this machine. */
+export const nowMs = (): number => Date.now();
+
+/** A moment: a Date, or RFC 3339 text. */
+export type Moment = Date | string;
+
+/** RFC 3339 in UTC, with milliseconds. */
+export const momentText = (ms: number): string => new Date(ms).toISOString();
+
+/** @returns milliseconds since 1970; NaN for what is no moment */
+export const momentMs = (moment: Moment): number => new Date(moment).getTime();

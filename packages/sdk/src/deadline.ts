@@ -6,11 +6,12 @@ export class Deadline {
   readonly #abort = (): void => this.#controller.abort(this.#outer?.reason);
   #passed = false;
 
-  constructor(ms: number, outer: AbortSignal | undefined) {
+  /** @param reason makes the reason of the signal when the time has passed */
+  constructor(ms: number, outer: AbortSignal | undefined, reason?: () => Error) {
     this.#outer = outer;
     this.#timer = setTimeout(() => {
       this.#passed = true;
-      this.#controller.abort();
+      this.#controller.abort(reason?.());
     }, ms);
     if (outer?.aborted) this.#abort();
     else outer?.addEventListener("abort", this.#abort, { once: true });

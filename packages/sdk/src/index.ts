@@ -26,3 +26,15 @@ export type { WorkerJob } from "./worker/job.ts";
 export type { Logger } from "./worker/logger.ts";
 export type { Handler, QueueHandler, WorkerOptions } from "./worker/options.ts";
 export { Worker } from "./worker/worker.ts";
+export type { Run, RunStepOptions, Step, StepContext, StepKey, Winner, WorkflowContext } from "./workflow/context.ts";
+export type { Duration } from "./workflow/duration.ts";
+export {
+  DuplicateStepError,
+  JournalMismatchError,
+  RunAbortedError,
+  StepCancelledError,
+  StepError,
+  StepTimeoutError,
+} from "./workflow/errors.ts";
+export type { Remembered } from "./workflow/remembered.ts";
+export { type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";

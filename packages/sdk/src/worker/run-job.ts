@@ -1,9 +1,9 @@
 import type * as contract from "@tidemill/contract";
-import { TidemillError } from "../error.ts";
 import { parsePayload } from "../schema.ts";
-import { JobAbortedError, NonRetryableError, RetryAfterError } from "./errors.ts";
+import { JobAbortedError, NonRetryableError } from "./errors.ts";
 import { workerJob } from "./job.ts";
 import type { WorkerSettings } from "./options.ts";
+import { retryOf } from "./retry-of.ts";
 
 /** The outcome of an attempt, without its job. */
 export type Outcome = Pick<contract.SettleJob, "outcome" | "result" | "error" | "retry" | "retry_in">;
@@ -36,12 +36,6 @@ function jsonResult(result: unknown): { result?: unknown } {
   } catch (error) {
     throw new NonRetryableError(`The handler's result has no JSON: ${messageOf(error)}`, { cause: error });
   }
-}
-
-function retryOf(error: unknown): Pick<Outcome, "retry" | "retry_in"> {
-  if (error instanceof RetryAfterError) return { retry_in: Math.max(0, Math.ceil(error.seconds)) };
-  const isPermanent = error instanceof NonRetryableError || (error instanceof TidemillError && error.code === "VALIDATION_ERROR");
-  return isPermanent ? { retry: false } : {};
 }
 
 function messageOf(error: unknown): string {

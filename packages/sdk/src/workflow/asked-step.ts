@@ -1,0 +1,46 @@
+import { type OpenStep, StepPromise } from "./step-promise.ts";
+
+/** A step that the program has asked for. */
+export class AskedStep {
+  readonly key: string;
+  /** Name and key, without the number of the use. */
+  readonly base: string;
+  readonly #open: OpenStep<unknown>;
+  #isAwaited = false;
+  #hasEnded = false;
+
+  /** @param onAwaited called when the program waits for it first */
+  constructor(key: string, base: string, onAwaited: () => void) {
+    this.key = key;
+    this.base = base;
+    this.#open = StepPromise.open(() => {
+      if (this.#isAwaited) return;
+      this.#isAwaited = true;
+      onAwaited();
+    });
+  }
+
+  get promise(): StepPromise<unknown> {
+    return this.#open.promise;
+  }
+
+  /** Whether the program waits for it, or has done so. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
+  /** Whether the program has its outcome. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  resolve(value: unknown): void {
+    this.#hasEnded = true;
+    this.#open.resolve(value);
+  }
+
+  reject(error: unknown): void {
+    this.#hasEnded = true;
+    this.#open.reject(error);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Moment } from "../clock.ts";
+import type { Duration } from "./duration.ts";
+import type { Remembered } from "./remembered.ts";
+
+/** What the function of a step gets. */
+export interface StepContext {
+  /** Aborted when the run is cancelled, its lease is lost, the worker stops, the attempt times out, or the result is no longer needed. */
+  readonly signal: AbortSignal;
+  /** Which attempt of the step this is, from 1. */
+  readonly attempt: number;
+  /** The same in each attempt of this step, and in no other step: for services that accept an idempotency key. */
+  readonly idempotencyKey: string;
+}
+
+export interface StepKey {
+  /** Tells apart uses of one name at the same time, for example the id of what is worked on. */
+  readonly key?: string | number;
+}
+
+export interface RunStepOptions extends StepKey {
+  /**
+   * How often the step is tried within one execution, the first time included. Then its failure is remembered. Without it, the step is tried
+   * once, and a failure that the workflow does not catch is tried again with the run's next attempt.
+   */
+  readonly attempts?: number;
+  /** How long to wait before the second attempt; twice as long before each further one. 1 s by default. */
+  readonly backoff?: { readonly delay: Duration };
+  /** How long an attempt may take. */
+  readonly timeout?: Duration;
+}
+
+/** The steps of a workflow. What they return is remembered: when the run goes on later, they are not executed again. */
+export interface Step {
+  /**
+   * Runs a function once, and remembers what it returns. It runs again only if its outcome could not be stored.
+   *
+   * @param name what the step does. Unique in the run among steps that are in progress at the same time; see `key`
+   * @returns what the function returned, as it comes back from JSON
+   * @throws {StepError} with the name and message of what the function threw
+   */
+  run<T>(name: string, fn: (context: StepContext) => T, options?: RunStepOptions): Promise<Remembered<Awaited<T>>>;
+
+  /** Waits. The worker is free meanwhile, if no other step is in progress. */
+  sleep(name: string, duration: Duration, options?: StepKey): Promise<void>;
+
+  /** Waits until a moment: a Date, or RFC 3339 text. */
+  sleepUntil(name: string, until: Moment, options?: StepKey): Promise<void>;
+
+  /**
+   * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a
+   * `StepCancelledError`.
+   *
+   * @throws the error of the first one, if it fails
+   */
+  race<const Steps extends Readonly<Record<string, PromiseLike<unknown>>>>(steps: Steps): Promise<Winner<Steps>>;
+}
+
+/** The step that won a race, by its name in the race. */
+export type Winner<Steps> = { [Name in keyof Steps]: { readonly winner: Name; readonly value: Awaited<Steps[Name]> } }[keyof Steps];
+
+/** The run, and what a workflow must not take from elsewhere because a replay would see something else. */
+export interface Run {
+  readonly id: string;
+  readonly workflowId: string;
+  /** Which attempt of the run this is, from 1. */
+  readonly attempt: number;
+  /** The time, remembered. Milliseconds since 1970. */
+  now(): number;
+  /** A number from 0 to 1, remembered. */
+  random(): number;
+  /** A random UUID, remembered. */
+  uuid(): string;
+  /**
+   * Whether the new branch of changed code is to be taken: true for runs that had not passed this point before the change. It stays the same
+   * for the run.
+   */
+  patched(name: string): boolean;
+}
+
+/** What the function of a workflow gets. */
+export interface WorkflowContext<Input = unknown> {
+  readonly input: Input;
+  readonly step: Step;
+  readonly run: Run;
+}

@@ -1,0 +1,15 @@
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** How long: milliseconds, or text such as "90s", "15m", "24h" or "7d". */
+export type Duration = number | `${number}${keyof typeof UNITS}`;
+
+/**
+ * @returns milliseconds
+ * @throws {TypeError} for what is no duration
+ */
+export function durationMs(duration: Duration): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration)) ?? [];
+  const ms = typeof duration === "number" ? duration : Number(amount) * UNITS[unit as keyof typeof UNITS];
+  if (Number.isFinite(ms) && ms >= 0) return ms;
+  throw new TypeError(`A duration is a number of milliseconds, or text such as "90s", "24h" or "7d", not ${JSON.stringify(duration)}.`);
+}

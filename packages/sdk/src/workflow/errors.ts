@@ -1,0 +1,81 @@
+import { NonRetryableError } from "../worker/errors.ts";
+import type { StepFailure, StepType } from "./protocol.ts";
+
+/** A step failed. Its `name` and `message` are those of the error that the step threw, also when the failure is remembered. */
+export class StepError extends Error {
+  /** Key of the step. */
+  readonly step: string;
+
+  constructor(step: string, { name, message }: StepFailure) {
+    super(message);
+    this.name = name;
+    this.step = step;
+  }
+}
+
+/** An attempt of a step took longer than its `timeout`. */
+export class StepTimeoutError extends Error {
+  override readonly name: string = "StepTimeoutError";
+
+  constructor(step: string, ms: number) {
+    super(`Step "${step}" took longer than ${ms} ms.`);
+  }
+}
+
+/** A step whose result is no longer needed: another one won its race, or the run has ended. */
+export class StepCancelledError extends Error {
+  override readonly name: string = "StepCancelledError";
+
+  constructor(step: string) {
+    super(`Step "${step}" was cancelled: its result is no longer needed.`);
+  }
+}
+
+/** A name is used twice at the same time, so that a replay could not tell which outcome is whose. Fails the run for good. */
+export class DuplicateStepError extends NonRetryableError {
+  override readonly name: string = "DuplicateStepError";
+
+  constructor(name: string) {
+    super(`Step "${name}" is used again before it has ended. Give each use a key of its own, for example { key: user.id }.`);
+  }
+}
+
+/** The journal of a run does not fit the code: the code has changed since, or it is not deterministic. */
+export class JournalMismatchError extends Error {
+  override readonly name: string = "JournalMismatchError";
+  /** Key of the step that does not fit. */
+  readonly step: string;
+
+  constructor(step: string, message: string) {
+    super(message);
+    this.step = step;
+  }
+
+  static otherType(step: string, remembered: StepType, asked: StepType): JournalMismatchError {
+    const message = `The journal has step "${step}" as a ${remembered} step, but the code uses it as a ${asked} step.`;
+    return new JournalMismatchError(step, `${message} ${ADVICE}`);
+  }
+
+  static neverAsked(step: string): JournalMismatchError {
+    return new JournalMismatchError(step, `The journal has step "${step}", but the code does not come to it. ${ADVICE}`);
+  }
+}
+
+const ADVICE = "Keep the steps of runs in progress, and put new code behind run.patched(name).";
+
+/** Why the signal of a step was aborted: the run was `cancelled`, its lease was lost to another worker (`lease_lost`), or the worker stops (`shutdown`). */
+export class RunAbortedError extends Error {
+  override readonly name: string = "RunAbortedError";
+  readonly why: "cancelled" | "lease_lost" | "shutdown";
+
+  constructor(why: RunAbortedError["why"]) {
+    super(MESSAGES[why]);
+    this.why = why;
+  }
+}
+
+const MESSAGES = {
+  cancelled: "The run was cancelled.",
+  lease_lost: "The worker's lease on the run ended: another worker may have it.",
+  shutdown: "The worker stops.",
+};

@@ -1,0 +1,85 @@
+import { parsePayload } from "../schema.ts";
+import { retryOf } from "../worker/retry-of.ts";
+import { drive } from "./drive.ts";
+import { JournalMismatchError, RunAbortedError, StepCancelledError, StepError } from "./errors.ts";
+import { type End, Execution } from "./execution.ts";
+import { failureOf } from "./failure.ts";
+import { liveHost, type NeededHost } from "./host.ts";
+import type { RunOutcome, TakenRun } from "./protocol.ts";
+import { remember } from "./remembered.ts";
+import { runValues } from "./run-values.ts";
+import { stepsOf } from "./steps.ts";
+import type { AnyWorkflow } from "./workflow.ts";
+
+/** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
+export async function executeRun({ options, program }: AnyWorkflow, run: TakenRun, needed: NeededHost): Promise<RunOutcome> {
+  const host = liveHost(needed);
+  const execution = new Execution(host, run.journal);
+  const abort = () => {
+    execution.executing.abortAll(host.signal.reason);
+    execution.finish({ kind: "aborted" });
+  };
+  const start = async (): Promise<unknown> => {
+    const input = options.input ? await parsePayload(options.input, run.input, "input") : run.input;
+    return program({ input: input as never, step: stepsOf(execution, run.runId), run: runValues(execution, run) });
+  };
+  host.signal.addEventListener("abort", abort, { once: true });
+  if (host.signal.aborted) return { outcome: "released" };
+  void start().then(
+    (result) => execution.finish({ kind: "returned", result }),
+    (error: unknown) => execution.finish({ kind: "threw", error }),
+  );
+  await drive(execution);
+  host.signal.removeEventListener("abort", abort);
+  return conclude(execution, execution.end ?? { kind: "aborted" });
+}
+
+async function conclude(execution: Execution, end: End): Promise<RunOutcome> {
+  if (end.kind === "aborted") return release(execution);
+  const { executing, outbox, waiting } = execution;
+  executing.cancelAll((key) => new StepCancelledError(key));
+  await outbox.sent();
+  switch (end.kind) {
+    case "returned":
+      return completed(execution, end.result);
+    case "threw":
+      return failed(execution, end.error);
+    case "suspended":
+      return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
+  }
+}
+
+function completed(execution: Execution, value: unknown): RunOutcome {
+  const { firstUnasked } = execution.journal;
+  if (firstUnasked !== undefined) return failed(execution, JournalMismatchError.neverAsked(firstUnasked));
+  try {
+    const { unsent } = execution.outbox;
+    return { outcome: "completed", result: remember(value, "the workflow"), ...(unsent.length > 0 && { steps: unsent }) };
+  } catch (error) {
+    return failed(execution, error);
+  }
+}
+
+/** Outcomes that are not stored are left out: the next attempt may have others. */
+function failed(execution: Execution, error: unknown): RunOutcome {
+  const { name, message } = failureOf(error);
+  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error) };
+}
+
+function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
+  if (error instanceof JournalMismatchError) return { retry: true };
+  if (!(error instanceof StepError)) return retryOf(error);
+  // A replay throws a remembered failure again.
+  const isRemembered = !outbox.unsent.some(({ key }) => key === error.step);
+  return isRemembered ? { retry: false } : retryOf(thrown.get(error.step));
+}
+
+/** Steps in progress end first. If the run is still this worker's, their outcomes are stored. */
+async function release({ executing, outbox, host }: Execution): Promise<RunOutcome> {
+  await executing.ended();
+  await outbox.sent();
+  const { reason } = host.signal;
+  const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";
+  if (isHeld) await outbox.sendAll().catch(() => {});
+  return { outcome: "released" };
+}

@@ -1,0 +1,53 @@
+import { attemptStep, type StepCall, type StepOutcome } from "./attempt-step.ts";
+import type { RunHost } from "./host.ts";
+
+interface Executing {
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** The steps of an execution whose functions run. */
+export class ExecutingSteps {
+  readonly #host: RunHost;
+  readonly #onOutcome: (outcome: StepOutcome) => void;
+  readonly #steps = new Map<string, Executing>();
+
+  constructor(host: RunHost, onOutcome: (outcome: StepOutcome) => void) {
+    this.#host = host;
+    this.#onOutcome = onOutcome;
+  }
+
+  get size(): number {
+    return this.#steps.size;
+  }
+
+  start(call: StepCall): void {
+    const controller = new AbortController();
+    if (this.#host.signal.aborted) controller.abort(this.#host.signal.reason);
+    const done = attemptStep(this.#host, call, controller.signal).then((outcome) => {
+      if (this.#steps.delete(call.key) && outcome) this.#onOutcome(outcome);
+    });
+    this.#steps.set(call.key, { controller, done });
+  }
+
+  /** Aborts a step, whose outcome no longer counts. */
+  cancel(key: string, reason: Error): void {
+    const step = this.#steps.get(key);
+    this.#steps.delete(key);
+    step?.controller.abort(reason);
+  }
+
+  cancelAll(reason: (key: string) => Error): void {
+    for (const key of this.#steps.keys()) this.cancel(key, reason(key));
+  }
+
+  /** Aborts all steps. Outcomes that they have all the same count. */
+  abortAll(reason: unknown): void {
+    for (const { controller } of this.#steps.values()) controller.abort(reason);
+  }
+
+  /** Resolves when all have ended. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#steps.values()].map(({ done }) => done));
+  }
+}

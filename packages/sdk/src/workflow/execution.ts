@@ -1,0 +1,157 @@
+import { AskedStep } from "./asked-step.ts";
+import type { StepCall, StepOutcome } from "./attempt-step.ts";
+import { JournalMismatchError, StepCancelledError, StepError } from "./errors.ts";
+import { ExecutingSteps } from "./executing-steps.ts";
+import type { RunHost } from "./host.ts";
+import { Journal } from "./journal.ts";
+import { Outbox } from "./outbox.ts";
+import type { ReportedStep, RunStep, StepType } from "./protocol.ts";
+import { StepKeys, stepBase } from "./step-keys.ts";
+import { StepPromise } from "./step-promise.ts";
+import { Changes } from "./turn.ts";
+
+/** How an execution ended. */
+export type End =
+  | { readonly kind: "returned"; readonly result: unknown }
+  | { readonly kind: "threw"; readonly error: unknown }
+  | { readonly kind: "suspended" }
+  | { readonly kind: "aborted" };
+
+type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
+
+/** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
+export class Execution {
+  readonly host: RunHost;
+  readonly journal: Journal;
+  readonly keys = new StepKeys();
+  readonly outbox: Outbox;
+  readonly executing: ExecutingSteps;
+  readonly changes = new Changes();
+  /** Steps that are not in the journal and have not begun. */
+  readonly unbegun = new Map<AskedStep, StepCall>();
+  /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
+  readonly waiting = new Map<AskedStep, ReportedStep | null>();
+  /** What failed steps of this execution threw. */
+  readonly thrown = new Map<string, unknown>();
+  end: End | null = null;
+  readonly #steps = new Map<string, AskedStep>();
+  readonly #byPromise = new WeakMap<object, AskedStep>();
+  /** Outcomes in the order of the journal; those before `#next` have been delivered. */
+  readonly #outcomes: Outcome[];
+  #next = 0;
+
+  constructor(host: RunHost, journal: readonly RunStep[]) {
+    this.host = host;
+    this.journal = new Journal(journal);
+    this.#outcomes = this.journal.outcomes;
+    this.outbox = new Outbox(
+      (steps) => host.store(steps),
+      (step) => this.#release(step),
+    );
+    this.executing = new ExecutingSteps(host, (outcome) => this.#report(outcome));
+  }
+
+  finish(end: End): void {
+    this.end ??= end;
+    this.changes.notify();
+  }
+
+  /**
+   * Asks for a step. Its promise stays pending if the execution ends first.
+   *
+   * @param begin called if the journal does not have it
+   */
+  ask(type: StepType, name: string, key: string | number | undefined, begin: (step: AskedStep) => void): Promise<unknown> {
+    if (this.end) return new Promise(() => {});
+    try {
+      const base = stepBase(name, key);
+      const step = new AskedStep(this.keys.open(base), base, () => this.changes.notify());
+      const remembered = this.journal.ask(step.key, type);
+      this.#steps.set(step.key, step);
+      this.#byPromise.set(step.promise, step);
+      if (!remembered) begin(step);
+      else if (remembered.status === "waiting") this.wait(step, null);
+      this.changes.notify();
+      return step.promise;
+    } catch (error) {
+      return this.#refuse(error);
+    }
+  }
+
+  wait(step: AskedStep, reported: ReportedStep | null): void {
+    this.waiting.set(step, reported);
+  }
+
+  /** A value that a replay sees again. It is stored before the next step begins. */
+  value(name: string, make: (key: string) => unknown, at: string): unknown {
+    if (this.end) return make(name);
+    const key = this.keys.next(name);
+    try {
+      const remembered = this.journal.ask(key, "value");
+      if (remembered) return remembered.output;
+    } catch (error) {
+      this.finish({ kind: "threw", error });
+    }
+    const output = make(key);
+    this.outbox.add({ key, type: "value", status: "completed", output, attempt: 1, startedAt: at }, { early: true });
+    return output;
+  }
+
+  /** Gives the program the next outcome, if it has asked for that step. At most one at a time: so a replay sees them in the same order. */
+  deliver(): boolean {
+    for (let outcome = this.#outcomes[this.#next]; outcome; outcome = this.#outcomes[this.#next]) {
+      const step = this.#steps.get(outcome.key);
+      if (!step) return false;
+      this.#next += 1;
+      if (step.hasEnded) continue;
+      this.keys.close(step.base);
+      if (outcome.status === "failed") step.reject(this.#errorOf(outcome));
+      else step.resolve(outcome.type === "sleep" ? undefined : outcome.output);
+      return true;
+    }
+    return false;
+  }
+
+  /** Cancels a step whose result is no longer needed, by its promise. */
+  cancel(promise: object): void {
+    const step = this.#byPromise.get(promise);
+    if (!step || step.hasEnded || this.end) return;
+    const reason = new StepCancelledError(step.key);
+    this.unbegun.delete(step);
+    this.waiting.delete(step);
+    this.executing.cancel(step.key, reason);
+    this.outbox.remove(step.key);
+    this.keys.close(step.base);
+    step.reject(reason);
+  }
+
+  #refuse(error: unknown): Promise<unknown> {
+    if (error instanceof JournalMismatchError) {
+      this.finish({ kind: "threw", error });
+      return new Promise(() => {});
+    }
+    const { promise, reject } = StepPromise.open<unknown>(() => {});
+    reject(error);
+    return promise;
+  }
+
+  #report({ reported, thrown, isFinal }: StepOutcome): void {
+    const hasFailed = reported.status === "failed";
+    if (hasFailed) this.thrown.set(reported.key, thrown);
+    this.outbox.add(reported, { early: hasFailed && !isFinal });
+    this.changes.notify();
+  }
+
+  #release(step: ReportedStep): void {
+    if (step.type === "value" || step.status === "waiting") return;
+    this.#outcomes.push(step);
+    this.changes.notify();
+  }
+
+  #errorOf({ key, error }: Outcome): StepError {
+    const made = new StepError(key, error ?? { name: "Error", message: "" });
+    const thrown = this.thrown.get(key);
+    if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
+    return made;
+  }
+}

@@ -1,0 +1,38 @@
+import { nowMs } from "../clock.ts";
+import { chance } from "../random.ts";
+import { wait } from "../wait.ts";
+import type { StepContext } from "./context.ts";
+import type { ReportedStep } from "./protocol.ts";
+
+/** What an execution needs from its surroundings. */
+export interface RunHost {
+  /** Stores steps in the journal. Resolves when they are durable. */
+  store(steps: readonly ReportedStep[]): Promise<void>;
+  /** Ends the execution. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970. */
+  readonly nowMs: () => number;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** A number from 0 to 1, for the step with this key. */
+  readonly random: (key: string) => number;
+  /** A UUID, for the step with this key. */
+  readonly uuid: (key: string) => string;
+  /** How long a program may take to come to steps that the journal has, when it does other things meanwhile. Milliseconds. */
+  readonly misfitAfterMs: number;
+  /** Replaces the function of a step. */
+  readonly replace?: (step: { readonly name: string; readonly key: string }, fn: StepFunction) => StepFunction;
+}
+
+export type StepFunction = (context: StepContext) => unknown;
+
+export type NeededHost = Pick<RunHost, "store" | "signal"> & Partial<RunHost>;
+
+/** What is not given is the runtime's own. */
+export const liveHost = (needed: NeededHost): RunHost => ({
+  nowMs,
+  wait,
+  random: chance,
+  uuid: () => crypto.randomUUID(),
+  misfitAfterMs: 5_000,
+  ...needed,
+});

@@ -1,0 +1,46 @@
+import { JournalMismatchError } from "./errors.ts";
+import type { RunStep, StepType } from "./protocol.ts";
+
+/** Steps that code may stop asking for: that of a `run.patched(name)` whose old branch is gone. */
+const PATCHED = "run.patched(";
+
+export const patchKey = (name: string): string => `${PATCHED}${name})`;
+
+/** What the steps of earlier executions have done. */
+export class Journal {
+  readonly #steps: ReadonlyMap<string, RunStep>;
+  readonly #unasked: Set<string>;
+
+  constructor(steps: readonly RunStep[]) {
+    this.#steps = new Map(steps.map((step) => [step.key, step]));
+    this.#unasked = new Set(steps.map(({ key }) => key).filter((key) => !key.startsWith(PATCHED)));
+  }
+
+  /** Outcomes that the program waits for, in the order in which they were stored. */
+  get outcomes(): RunStep[] {
+    return [...this.#steps.values()].filter(({ type, status }) => type !== "value" && status !== "waiting");
+  }
+
+  /** How many steps the program has not asked for. */
+  get unasked(): number {
+    return this.#unasked.size;
+  }
+
+  /** The first one of them. */
+  get firstUnasked(): string | undefined {
+    const [first] = this.#unasked;
+    return first;
+  }
+
+  has(key: string): boolean {
+    return this.#steps.has(key);
+  }
+
+  /** @throws {JournalMismatchError} if the step is remembered with another type */
+  ask(key: string, type: StepType): RunStep | undefined {
+    const step = this.#steps.get(key);
+    if (step && step.type !== type) throw JournalMismatchError.otherType(key, step.type, type);
+    this.#unasked.delete(key);
+    return step;
+  }
+}

@@ -1,0 +1,32 @@
+import { momentText } from "../clock.ts";
+import type { Run } from "./context.ts";
+import type { Execution } from "./execution.ts";
+import { patchKey } from "./journal.ts";
+import type { TakenRun } from "./protocol.ts";
+
+/** The `run` of a workflow's function. */
+export function runValues(execution: Execution, { runId, workflowId, attempt }: TakenRun): Run {
+  const { host, journal } = execution;
+  const patches = new Map<string, boolean>();
+  const value = (name: string, make: (key: string) => unknown) => execution.value(name, make, momentText(host.nowMs()));
+
+  /** Where the journal has steps that the program has not come to yet, the old code went on from here. */
+  const decidePatch = (name: string): boolean => {
+    const key = patchKey(name);
+    return (journal.has(key) || journal.unasked === 0) && value(key, () => true) === true;
+  };
+
+  return {
+    id: runId,
+    workflowId,
+    attempt,
+    now: () => value("run.now", () => host.nowMs()) as number,
+    random: () => value("run.random", (key) => host.random(key)) as number,
+    uuid: () => value("run.uuid", (key) => host.uuid(key)) as string,
+    patched: (name) => {
+      const decided = patches.get(name) ?? decidePatch(name);
+      patches.set(name, decided);
+      return decided;
+    },
+  };
+}

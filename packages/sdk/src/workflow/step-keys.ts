@@ -1,0 +1,50 @@
+import { NonRetryableError } from "../worker/errors.ts";
+import { DuplicateStepError } from "./errors.ts";
+
+const MAX_LENGTH = 256;
+
+/** Gives each use of a step its key in the journal: `name`, or `name[key]`; when it is used again, `name:2` and so on. */
+export class StepKeys {
+  readonly #uses = new Map<string, number>();
+  readonly #open = new Set<string>();
+  readonly #given = new Set<string>();
+
+  /**
+   * Begins a use, which `close` ends.
+   *
+   * @throws {DuplicateStepError} if another use of the same name and key has not ended
+   */
+  open(base: string): string {
+    if (this.#open.has(base)) throw new DuplicateStepError(base);
+    const key = this.next(base);
+    this.#open.add(base);
+    return key;
+  }
+
+  /** Whether a use has not ended. */
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
+  close(base: string): void {
+    this.#open.delete(base);
+  }
+
+  /** The key of one more use. */
+  next(base: string): string {
+    for (let use = (this.#uses.get(base) ?? 0) + 1; ; use += 1) {
+      const key = use === 1 ? base : `${base}:${use}`;
+      if (this.#given.has(key)) continue;
+      this.#uses.set(base, use);
+      this.#given.add(key);
+      return key;
+    }
+  }
+}
+
+/** @throws {NonRetryableError} for a name that cannot be a step's */
+export function stepBase(name: string, key: string | number | undefined): string {
+  const base = key === undefined ? name : `${name}[${key}]`;
+  if (typeof name === "string" && name !== "" && base.length <= MAX_LENGTH - 8) return base;
+  throw new NonRetryableError(`A step's name is text of 1 to ${MAX_LENGTH - 8} characters, with its key, not ${JSON.stringify(base)}.`);
+}

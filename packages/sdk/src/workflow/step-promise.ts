@@ -1,0 +1,38 @@
+const { then: nativeThen } = Promise.prototype;
+const nothing = (): void => {};
+
+export interface OpenStep<Value> {
+  readonly promise: StepPromise<Value>;
+  readonly resolve: (value: Value) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * What `step.run` and the like return. It knows when the program waits for it. Neither it nor what `then`, `catch` and `finally` make of it
+ * is ever an unhandled rejection: a program may leave a step alone, or wait for it late.
+ */
+export class StepPromise<Value> extends Promise<Value> {
+  #onAwaited: (() => void) | undefined;
+
+  /** @param onAwaited called when the program waits for the step */
+  static open<Value>(onAwaited: () => void): OpenStep<Value> {
+    const settle = {} as { resolve: (value: Value) => void; reject: (reason: unknown) => void };
+    const promise = new StepPromise<Value>((resolve, reject) => Object.assign(settle, { resolve, reject }));
+    markHandled(promise);
+    promise.#onAwaited = onAwaited;
+    return { promise, ...settle };
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: this is how a promise learns that somebody waits for it.
+  override then<A = Value, B = never>(
+    onFulfilled?: ((value: Value) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#onAwaited?.();
+    const next = nativeThen.call(this, onFulfilled as never, onRejected as never) as Promise<A | B>;
+    markHandled(next);
+    return next;
+  }
+}
+
+const markHandled = (promise: Promise<unknown>): void => void nativeThen.call(promise, undefined, nothing);

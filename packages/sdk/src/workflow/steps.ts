@@ -1,0 +1,58 @@
+import { type Moment, momentMs, momentText } from "../clock.ts";
+import type { RunStepOptions, Step, StepKey } from "./context.ts";
+import { type Duration, durationMs } from "./duration.ts";
+import type { Execution } from "./execution.ts";
+import type { StepFunction } from "./host.ts";
+import type { ReportedStep } from "./protocol.ts";
+import { StepPromise } from "./step-promise.ts";
+
+/** The `step` of a workflow's function. */
+export function stepsOf(execution: Execution, runId: string): Step {
+  const { host } = execution;
+
+  const run = (name: string, fn: StepFunction, options: RunStepOptions = {}): Promise<unknown> =>
+    execution.ask("run", name, options.key, (step) => {
+      const { key } = step;
+      const replaced = host.replace?.({ name, key }, fn) ?? fn;
+      execution.unbegun.set(step, { key, fn: replaced, options, idempotencyKey: `${runId}:${encodeURIComponent(key)}` });
+    });
+
+  const sleep = (name: string, { key }: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
+    execution.ask("sleep", name, key, (step) => {
+      execution.wait(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...until() });
+    });
+
+  const race = (steps: Readonly<Record<string, PromiseLike<unknown>>>): Promise<unknown> => {
+    const { promise, resolve, reject } = StepPromise.open<unknown>(() => {});
+    const all = Object.entries(steps);
+    const cancelOthers = (winner: unknown) => {
+      for (const [, step] of all) if (step !== winner) execution.cancel(step);
+    };
+    for (const [winner, step] of all) {
+      step.then(
+        (value) => {
+          cancelOthers(step);
+          resolve({ winner, value });
+        },
+        (error: unknown) => {
+          cancelOthers(step);
+          reject(error);
+        },
+      );
+    }
+    return promise;
+  };
+
+  return {
+    run,
+    sleep: (name: string, duration: Duration, options: StepKey = {}) => sleep(name, options, () => ({ sleepFor: durationMs(duration) })),
+    sleepUntil: (name: string, until: Moment, options: StepKey = {}) => sleep(name, options, () => ({ sleepUntil: textOf(until) })),
+    race,
+  } as Step;
+}
+
+function textOf(moment: Moment): string {
+  const ms = momentMs(moment);
+  if (Number.isFinite(ms)) return momentText(ms);
+  throw new TypeError(`A moment is a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(moment)}.`);
+}

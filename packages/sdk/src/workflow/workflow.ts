@@ -1,0 +1,58 @@
+import type { StandardSchema } from "../schema.ts";
+import type { WorkflowContext } from "./context.ts";
+import type { Remembered } from "./remembered.ts";
+
+/** Settings of a workflow. */
+export interface WorkflowOptions<Parsed, Input> {
+  /** Unique in the workspace, for example `user.onboard`: letters, digits, dots, hyphens and underscores, at most 128. */
+  readonly id: string;
+  /** Checks the input of each run, and gives it its type. An input that does not fit fails its run for good. */
+  readonly input?: StandardSchema<Input, Parsed>;
+  /** At how many failed executions a run fails. 3 by default. */
+  readonly attempts?: number;
+  /** How long to wait before the second attempt; twice as long before each further one. Milliseconds; 1,000 by default. */
+  readonly backoff?: { readonly delay: number };
+  /** How many runs execute at the same time, over all workers. No limit by default. */
+  readonly concurrency?: number;
+  /** Version of the code. */
+  readonly version?: string;
+}
+
+/** A workflow: a function of steps that are remembered. `Input` is what a run is started with, `Result` what a caller gets. */
+export interface Workflow<Input = unknown, Result = unknown> {
+  readonly id: string;
+  readonly options: WorkflowOptions<unknown, Input>;
+  /** Called again from its top whenever a run goes on. */
+  readonly program: (context: WorkflowContext<never>) => unknown;
+  /** Present in types alone. */
+  readonly types?: { readonly input: Input; readonly result: Result };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: workflows of different inputs stand in one list.
+export type AnyWorkflow = Workflow<any, any>;
+
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/**
+ * Defines a workflow.
+ *
+ * ```ts
+ * const onboard = workflow({ id: "user.onboard", attempts: 3 }, async ({ input, step }: WorkflowContext<{ userId: string }>) => {
+ *   const user = await step.run("load user", () => db.user(input.userId));
+ *   await step.sleep("a day", "24h");
+ *   await step.run("greet", () => mail.greet(user));
+ * });
+ * ```
+ *
+ * @param program must do the same with the same outcomes of steps. What has an effect, or differs from call to call, belongs into a step
+ * @throws {TypeError} naming the option that is wrong
+ */
+export function workflow<Result, Parsed = unknown, Input = Parsed>(
+  options: WorkflowOptions<Parsed, Input>,
+  program: (context: WorkflowContext<Parsed>) => Result,
+): Workflow<Input, Remembered<Awaited<Result>>> {
+  if (!ID.test(options.id))
+    throw new TypeError(`id must be letters, digits, dots, hyphens and underscores, not ${JSON.stringify(options.id)}.`);
+  if (typeof program !== "function") throw new TypeError(`The workflow ${options.id} needs a function.`);
+  return { id: options.id, options, program };
+}

@@ -1,0 +1,316 @@
+import { NonRetryableError, RetryAfterError, type WorkflowContext } from "@tidemill/sdk";
+import { describe, expect, test } from "vitest";
+import { done, MemoryRun } from "./memory-journal.ts";
+
+type Context = WorkflowContext<never>;
+
+/** Steps that say when they run, and end when the test says so. */
+function manual() {
+  const started: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<unknown>>();
+  const end = (name: string) => ends.get(name) ?? (ends.set(name, Promise.withResolvers()).get(name) as PromiseWithResolvers<unknown>);
+  return {
+    started,
+    fn: (name: string) => () => {
+      started.push(name);
+      return end(name).promise;
+    },
+    end: (name: string, value: unknown = name) => end(name).resolve(value),
+  };
+}
+
+describe("steps in a row", () => {
+  test("each is stored before the next one begins (I8)", async () => {
+    const seen: [string, string[]][] = [];
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const see = (name: string) => seen.push([name, run.keys]);
+      return [await step.run("a", () => see("a")), await step.run("b", () => see("b"))];
+    });
+    expect(await run.execute()).toEqual({ outcome: "completed", result: [1, 2] });
+    expect(seen).toEqual([
+      ["a", []],
+      ["b", ["a"]],
+    ]);
+  });
+
+  test("a remembered step is not executed again", async () => {
+    const executed: string[] = [];
+    const run = new MemoryRun(
+      async ({ step }: Context) => [
+        await step.run("a", () => void executed.push("a")),
+        await step.run("b", () => {
+          executed.push("b");
+          return "new";
+        }),
+      ],
+      { journal: [done("a", "remembered")] },
+    );
+    expect(await run.execute()).toEqual({ outcome: "completed", result: ["remembered", "new"] });
+    expect(executed).toEqual(["b"]);
+  });
+
+  test("a step returns what a replay will return: dates as text, nothing as null", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => [
+      await step.run("date", () => new Date(0)),
+      await step.run("nothing", () => {}),
+    ]);
+    const expected = { outcome: "completed", result: ["1970-01-01T00:00:00.000Z", null] };
+    expect(await run.execute()).toEqual(expected);
+    expect(await run.execute()).toEqual(expected);
+  });
+
+  test("a name used again gets the number of its use", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const got = [];
+      for (const n of [1, 2, 3]) got.push(await step.run("tick", () => n));
+      return got;
+    });
+    expect(await run.execute()).toMatchObject({ result: [1, 2, 3] });
+    expect(run.keys).toEqual(["tick", "tick:2", "tick:3"]);
+    expect(await run.execute()).toMatchObject({ result: [1, 2, 3] });
+  });
+
+  test("a step gets its attempt, a signal and an idempotency key of its own", async () => {
+    const got: unknown[] = [];
+    const run = new MemoryRun(async ({ step }: Context) => {
+      for (const _ of [1, 2])
+        await step.run("pay bill", ({ attempt, idempotencyKey, signal }) => void got.push([attempt, idempotencyKey, signal.aborted]));
+    });
+    await run.execute();
+    expect(got).toEqual([
+      [1, "run_1:pay%20bill", false],
+      [1, "run_1:pay%20bill%3A2", false],
+    ]);
+  });
+
+  test("a result without JSON fails its run for good", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => step.run("big", () => 1n));
+    expect(await run.execute()).toMatchObject({
+      outcome: "failed",
+      retry: false,
+      error: expect.stringContaining('The result of step "big" has no JSON'),
+    });
+  });
+
+  test("a journal of 2,000 steps is replayed without executing or storing anything", async () => {
+    const run = new MemoryRun(
+      async ({ step }: Context) => {
+        let sum = 0;
+        for (let n = 0; n < 2_000; n += 1) sum += (await step.run("add", () => 0)) as number;
+        return sum;
+      },
+      { journal: Array.from({ length: 2_000 }, (_, n) => done(n === 0 ? "add" : `add:${n + 1}`, 1)) },
+    );
+    expect(await run.execute()).toEqual({ outcome: "completed", result: 2_000 });
+    expect(run.calls).toEqual([]);
+  });
+});
+
+describe("steps at the same time", () => {
+  test("they run together", async () => {
+    const { started, fn, end } = manual();
+    const run = new MemoryRun(({ step }: Context) => Promise.all([step.run("a", fn("a")), step.run("b", fn("b"))]));
+    const execution = run.execute();
+    await expect.poll(() => started).toEqual(["a", "b"]);
+    end("b");
+    end("a");
+    expect(await execution).toMatchObject({ result: ["a", "b"] });
+  });
+
+  test("outcomes that come while others are being stored share the next call", async () => {
+    const { started, fn, end } = manual();
+    const goOn = Promise.withResolvers<void>();
+    const run = new MemoryRun(({ step }: Context) => Promise.all(["a", "b", "c"].map((name) => step.run(name, fn(name)))));
+    const execution = run.execute({
+      store: async (steps) => {
+        run.calls.push(steps.map(({ key }) => key));
+        if (run.calls.length > 1) return;
+        end("b");
+        end("c");
+        await goOn.promise;
+      },
+    });
+    await expect.poll(() => started.length).toBe(3);
+    end("a");
+    await expect.poll(() => run.calls.length).toBe(1);
+    goOn.resolve();
+    await execution;
+    expect(run.calls).toEqual([["a"], ["b", "c"]]);
+  });
+
+  test.for([
+    ["a", "b"],
+    ["b", "a"],
+  ])("a race is won in a replay by who won it first: %s", async ([first = "", second = ""]) => {
+    const { started, fn, end } = manual();
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const both = [step.run("a", fn("a")), step.run("b", fn("b"))];
+      const winner = await Promise.race(both);
+      await Promise.all(both);
+      return winner;
+    });
+    const execution = run.execute();
+    await expect.poll(() => started.length).toBe(2);
+    end(first);
+    await expect.poll(() => run.keys).toEqual([first]);
+    end(second);
+    expect(await execution).toMatchObject({ result: first });
+    expect(run.keys).toEqual([first, second]);
+    expect(await run.execute()).toMatchObject({ result: first });
+  });
+
+  test("a step that is not in the journal begins only when all remembered ones have been delivered", async () => {
+    const executed: string[] = [];
+    const run = new MemoryRun(
+      ({ step }: Context) => {
+        const chain = async (name: string) => {
+          for (const n of [1, 2, 3]) await step.run(`${name}${n}`, () => void executed.push(`${name}${n}`));
+        };
+        return Promise.all([chain("a"), chain("b")]);
+      },
+      { journal: [done("b1"), done("b2")] },
+    );
+    await run.execute();
+    expect(executed.slice(0, 2).sort()).toEqual(["a1", "b3"]);
+    expect(executed).toHaveLength(4);
+  });
+
+  test("a name used again before it has ended is refused, and the message says how to give a key", async () => {
+    const run = new MemoryRun(({ step }: Context) => Promise.all([1, 2].map((n) => step.run("send", () => n))));
+    expect(await run.execute()).toMatchObject({
+      outcome: "failed",
+      retry: false,
+      error_name: "DuplicateStepError",
+      error: expect.stringMatching(/^Step "send" is used again before it has ended\. .*\{ key: user\.id \}/),
+    });
+  });
+
+  test("keys tell uses of a name apart", async () => {
+    const run = new MemoryRun(({ step }: Context) => Promise.all(["x", "y"].map((key) => step.run("send", () => key, { key }))));
+    expect(await run.execute()).toMatchObject({ result: ["x", "y"] });
+    expect(run.keys).toEqual(["send[x]", "send[y]"]);
+  });
+});
+
+describe("failures of steps", () => {
+  test("one that is caught is remembered, by name and message", async () => {
+    let executed = 0;
+    const run = new MemoryRun(async ({ step }: Context) => {
+      try {
+        await step.run("pay", () => {
+          executed += 1;
+          throw new RangeError("no cover");
+        });
+      } catch (error) {
+        const { name, message } = error as Error;
+        return step.run("note", () => `${name}: ${message}`);
+      }
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "RangeError: no cover" });
+    expect(run.journal).toMatchObject([
+      { key: "pay", status: "failed", error: { name: "RangeError", message: "no cover" } },
+      { key: "note" },
+    ]);
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "RangeError: no cover" });
+    expect(executed).toBe(1);
+  });
+
+  test("it is stored before the next step begins (I8)", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.run("pay", () => Promise.reject(new Error("no"))).catch(() => {});
+      return step.run("next", () => run.keys);
+    });
+    expect(await run.execute()).toMatchObject({ result: ["pay"] });
+  });
+
+  test("one that nobody catches ends the attempt, and the step is executed again in the run's next one", async () => {
+    let executed = 0;
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.run("before", () => {});
+      return step.run("load", () => {
+        executed += 1;
+        if (executed === 1) throw new Error("no connection");
+        return "loaded";
+      });
+    });
+    expect(await run.execute()).toEqual({ outcome: "failed", error: "no connection", error_name: "Error" });
+    expect(run.keys).toEqual(["before"]);
+    expect(await run.execute()).toEqual({ outcome: "completed", result: "loaded" });
+  });
+
+  test("with attempts of its own a step is tried so often within the execution, and its failure fails the run for good", async () => {
+    const attempts: number[] = [];
+    const waits: number[] = [];
+    const program = ({ step }: Context) =>
+      step.run(
+        "load",
+        ({ attempt }) => {
+          attempts.push(attempt);
+          throw new Error("no connection");
+        },
+        { attempts: 3, backoff: { delay: "1s" } },
+      );
+    const run = new MemoryRun(program);
+    expect(await run.execute({ wait: async (ms) => void waits.push(ms) })).toEqual({
+      outcome: "failed",
+      error: "no connection",
+      error_name: "Error",
+      retry: false,
+    });
+    expect(attempts).toEqual([1, 2, 3]);
+    expect(waits.map((ms) => Math.floor(Math.log2(ms / 1_000)))).toEqual([0, 1]);
+    expect(run.journal).toMatchObject([{ key: "load", status: "failed", attempt: 3 }]);
+    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false });
+    expect(attempts).toHaveLength(3);
+  });
+
+  test("a NonRetryableError in a step uses no further attempt, and fails the run for good", async () => {
+    let executed = 0;
+    const run = new MemoryRun(({ step }: Context) =>
+      step.run(
+        "pay",
+        () => {
+          executed += 1;
+          throw new NonRetryableError("bad card");
+        },
+        { attempts: 5 },
+      ),
+    );
+    expect(await run.execute()).toEqual({ outcome: "failed", error: "bad card", error_name: "NonRetryableError", retry: false });
+    expect(executed).toBe(1);
+  });
+
+  test("a RetryAfterError says when the run's next attempt, or the step's, may come", async () => {
+    const busy = () => Promise.reject(new RetryAfterError("busy", { seconds: 600 }));
+    expect(await new MemoryRun(({ step }: Context) => step.run("load", busy)).execute()).toMatchObject({
+      outcome: "failed",
+      retry_in: 600,
+    });
+    const waits: number[] = [];
+    await new MemoryRun(({ step }: Context) => step.run("load", busy, { attempts: 2 })).execute({
+      wait: async (ms) => void waits.push(ms),
+    });
+    expect(waits).toEqual([600_000]);
+  });
+
+  test("an attempt that takes longer than its timeout fails, and its signal is aborted", async () => {
+    let reason: unknown;
+    const run = new MemoryRun(({ step }: Context) =>
+      step.run("slow", ({ signal }) => new Promise(() => signal.addEventListener("abort", () => (reason = signal.reason))), {
+        timeout: 1,
+      }),
+    );
+    expect(await run.execute()).toMatchObject({ error_name: "StepTimeoutError", error: 'Step "slow" took longer than 1 ms.' });
+    expect(reason).toMatchObject({ name: "StepTimeoutError" });
+  });
+
+  test("what the workflow itself throws fails the attempt; a NonRetryableError the run", async () => {
+    const failing = (error: unknown) =>
+      new MemoryRun(() => {
+        throw error;
+      }).execute();
+    expect(await failing(new TypeError("oops"))).toEqual({ outcome: "failed", error: "oops", error_name: "TypeError" });
+    expect(await failing("text")).toEqual({ outcome: "failed", error: "text", error_name: "Error" });
+    expect(await failing(new NonRetryableError("never"))).toMatchObject({ retry: false });
+  });
+});

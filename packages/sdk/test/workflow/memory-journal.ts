@@ -1,0 +1,94 @@
+import { type WorkflowContext, workflow } from "@tidemill/sdk";
+import { executeRun } from "../../src/workflow/execute.ts";
+import type { RunHost } from "../../src/workflow/host.ts";
+import type { ReportedStep, RunOutcome, RunStep, TakenRun } from "../../src/workflow/protocol.ts";
+
+const AT = "2026-11-23T09:30:00.000Z";
+
+export const journalStep = (step: ReportedStep): RunStep => ({
+  output: null,
+  error: null,
+  attempt: 1,
+  startedAt: AT,
+  endedAt: step.status === "waiting" ? null : AT,
+  wakeAt: step.status === "waiting" ? AT : null,
+  ...step,
+});
+
+/** A completed step, for journals that a test writes itself. */
+export const done = (key: string, output: unknown = null, type: RunStep["type"] = "run"): RunStep =>
+  journalStep({ key, type, status: "completed", output });
+
+/** A run whose journal is in memory. */
+export class MemoryRun {
+  readonly #program: (context: WorkflowContext<never>) => unknown;
+  readonly controller = new AbortController();
+  journal: RunStep[];
+  /** The keys of each call that stored steps. */
+  readonly calls: string[][] = [];
+  readonly input: unknown;
+  attempt = 1;
+  host: Partial<RunHost> = { misfitAfterMs: 0 };
+
+  constructor(program: (context: WorkflowContext<never>) => unknown, { journal = [] as RunStep[], input = null as unknown } = {}) {
+    this.#program = program;
+    this.journal = journal;
+    this.input = input;
+  }
+
+  get keys(): string[] {
+    return this.journal.map(({ key }) => key);
+  }
+
+  /** Stores what is not in the journal yet. */
+  append(steps: readonly ReportedStep[]): void {
+    for (const step of steps) if (!this.keys.includes(step.key)) this.journal.push(journalStep(step));
+  }
+
+  /** One execution, from the top. */
+  async execute(host: Partial<RunHost> = {}): Promise<RunOutcome> {
+    const run: TakenRun = {
+      runId: "run_1",
+      workflowId: "test",
+      version: null,
+      attempt: this.attempt,
+      attempts: 3,
+      input: this.input,
+      journal: this.#ordered(),
+      lease_token: "t",
+      lease_expires_at: AT,
+    };
+    const outcome = await executeRun(workflow({ id: "test" }, this.#program), run, {
+      store: async (steps) => {
+        this.calls.push(steps.map(({ key }) => key));
+        this.append(steps);
+      },
+      signal: this.controller.signal,
+      ...this.host,
+      ...host,
+    });
+    if ("steps" in outcome) this.append(outcome.steps ?? []);
+    return outcome;
+  }
+
+  /** Ends the sleep with this key, or the first one. */
+  wake(key = this.journal.find(({ status }) => status === "waiting")?.key): void {
+    const step = this.journal.find((one) => one.key === key);
+    if (!step) throw new Error(`No step "${key}" waits.`);
+    this.journal = [...this.journal.filter((one) => one !== step), { ...step, status: "completed", endedAt: AT }];
+  }
+
+  /** Executes until the run has ended, and ends each sleep. */
+  async finish(): Promise<RunOutcome> {
+    for (;;) {
+      const outcome = await this.execute();
+      if (outcome.outcome !== "suspended") return outcome;
+      this.wake();
+    }
+  }
+
+  /** Those that wait come last. */
+  #ordered(): RunStep[] {
+    return [...this.journal].sort((a, b) => Number(a.status === "waiting") - Number(b.status === "waiting"));
+  }
+}

@@ -1,0 +1,314 @@
+import { RunAbortedError, StepCancelledError, TidemillError, type WorkflowContext } from "@tidemill/sdk";
+import { describe, expect, test } from "vitest";
+import { done, journalStep, MemoryRun } from "./memory-journal.ts";
+
+type Context = WorkflowContext<never>;
+
+const never = () => new Promise<never>(() => {});
+/** Something that is no step, and takes turns of the event loop. */
+const elsewhere = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+describe("an execution is suspended", () => {
+  test("with its sleep, and goes on behind it", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.sleep("a day", "24h");
+      return "awake";
+    });
+    expect(await run.execute()).toMatchObject({
+      outcome: "suspended",
+      steps: [{ key: "a day", type: "sleep", status: "waiting", sleepFor: 86_400_000 }],
+    });
+    expect(await run.execute()).toEqual({ outcome: "suspended", steps: [] });
+    run.wake();
+    expect(await run.execute()).toEqual({ outcome: "completed", result: "awake" });
+  });
+
+  test("with a moment to sleep until", async () => {
+    const run = new MemoryRun(({ step }: Context) => step.sleepUntil("new year", new Date("2027-01-01T00:00:00+01:00")));
+    expect(await run.execute()).toMatchObject({ steps: [{ key: "new year", sleepUntil: "2026-12-31T23:00:00.000Z" }] });
+  });
+
+  test("with all steps that wait, when several do", async () => {
+    const run = new MemoryRun(({ step }: Context) => Promise.all([step.sleep("a", 1), step.sleep("b", 2)]));
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "a" }, { key: "b" }] });
+  });
+
+  test("not while a step is in progress; its sleeps are stored meanwhile", async () => {
+    const goOn = Promise.withResolvers<void>();
+    const run = new MemoryRun(({ step }: Context) => Promise.all([step.sleep("pause", 1_000), step.run("work", () => goOn.promise)]));
+    const execution = run.execute();
+    await expect.poll(() => run.calls).toEqual([["pause"]]);
+    goOn.resolve();
+    expect(await execution).toEqual({ outcome: "suspended", steps: [] });
+    expect(run.calls).toEqual([["pause"], ["work"]]);
+  });
+
+  test("not while the workflow awaits something else and none of its sleeps", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const timer = step.sleep("timer", "1h");
+      await elsewhere();
+      return Promise.race([timer, step.run("work", () => "done")]);
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "done" });
+  });
+
+  test("not while the workflow awaits something else alone", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.run("a", () => {});
+      await elsewhere();
+      return step.run("b", () => "b");
+    });
+    expect(await run.execute()).toEqual({ outcome: "completed", result: "b" });
+    expect(await run.execute()).toEqual({ outcome: "completed", result: "b" });
+  });
+
+  test("with failures that the workflow has caught", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.run("pay", () => Promise.reject(new Error("no"))).catch(() => {});
+      await step.sleep("pause", 1);
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "pay", status: "failed" }, { key: "pause" }] });
+    run.wake();
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+  });
+});
+
+describe("step.race", () => {
+  const race = ({ step }: Context) =>
+    step.race({ work: step.run("work", () => "done"), timeout: step.sleep("timeout", "1h"), other: step.run("other", never) });
+
+  test("returns the winner, also in a replay", async () => {
+    const run = new MemoryRun(race);
+    const expected = { outcome: "completed", result: { winner: "work", value: "done" } };
+    expect(await run.execute()).toEqual(expected);
+    expect(await run.execute()).toEqual(expected);
+    expect(run.keys).not.toContain("other");
+  });
+
+  test("aborts the others, and does not wait for them", async () => {
+    let reason: unknown;
+    const other = ({ signal }: { signal: AbortSignal }) =>
+      new Promise(() => signal.addEventListener("abort", () => (reason = signal.reason)));
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const loser = step.run("other", other);
+      await step.race({ work: step.run("work", () => {}), loser });
+      const error = await loser.catch((error: unknown) => error);
+      await step.sleep("pause", 1);
+      return (error as Error).name;
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "suspended" });
+    expect(reason).toBeInstanceOf(StepCancelledError);
+    run.wake();
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "StepCancelledError" });
+  });
+
+  test("a sleep that lost no longer suspends, and its name is free again", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      for (const _ of [1, 2]) await step.race({ work: step.run("work", () => {}), timeout: step.sleep("timeout", "1h") });
+      return "done";
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "done" });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "done" });
+  });
+
+  test("throws what its first step throws", async () => {
+    const run = new MemoryRun(({ step }: Context) =>
+      step.race({ a: step.run("a", () => Promise.reject(new RangeError("no"))), b: step.sleep("b", 1) }),
+    );
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "RangeError" });
+  });
+});
+
+describe("values", () => {
+  test("time, chance and ids are the same in each execution, and stored before a step can use them", async () => {
+    const stored: string[][] = [];
+    const run = new MemoryRun(async ({ step, run: { now, random, uuid } }: Context) => {
+      const values = [now(), now(), random(), uuid()];
+      await step.run("use", () => void stored.push(run.keys));
+      await step.sleep("pause", 1);
+      return values;
+    });
+    await run.execute();
+    expect(stored).toEqual([["run.now", "run.now:2", "run.random", "run.uuid"]]);
+    run.wake();
+    const first = await run.execute();
+    expect(first).toMatchObject({
+      result: [expect.any(Number), expect.any(Number), expect.any(Number), expect.stringMatching(/^[0-9a-f-]{36}$/)],
+    });
+    expect(await run.execute()).toEqual(first);
+  });
+
+  test("run.id and run.attempt", async () => {
+    const run = new MemoryRun(({ run: { id, attempt, workflowId } }: Context) => [id, attempt, workflowId]);
+    run.attempt = 2;
+    expect(await run.execute()).toMatchObject({ result: ["run_1", 2, "test"] });
+  });
+});
+
+describe("changed code", () => {
+  const patched = async ({ step, run }: Context) => {
+    await step.run("a", () => {});
+    const way = run.patched("b is c now") ? await step.run("c", () => "new") : await step.run("b", () => "old");
+    await step.sleep("pause", 1);
+    return [way, run.patched("b is c now")];
+  };
+
+  test("run.patched is true for a run that had not passed the point, and remembered", async () => {
+    for (const journal of [[], [done("a")]]) {
+      const run = new MemoryRun(patched, { journal });
+      expect(await run.finish()).toMatchObject({ result: ["new", true] });
+      expect(run.keys).toContain("run.patched(b is c now)");
+    }
+  });
+
+  test("run.patched is false for a run that had passed it", async () => {
+    const waiting = journalStep({ key: "pause", type: "sleep", status: "waiting" });
+    const run = new MemoryRun(patched, { journal: [done("a"), done("b", "old"), waiting] });
+    expect(await run.finish()).toMatchObject({ result: ["old", false] });
+  });
+
+  test("a patch whose old branch is gone may be left out of the code", async () => {
+    const run = new MemoryRun(({ step }: Context) => step.run("c", () => {}), {
+      journal: [done("run.patched(x)", true, "value"), done("c", 1)],
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: 1 });
+  });
+
+  test.for<[string, (context: Context) => unknown]>([
+    ["goes on with another step, which is not executed", ({ step }) => step.run("renamed", () => expect.fail("It was executed."))],
+    ["sleeps", ({ step }) => step.sleep("sleep", 1)],
+    ["returns", () => "done"],
+  ])("a remembered step that the code does not come to: it %s", async ([, program]) => {
+    expect(await new MemoryRun(program, { journal: [done("charge")] }).execute()).toMatchObject({
+      outcome: "failed",
+      retry: true,
+      error_name: "JournalMismatchError",
+      error: expect.stringContaining('The journal has step "charge", but the code does not come to it.'),
+    });
+  });
+
+  test("a remembered step that is of another type now", async () => {
+    const run = new MemoryRun(({ step }: Context) => step.sleep("charge", 1).catch(() => "caught"), { journal: [done("charge")] });
+    expect(await run.execute()).toMatchObject({
+      outcome: "failed",
+      retry: true,
+      error: expect.stringContaining('The journal has step "charge" as a run step, but the code uses it as a sleep step.'),
+    });
+  });
+
+  test("a program that is busy elsewhere has time to come to a remembered step", async () => {
+    const both = async ({ step }: Context) => {
+      const slow = elsewhere().then(() => step.run("slow", () => 1));
+      return Promise.all([slow, step.run("new", () => 2)]);
+    };
+    const run = new MemoryRun(both, { journal: [done("slow", 1)] });
+    expect(await run.execute({ misfitAfterMs: 10_000 })).toMatchObject({ outcome: "completed", result: [1, 2] });
+  });
+});
+
+describe("an execution that is aborted", () => {
+  test("is released when its steps have ended; at a shutdown their outcomes are stored", async () => {
+    const goOn = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<AbortSignal>();
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.run("work", async ({ signal }) => {
+        started.resolve(signal);
+        await goOn.promise;
+      });
+      await step.run("next", () => expect.fail("It was executed."));
+    });
+    const execution = run.execute();
+    const signal = await started.promise;
+    run.controller.abort(new RunAbortedError("shutdown"));
+    expect(signal.reason).toMatchObject({ why: "shutdown" });
+    goOn.resolve();
+    expect(await execution).toEqual({ outcome: "released" });
+    expect(run.keys).toEqual(["work"]);
+  });
+
+  test("stores nothing when the run is no longer the worker's", async () => {
+    const run = new MemoryRun(({ step }: Context) =>
+      step.run("work", () => {
+        run.controller.abort(new RunAbortedError("lease_lost"));
+      }),
+    );
+    expect(await run.execute()).toEqual({ outcome: "released" });
+    expect(run.keys).toEqual([]);
+  });
+
+  test("has no failure, though its steps fail for it", async () => {
+    const run = new MemoryRun(({ step }: Context) =>
+      step.run("work", ({ signal }) => {
+        run.controller.abort(new RunAbortedError("shutdown"));
+        signal.throwIfAborted();
+      }),
+    );
+    expect(await run.execute()).toEqual({ outcome: "released" });
+    expect(run.keys).toEqual([]);
+  });
+
+  test("begins nothing if it was aborted before", async () => {
+    const run = new MemoryRun(() => expect.fail("It was executed."));
+    run.controller.abort(new RunAbortedError("shutdown"));
+    expect(await run.execute()).toEqual({ outcome: "released" });
+  });
+});
+
+describe("outcomes that cannot be stored", () => {
+  const work = ({ step }: Context) => step.run("work", () => 1);
+  const refused = (code: "LEASE_LOST" | "PAYLOAD_TOO_LARGE", status: number) => ({
+    store: () => Promise.reject(new TidemillError({ code, message: "Refused.", status })),
+  });
+
+  test("the lease is lost: the execution ends", async () => {
+    expect(await new MemoryRun(work).execute(refused("LEASE_LOST", 409))).toEqual({ outcome: "released" });
+  });
+
+  test("they are refused: the run fails for good, naming the step", async () => {
+    expect(await new MemoryRun(work).execute(refused("PAYLOAD_TOO_LARGE", 413))).toMatchObject({
+      outcome: "failed",
+      retry: false,
+      error: 'The outcome of step "work" could not be stored: Refused.',
+    });
+  });
+});
+
+describe("floating promises", () => {
+  test("are never unhandled rejections, whatever becomes of their steps", async ({ onTestFinished }) => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    onTestFinished(() => void process.off("unhandledRejection", listener));
+    const fails = () => Promise.reject(new Error("floating"));
+    const run = new MemoryRun(async ({ step }: Context) => {
+      void step.run("a", fails);
+      void step
+        .run("b", fails, { attempts: 1 })
+        .then(() => {})
+        .finally(() => {});
+      void step.run("c", fails).catch((error) => Promise.reject(error));
+      void step.sleep("d", "never" as never);
+      void step.race({ e: step.run("e", fails) }).then(() => {});
+      void step.run("f", () => {});
+      void step.run("f", () => {});
+      void Promise.all([step.run("after", never)]);
+      await step.run("last", elsewhere);
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+    await elsewhere();
+    expect(unhandled).toEqual([]);
+  });
+
+  test("go on to nothing when the execution has ended", async () => {
+    const later = Promise.withResolvers<void>();
+    const executed: string[] = [];
+    const run = new MemoryRun(({ step, run }: Context) => {
+      void later.promise.then(() => step.run("later", () => void executed.push(`later ${run.uuid()}`)));
+      return "done";
+    });
+    await run.execute();
+    later.resolve();
+    await elsewhere();
+    expect(executed).toEqual([]);
+  });
+});
