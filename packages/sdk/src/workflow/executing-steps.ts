@@ -24,10 +24,15 @@ export class ExecutingSteps {
   start(call: StepCall): void {
     const controller = new AbortController();
     if (this.#host.signal.aborted) controller.abort(this.#host.signal.reason);
-    const done = attemptStep(this.#host, call, controller.signal).then((outcome) => {
-      if (this.#steps.delete(call.key) && outcome) this.#onOutcome(outcome);
-    });
+    const done = this.#attempt(call, controller.signal);
     this.#steps.set(call.key, { controller, done });
+  }
+
+  async #attempt(call: StepCall, signal: AbortSignal): Promise<void> {
+    // The function begins when the step is in the list, so that it can be aborted from the first.
+    await Promise.resolve();
+    const outcome = await attemptStep(this.#host, call, signal);
+    if (this.#steps.delete(call.key) && outcome) this.#onOutcome(outcome);
   }
 
   /** Aborts a step, whose outcome no longer counts. */
