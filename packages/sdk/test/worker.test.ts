@@ -12,7 +12,7 @@ const test = base.extend("worker", async ({ service }, { onCleanup }) => {
   onCleanup(async () => {
     await Promise.all(started.map((one) => one.stop()));
   });
-  return (queues: WorkerOptions["queues"], options: Partial<WorkerOptions> = {}) => {
+  return (queues: NonNullable<WorkerOptions["queues"]>, options: Partial<WorkerOptions> = {}) => {
     const one = new Worker({ url: service.node.url, key: service.key, queues, signals: [], logger: SILENT, ...options });
     started.push(one);
     const done = one.run();

@@ -1,6 +1,7 @@
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
 import { chance } from "../random.ts";
 import type { StandardSchema } from "../schema.ts";
+import type { AnyWorkflow } from "../workflow/workflow.ts";
 import type { WorkerJob } from "./job.ts";
 import type { Logger } from "./logger.ts";
 
@@ -19,16 +20,18 @@ export interface QueueHandler<Output> {
 export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fetch"> {
   /** The handler of each queue, by the queue's name. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
-  readonly queues: Readonly<Record<string, Handler | QueueHandler<any>>>;
-  /** How many jobs run at the same time. 10 by default. */
+  readonly queues?: Readonly<Record<string, Handler | QueueHandler<any>>>;
+  /** The workflows whose runs the worker executes. */
+  readonly workflows?: readonly AnyWorkflow[];
+  /** How many jobs and runs are executed at the same time. 10 by default. */
   readonly concurrency?: number;
   /** The worker's name in lists and logs. Made of the host and the process by default. */
   readonly name?: string;
-  /** Version of the code, shown in lists. */
+  /** Version of the code, shown in lists, and that of the runs that it starts. By default the workflows', if they have the same. */
   readonly version?: string;
-  /** How long a job stays with a worker that has died. Seconds; 30 by default. While a job runs, its lease is extended. */
+  /** How long a job or run stays with a worker that has died. Seconds; 30 by default. While it is executed, its lease is extended. */
   readonly leaseSeconds?: number;
-  /** How long jobs may run on when the worker stops. Then their signals are aborted, and they go back to their queues. Milliseconds; 25,000 by default. */
+  /** How long jobs and runs may go on when the worker stops. Then their signals are aborted, and they are given back. Milliseconds; 25,000 by default. */
   readonly stopTimeoutMs?: number;
   /** Signals that stop the worker, where the runtime has them. SIGTERM and SIGINT by default. */
   readonly signals?: readonly string[];
@@ -37,6 +40,7 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
 
 export interface WorkerSettings extends Settings {
   readonly handlers: ReadonlyMap<string, QueueHandler<unknown> | { readonly handler: Handler; readonly schema?: undefined }>;
+  readonly workflows: ReadonlyMap<string, AnyWorkflow>;
   readonly concurrency: number;
   readonly name: string;
   readonly version: string | undefined;
@@ -53,18 +57,32 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   const { url, key, fetch } = options;
   const settings = readOptions({ ...(url !== undefined && { url }), ...(key !== undefined && { key }), ...(fetch && { fetch }) });
   const entries = Object.entries(options.queues ?? {});
-  if (entries.length === 0) throw new TypeError("queues must name a handler for at least one queue.");
+  const workflows = readWorkflows(options.workflows ?? []);
+  if (entries.length === 0 && workflows.size === 0)
+    throw new TypeError("queues must name a handler for at least one queue, or workflows have at least one.");
   return {
     ...settings,
     handlers: new Map(entries.map(([queue, one]) => [queue, readHandler(queue, one)])),
+    workflows,
     concurrency: whole("concurrency", options.concurrency ?? 10, MAX_CONCURRENCY),
     name: options.name ?? defaultName(),
-    version: options.version,
+    version: options.version ?? commonVersion(workflows),
     leaseSeconds: whole("leaseSeconds", options.leaseSeconds ?? 30, 43_200),
     stopTimeoutMs: milliseconds("stopTimeoutMs", options.stopTimeoutMs ?? 25_000, 0),
     signals: options.signals ?? ["SIGTERM", "SIGINT"],
     logger: options.logger ?? console,
   };
+}
+
+function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
+  const byId = new Map(workflows.map((one) => [one.id, one]));
+  if (byId.size < workflows.length) throw new TypeError("workflows must have different ids.");
+  return byId;
+}
+
+function commonVersion(workflows: ReadonlyMap<string, AnyWorkflow>): string | undefined {
+  const [version, ...others] = new Set([...workflows.values()].map(({ options }) => options.version));
+  return others.length === 0 ? version : undefined;
 }
 
 function readHandler(queue: string, one: unknown): QueueHandler<unknown> | { readonly handler: Handler } {

@@ -1,29 +1,32 @@
 import type * as contract from "@tidemill/contract";
-import { TidemillError } from "../error.ts";
 import { chance } from "../random.ts";
-import { waitBeforeNext } from "../retry.ts";
-import { Transport } from "../transport.ts";
-import { wait } from "../wait.ts";
-import { type HeldJob, HeldJobs } from "./held-jobs.ts";
+import { RunAbortedError } from "../workflow/errors.ts";
+import type { RunOutcome, SettleRun, TakenRun } from "../workflow/protocol.ts";
+import { JobAbortedError } from "./errors.ts";
+import { LeaseExtender } from "./extend-leases.ts";
+import { type Held, HeldLeases } from "./held-leases.ts";
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from "./options.ts";
-import { runJob } from "./run-job.ts";
+import { registerWorkflows } from "./register.ts";
+import { type Outcome, runJob } from "./run-job.ts";
+import { runWorkflow } from "./run-workflow.ts";
+import { ServiceCalls } from "./service-calls.ts";
 import { onSignals } from "./signals.ts";
 
 /** How long a call waits for a job. Seconds. */
 const WAIT_SECONDS = 20;
-const CALL_TIMEOUT_MS = 30_000;
 /** Jobs in one call. */
 const MAX_JOBS = 500;
 /** Calls that report outcomes at the same time: while one is on its way, the next one collects. */
 const MAX_REPORTS = 2;
 /** Jobs that run for less are not extended. Milliseconds. */
 const FIRST_EXTEND_MS = 1_000;
-/** Leases in one call. */
-const MAX_EXTENDED = 1_000;
-const ERROR_PAUSE_MS = 5_000;
+
+type Settle = contract.SettleJob | SettleRun;
+type WorkRequest = Omit<contract.WorkRequest, "settle"> & { readonly workflows?: string[]; readonly settle?: readonly Settle[] };
+type WorkResponse = contract.WorkResponse & { readonly runs?: readonly TakenRun[] };
 
 /**
- * Takes jobs of queues without `callback_url`, and runs them.
+ * Takes jobs of queues without `callback_url`, and runs of workflows, and executes them.
  *
  * ```ts
  * const worker = new Worker({ queues: { emails: async (job) => send(job.payload) }, concurrency: 20 });
@@ -32,12 +35,13 @@ const ERROR_PAUSE_MS = 5_000;
  */
 export class Worker {
   readonly #settings: WorkerSettings;
-  readonly #transport: Transport;
-  readonly #held = new HeldJobs();
+  readonly #calls: ServiceCalls;
+  readonly #held = new HeldLeases();
+  readonly #extender: LeaseExtender;
   readonly #ended = Promise.withResolvers<void>();
   /** Ends the call that waits for jobs, when the worker stops. */
   readonly #taking = new AbortController();
-  #outcomes: contract.SettleJob[] = [];
+  #outcomes: Settle[] = [];
   #running: Promise<void> | null = null;
   #reports = 0;
   #waits = 0;
@@ -45,16 +49,15 @@ export class Worker {
   #expected = 0;
   /** Tells its calls apart from those of an earlier process of the same name. */
   readonly #process = Math.floor(chance() * 36 ** 8).toString(36);
-  #calls = 0;
-  #wasAnswered = false;
+  #requests = 0;
   #stopping = false;
   #scheduled = false;
-  #extending = false;
 
   /** @throws {TypeError} naming the option that is missing or wrong */
   constructor(options: WorkerOptions) {
     this.#settings = readWorkerOptions(options);
-    this.#transport = new Transport({ ...this.#settings, retryForMs: 0, timeoutMs: CALL_TIMEOUT_MS });
+    this.#calls = new ServiceCalls(this.#settings);
+    this.#extender = new LeaseExtender(this.#settings, this.#calls, this.#held);
   }
 
   get name(): string {
@@ -81,10 +84,19 @@ export class Worker {
   async #run(): Promise<void> {
     const forget = onSignals(this.#settings.signals, () => this.#beginStop());
     try {
+      await this.#register();
       this.#pump();
       await this.#ended.promise;
     } finally {
       forget();
+    }
+  }
+
+  async #register(): Promise<void> {
+    try {
+      await registerWorkflows(this.#settings, this.#calls, this.#taking.signal);
+    } catch (error) {
+      if (!this.#stopping) throw error;
     }
   }
 
@@ -160,107 +172,74 @@ export class Worker {
     this.#beginStop();
   }
 
-  #asks(limit: number): Pick<contract.WorkRequest, "queues" | "limit"> {
-    return limit === 0 ? { queues: [] } : { queues: [...this.#settings.handlers.keys()], limit };
+  #asks(limit: number): Pick<WorkRequest, "queues" | "workflows" | "limit"> {
+    if (limit === 0) return { queues: [] };
+    const { handlers, workflows } = this.#settings;
+    return { queues: [...handlers.keys()], ...(workflows.size > 0 && { workflows: [...workflows.keys()] }), limit };
   }
 
   /** Calls until the service has answered, always by the same name: so a call that is repeated takes no other jobs. */
-  async #work(
-    call: Omit<contract.WorkRequest, "worker">,
-    signal: AbortSignal | undefined,
-    expected: number,
-  ): Promise<contract.WorkResponse> {
+  async #work(call: Omit<WorkRequest, "worker">, signal: AbortSignal | undefined, expected: number): Promise<WorkResponse> {
     const { name, version, leaseSeconds } = this.#settings;
-    this.#calls += 1;
-    const body: contract.WorkRequest = {
+    this.#requests += 1;
+    const repeat: WorkRequest = {
       worker: name,
       ...(version && { version }),
       lease: leaseSeconds,
-      request: `${this.#process}-${this.#calls}`,
+      request: `${this.#process}-${this.#requests}`,
       ...call,
     };
     try {
-      const answer = (await this.#send("/v1/work", { ...body, repeat: false }, signal, body)) as contract.WorkResponse;
+      const answer = (await this.#calls.send("/v1/work", { ...repeat, repeat: false }, { signal, repeat })) as WorkResponse;
       for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
-      for (const job of answer.jobs) void this.#runJob(this.#held.add(job));
+      for (const job of answer.jobs) void this.#runJob(job);
+      for (const run of answer.runs ?? []) void this.#runWorkflow(run);
       return answer;
     } finally {
       this.#expected -= expected;
     }
   }
 
-  /** @param repeat is what is sent after the first try, if that is something else */
-  async #send(path: string, body: object, signal: AbortSignal | undefined, repeat = body): Promise<unknown> {
-    const bodyOfRepeat = () => JSON.stringify(repeat);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        const sent = tries === 1 ? JSON.stringify(body) : bodyOfRepeat();
-        const request = { method: "POST" as const, path, body: sent, bodyOfRepeat, repeatable: true };
-        const answer = await this.#transport.request(request, signal ? { signal } : {});
-        this.#wasAnswered = true;
-        return answer;
-      } catch (error) {
-        if (signal?.aborted || !(error instanceof TidemillError)) throw error;
-        const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
-        if (isOurs && !this.#wasAnswered) throw error;
-        if (tries === 1)
-          this.#settings.logger.warn("A call of the worker failed. It is tried again.", {
-            worker: this.name,
-            code: error.code,
-            error: error.message,
-          });
-        await wait(isOurs ? ERROR_PAUSE_MS : waitBeforeNext(error, tries, chance()), signal);
-      }
-    }
+  #runJob(job: contract.TakenJob): Promise<void> {
+    const { id, lease_token } = job;
+    const held = this.#held.add({ id, lease_token }, (why) => new JobAbortedError(why));
+    return this.#execute(held, runJob(this.#settings, job, held.controller.signal));
   }
 
-  async #runJob(job: HeldJob): Promise<void> {
-    const timer = setTimeout(() => void this.#extend(), FIRST_EXTEND_MS);
-    const outcome = await runJob(this.#settings, job.taken, job.controller.signal);
+  #runWorkflow(run: TakenRun): Promise<void> {
+    const { runId, lease_token } = run;
+    const held = this.#held.add({ id: runId, lease_token }, (why) => new RunAbortedError(why));
+    return this.#execute(held, runWorkflow(this.#settings, this.#calls, this.#held, run, held));
+  }
+
+  async #execute(held: Held, execution: Promise<Outcome | RunOutcome>): Promise<void> {
+    const timer = setTimeout(() => void this.#extender.start(), FIRST_EXTEND_MS);
+    const outcome = await execution;
     clearTimeout(timer);
-    if (this.#held.remove(job)) this.#outcomes.push({ id: job.taken.id, lease_token: job.taken.lease_token, ...outcome });
+    if (this.#held.remove(held)) this.#outcomes.push({ ...held.lease, ...outcome });
     this.#pumpSoon();
   }
 
-  /** A result that is too large is left out: the job itself has succeeded. */
-  #check({ id, ok, code, message }: contract.Settled, sent: readonly contract.SettleJob[]): void {
+  #check({ id, ok, code, message }: contract.Settled, sent: readonly Settle[]): void {
     if (ok) return;
     const { logger } = this.#settings;
     if (code === "LEASE_LOST") {
-      logger.warn("The outcome of a job came too late.", { worker: this.name, job: id });
+      logger.warn("An outcome came too late.", { worker: this.name, id });
       return;
     }
-    logger.error("The outcome of a job was refused.", { worker: this.name, job: id, code, message });
+    logger.error("An outcome was refused.", { worker: this.name, id, code, message });
     const outcome = sent.find((one) => one.id === id);
-    if (!outcome || code !== "PAYLOAD_TOO_LARGE") return;
-    const { result: _, ...rest } = outcome;
-    this.#outcomes.push(rest);
+    if (outcome && code === "PAYLOAD_TOO_LARGE") this.#outcomes.push(withoutResult(outcome));
   }
+}
 
-  /** Extends the leases of all jobs as long as any run. Each call waits at the service for a job to be cancelled. */
-  async #extend(): Promise<void> {
-    if (this.#extending) return;
-    this.#extending = true;
-    const lease = this.#settings.leaseSeconds;
-    try {
-      while (this.#held.size > 0) {
-        const held = [...this.#held].map(({ id, lease_token }) => ({ id, lease_token }));
-        for (let from = 0; from < held.length; from += MAX_EXTENDED) {
-          const isLast = from + MAX_EXTENDED >= held.length;
-          await this.#extendSome(held.slice(from, from + MAX_EXTENDED), isLast ? Math.min(10, Math.floor(lease / 3)) : 0);
-        }
-      }
-    } catch (error) {
-      this.#settings.logger.error("Leases could not be extended.", { worker: this.name, error: String(error) });
-    } finally {
-      this.#extending = false;
-    }
+/** A job whose result is too large has succeeded all the same. A run, whose result others need, fails for good. */
+function withoutResult(outcome: Settle): Settle {
+  if (!outcome.id.startsWith("run_")) {
+    const { result: _, ...rest } = outcome as contract.SettleJob;
+    return rest;
   }
-
-  async #extendSome(leases: contract.ExtendRequest["leases"], wait: number): Promise<void> {
-    const body = { worker: this.name, leases, lease: this.#settings.leaseSeconds, wait };
-    const answer = (await this.#send("/v1/work/extend", body, undefined)) as contract.ExtendResponse;
-    for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
-    for (const [index, { id, ok }] of answer.leases.entries()) if (!ok) this.#held.lose(id, "lease_lost", leases[index]?.lease_token);
-  }
+  const { id, lease_token } = outcome;
+  const error = outcome.outcome === "completed" ? "The result of the workflow is too large." : "The output of a step is too large.";
+  return { id, lease_token, outcome: "failed", error, error_name: "Error", retry: false };
 }

@@ -34,7 +34,7 @@ const JITTER = 0.2;
 /** Executes a step, with its attempts. Never rejects. Null: it was aborted, and has no outcome. */
 export async function attemptStep(host: RunHost, call: StepCall, signal: AbortSignal): Promise<StepOutcome | null> {
   const { key, options } = call;
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 1; !signal.aborted; attempt += 1) {
     const reported = { key, type: "run", attempt, startedAt: momentText(host.nowMs()) } as const;
     try {
       const output = remember(await runOnce(call, attempt, signal), `step "${key}"`);
@@ -47,9 +47,9 @@ export async function attemptStep(host: RunHost, call: StepCall, signal: AbortSi
         return { reported: { ...reported, status: "failed", error: failureOf(thrown) }, thrown, isFinal };
       }
       await host.wait(Math.max(seconds * 1_000, backoffMs(options, attempt, chance())), signal).catch(() => {});
-      if (signal.aborted) return null;
     }
   }
+  return null;
 }
 
 const attemptsOf = ({ attempts }: RunStepOptions): number => attempts ?? 1;

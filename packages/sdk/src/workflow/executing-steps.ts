@@ -23,7 +23,6 @@ export class ExecutingSteps {
 
   start(call: StepCall): void {
     const controller = new AbortController();
-    if (this.#host.signal.aborted) controller.abort(this.#host.signal.reason);
     const done = this.#attempt(call, controller.signal);
     this.#steps.set(call.key, { controller, done });
   }

@@ -60,3 +60,6 @@ export type RunOutcome =
     }
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
   | { readonly outcome: "released" };
+
+/** The end of an execution, as it is reported. */
+export type SettleRun = RunOutcome & { readonly id: string; readonly lease_token: string };

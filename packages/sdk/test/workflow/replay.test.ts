@@ -1,0 +1,142 @@
+import { RunAbortedError, type WorkflowContext } from "@tidemill/sdk";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { turn } from "../../src/workflow/turn.ts";
+import { MemoryRun } from "./memory-journal.ts";
+
+/** A program of steps. A step takes `turns` turns of the event loop, or fails after them. */
+type Program =
+  | { readonly kind: "run"; readonly turns: number; readonly fails: boolean }
+  | { readonly kind: "sleep" | "value" }
+  | { readonly kind: "repeat" | "caught"; readonly inner: Program }
+  /** Steps themselves in a race, so that those that lose are cancelled. */
+  | { readonly kind: "contest"; readonly turns: readonly number[]; readonly ms: number }
+  | { readonly kind: "row" | "all" | "settled" | "first" | "race"; readonly parts: readonly Program[] };
+
+const { program } = fc.letrec<{ program: Program; leaf: Program; parts: Program[] }>((tie) => ({
+  leaf: fc.oneof(
+    fc.record({ kind: fc.constant("run" as const), turns: fc.nat({ max: 4 }), fails: fc.constantFrom(false, false, false, true) }),
+    fc.record({ kind: fc.constantFrom("sleep" as const, "value" as const) }),
+  ),
+  parts: fc.array(tie("program"), { minLength: 1, maxLength: 4 }),
+  program: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    tie("leaf"),
+    fc.record({ kind: fc.constantFrom("repeat" as const, "caught" as const), inner: tie("program") }),
+    fc.record({
+      kind: fc.constant("contest" as const),
+      turns: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 3 }),
+      ms: fc.constant(1),
+    }),
+    fc.record({ kind: fc.constantFrom("row", "all", "settled", "first", "race"), parts: tie("parts") }),
+  ) as fc.Arbitrary<Program>,
+}));
+
+interface Observer {
+  readonly log: string[];
+  /** Called when a step's function begins. */
+  readonly onStart: (key: string) => void;
+}
+
+/** Carries a program out, and logs what it sees in the order in which it sees it. */
+async function carryOut(program: Program, path: string, context: WorkflowContext<never>, observer: Observer): Promise<unknown> {
+  const { step, run } = context;
+  const part = (inner: Program, index: number | string) => carryOut(inner, `${path}.${index}`, context, observer);
+  const see = (value: unknown) => {
+    observer.log.push(`${path}: ${JSON.stringify(value)}`);
+    return value;
+  };
+  switch (program.kind) {
+    case "run":
+      return see(await step.run(path, async ({ idempotencyKey }) => work(program, idempotencyKey, observer), { attempts: 1 }));
+    case "sleep":
+      return see(await step.sleep(path, 1));
+    case "value":
+      return see([run.uuid(), run.patched(path)]);
+    case "repeat":
+      return [await part(program.inner, "n"), await part(program.inner, "n")];
+    case "caught":
+      return part(program.inner, "c").catch((error) => see((error as Error).message));
+    case "row": {
+      const got = [];
+      for (const [index, inner] of program.parts.entries()) got.push(await part(inner, index));
+      return got;
+    }
+    case "all":
+      return see(await Promise.all(program.parts.map(part)));
+    case "settled":
+      return see((await Promise.allSettled(program.parts.map(part))).map(({ status }) => status));
+    case "first":
+      return see(await Promise.race(program.parts.map(part)));
+    case "contest": {
+      const steps = program.turns.map((turns, n) =>
+        step.run(`${path}.${n}`, ({ idempotencyKey }) => work({ turns, fails: false }, idempotencyKey, observer)),
+      );
+      const won = see(await step.race({ sleep: step.sleep(`${path}.sleep`, program.ms), ...Object.fromEntries(steps.entries()) }));
+      return [won, see((await Promise.allSettled(steps)).map(({ status }) => status))];
+    }
+    case "race":
+      return see(await step.race(Object.fromEntries(program.parts.map((inner, index) => [index, part(inner, index)]))));
+  }
+}
+
+async function work({ turns, fails }: { turns: number; fails: boolean }, key: string, { onStart }: Observer): Promise<string> {
+  onStart(decodeURIComponent(key.slice("run_1:".length)));
+  for (let n = 0; n < turns; n += 1) await turn();
+  if (fails) throw new Error(`${key} failed`);
+  return key;
+}
+
+/** Executes a program until it has ended, with crashes before some of the acknowledgements. Returns what each execution saw. */
+async function live(
+  program: Program,
+  crashes: readonly boolean[],
+  started: string[],
+): Promise<{ run: MemoryRun; logs: string[][]; end: unknown }> {
+  const logs: string[][] = [];
+  let calls = 0;
+  const run = new MemoryRun((context: WorkflowContext<never>) => {
+    const log: string[] = [];
+    logs.push(log);
+    const onStart = (key: string) => {
+      expect(run.keys, "a step in the journal is executed again").not.toContain(key);
+      started.push(key);
+    };
+    return carryOut(program, "p", context, { log, onStart });
+  });
+  run.host = { uuid: (key) => key };
+  for (;;) {
+    const controller = new AbortController();
+    const store: MemoryRun["host"]["store"] = async (steps) => {
+      run.append(steps);
+      if (!crashes[calls++ % crashes.length]) return;
+      controller.abort(new RunAbortedError("lease_lost"));
+      await turn();
+    };
+    const end = await run.execute({ signal: controller.signal, store, misfitAfterMs: 1_000 });
+    if (end.outcome !== "suspended" && end.outcome !== "released") return { run, logs, end };
+    if (end.outcome === "suspended") run.wake();
+  }
+}
+
+test("any program sees the same in a replay, wherever its executions ended, and no stored step is executed again", async () => {
+  // A crash at every acknowledgement would still come to an end: each one follows a step that is stored.
+  const crashes = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
+  await fc.assert(
+    fc.asyncProperty(program, crashes, async (program, crashes) => {
+      const started: string[] = [];
+      const { run, logs, end } = await live(program, crashes, started);
+      expect(end, "the end").not.toMatchObject({ error_name: "JournalMismatchError" });
+      const final = logs.at(-1) ?? [];
+      for (const log of logs) expect(final.slice(0, log.length)).toEqual(log);
+      const before = started.length;
+      const replayed = await run.execute({ misfitAfterMs: 1_000 });
+      expect(logs.at(-1)).toEqual(final);
+      expect(strip(replayed)).toEqual(strip(end));
+      expect(started.slice(before).filter((key) => run.keys.includes(key))).toEqual([]);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+const strip = (outcome: unknown) => ({ ...(outcome as object), steps: undefined });

@@ -1,0 +1,157 @@
+import { type Logger, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { test as base, describe, expect } from "vitest";
+import { FakeService } from "./fake-service.ts";
+
+const quiet = () => {};
+const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+
+const test = base
+  .extend("service", async ({}, { onCleanup }) => {
+    const service = await FakeService.start();
+    onCleanup(() => service.close());
+    return service;
+  })
+  .extend("worker", async ({ service }, { onCleanup }) => {
+    const started: Worker[] = [];
+    onCleanup(async () => {
+      await Promise.all(started.map((one) => one.stop()));
+    });
+    return (program: (context: WorkflowContext<never>) => unknown, options: Partial<WorkerOptions> = {}) => {
+      const workflows = [workflow({ id: "onboard", attempts: 5, version: "v1" }, program)];
+      const one = new Worker({ url: service.url, key: "svc_ws_test", workflows, signals: [], logger: SILENT, ...options });
+      started.push(one);
+      const done = one.run();
+      done.catch(quiet);
+      return Object.assign(one, { done });
+    };
+  });
+
+describe("a worker with workflows", () => {
+  test("registers them, executes their runs, and stores each step", async ({ service, worker }) => {
+    worker(async ({ input, step }: WorkflowContext<never>) => [await step.run("a", () => input), await step.run("b", () => 2)]);
+    const run = service.trigger("onboard", { userId: "u1" });
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "completed", result: [{ userId: "u1" }, 2] }]);
+    expect(run.journal.map(({ key }) => key)).toEqual(["a", "b"]);
+    expect(service.registered).toEqual([["/v1/workflows/onboard", { attempts: 5, version: "v1" }]]);
+  });
+
+  test("suspends a run that sleeps, and takes it again", async ({ service, worker }) => {
+    const executed: string[] = [];
+    worker(async ({ step }: WorkflowContext<never>) => {
+      await step.run("before", () => void executed.push("before"));
+      await step.sleep("a day", "24h");
+      await step.run("after", () => void executed.push("after"));
+    });
+    const run = service.trigger("onboard");
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "suspended", steps: [{ key: "a day", sleepFor: 86_400_000 }] }]);
+    run.journal = run.journal.map((step) => ({ ...step, status: "completed" }));
+    service.resume(run);
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "suspended" }, { outcome: "completed" }]);
+    expect(executed).toEqual(["before", "after"]);
+  });
+
+  test("reports a failure with its name and message", async ({ service, worker }) => {
+    worker(() => {
+      throw new RangeError("no cover");
+    });
+    const run = service.trigger("onboard");
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", error_name: "RangeError", error: "no cover" }]);
+  });
+
+  test("executes no more runs at the same time than its concurrency", async ({ service, worker }) => {
+    const counts = { now: 0, most: 0 };
+    worker(
+      ({ step }: WorkflowContext<never>) =>
+        step.run("work", async () => {
+          counts.now += 1;
+          counts.most = Math.max(counts.most, counts.now);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          counts.now -= 1;
+        }),
+      { concurrency: 3 },
+    );
+    const runs = Array.from({ length: 20 }, () => service.trigger("onboard"));
+    await expect.poll(() => runs.every(({ settled }) => settled.length === 1)).toBe(true);
+    expect(counts).toEqual({ now: 0, most: 3 });
+  });
+
+  test("stops executing a run when its steps are refused with LEASE_LOST", async ({ service, worker }) => {
+    const aborted = Promise.withResolvers<unknown>();
+    const slow = Promise.withResolvers<AbortSignal>();
+    worker(({ step }: WorkflowContext<never>) =>
+      Promise.all([
+        step.run("slow", ({ signal }) => {
+          slow.resolve(signal);
+          return new Promise((_, reject) =>
+            signal.addEventListener("abort", () => {
+              aborted.resolve(signal.reason);
+              reject(signal.reason);
+            }),
+          );
+        }),
+        step.run("quick", () => slow.promise.then(() => service.take(run))),
+      ]),
+    );
+    const run = service.trigger("onboard");
+    expect(await aborted.promise).toMatchObject({ name: "RunAbortedError", why: "lease_lost" });
+    expect(run.settled).toEqual([]);
+  });
+
+  test("extends the lease of a run that is in progress, and stops executing it when it is lost", async ({ service, worker }) => {
+    const aborted = Promise.withResolvers<unknown>();
+    worker(({ step }: WorkflowContext<never>) =>
+      step.run(
+        "slow",
+        ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(aborted.resolve(signal.reason)))),
+      ),
+    );
+    const run = service.trigger("onboard");
+    await expect.poll(() => service.extended, { timeout: 10_000 }).toBeGreaterThan(0);
+    service.take(run);
+    expect(await aborted.promise).toMatchObject({ why: "lease_lost" });
+  });
+
+  test("releases runs that do not end when it stops, with the outcomes of their steps", async ({ service, worker }) => {
+    const started = Promise.withResolvers<void>();
+    const one = worker(
+      async ({ step }: WorkflowContext<never>) => {
+        await step.run("work", ({ signal }) => {
+          started.resolve();
+          return new Promise((resolve) => signal.addEventListener("abort", () => resolve("half")));
+        });
+        await step.run("next", () => expect.fail("It was executed."));
+      },
+      { stopTimeoutMs: 0 },
+    );
+    const run = service.trigger("onboard");
+    await started.promise;
+    await one.stop();
+    expect(run.settled).toMatchObject([{ outcome: "released" }]);
+    expect(run.journal).toMatchObject([{ key: "work", output: "half" }]);
+  });
+
+  test("stores a step again when the service did not answer", async ({ service, worker }) => {
+    let tries = 0;
+    service.onStore = async () => (++tries === 1 ? [503, {}] : undefined);
+    let executed = 0;
+    worker(({ step }: WorkflowContext<never>) => step.run("work", () => ++executed));
+    const run = service.trigger("onboard");
+    await expect.poll(() => run.settled, { timeout: 10_000 }).toMatchObject([{ outcome: "completed", result: 1 }]);
+    expect([tries, executed]).toEqual([2, 1]);
+  });
+
+  test("fails a run for good whose step is refused", async ({ service, worker }) => {
+    service.onStore = async () => [413, { error: { code: "PAYLOAD_TOO_LARGE", message: "Too large.", details: {} } }];
+    worker(({ step }: WorkflowContext<never>) => step.run("work", () => "x"));
+    const run = service.trigger("onboard");
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", retry: false, error: expect.stringContaining('"work"') }]);
+  });
+
+  test("needs a queue or a workflow, and different ids", () => {
+    const options = { url: "http://127.0.0.1:1", key: "svc_ws_a" };
+    const one = workflow({ id: "one" }, quiet);
+    expect(() => new Worker(options)).toThrow("queues must name a handler for at least one queue, or workflows have at least one.");
+    expect(() => new Worker({ ...options, workflows: [one, one] })).toThrow("workflows must have different ids.");
+    expect(() => workflow({ id: "a b" }, quiet)).toThrow("id must be letters");
+  });
+});
