@@ -79,7 +79,7 @@ describe("the client's bundle", () => {
   });
 
   test("it is small", () => {
-    expect(gzipSync(bundle.code).length).toBeLessThan(10 * 1024);
+    expect(gzipSync(bundle.code).length).toBeLessThan(16 * 1024);
   });
 });
 

@@ -223,19 +223,22 @@ export class Worker {
   #check({ id, ok, code, message }: contract.Settled, sent: readonly Settle[]): void {
     if (ok) return;
     const { logger } = this.#settings;
+    const kind = isRun(id) ? "run" : "job";
     if (code === "LEASE_LOST") {
-      logger.warn("An outcome came too late.", { worker: this.name, id });
+      logger.warn(`The outcome of a ${kind} came too late.`, { worker: this.name, [kind]: id });
       return;
     }
-    logger.error("An outcome was refused.", { worker: this.name, id, code, message });
+    logger.error(`The outcome of a ${kind} was refused.`, { worker: this.name, [kind]: id, code, message });
     const outcome = sent.find((one) => one.id === id);
     if (outcome && code === "PAYLOAD_TOO_LARGE") this.#outcomes.push(withoutResult(outcome));
   }
 }
 
+const isRun = (id: string): boolean => id.startsWith("run_");
+
 /** A job whose result is too large has succeeded all the same. A run, whose result others need, fails for good. */
 function withoutResult(outcome: Settle): Settle {
-  if (!outcome.id.startsWith("run_")) {
+  if (!isRun(outcome.id)) {
     const { result: _, ...rest } = outcome as contract.SettleJob;
     return rest;
   }

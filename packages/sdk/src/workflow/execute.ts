@@ -80,6 +80,6 @@ async function release({ executing, outbox, host }: Execution): Promise<RunOutco
   await outbox.sent();
   const { reason } = host.signal;
   const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";
-  if (isHeld) await outbox.sendAll().catch(() => {});
+  if (isHeld) await outbox.sendFinal().catch(() => {});
   return { outcome: "released" };
 }

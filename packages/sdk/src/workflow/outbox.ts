@@ -84,8 +84,10 @@ export class Outbox {
     await this.#call.catch(() => {});
   }
 
-  /** Stores all, when no call is under way. */
-  async sendAll(): Promise<void> {
+  /** Stores all that is final, when no call is under way. What is early is forgotten: no step has begun since the program saw it. */
+  async sendFinal(): Promise<void> {
+    this.#items = this.#items.filter(({ early }) => !early);
+    this.#released = 0;
     while (this.#items.length > 0) await this.send();
   }
 

@@ -3,7 +3,8 @@ import { NonRetryableError } from "../worker/errors.ts";
 /** A value as it comes back from JSON: dates are texts, undefined is null, methods are gone. */
 export type Remembered<T> = unknown extends T
   ? T
-  : T extends undefined
+  : // biome-ignore lint/suspicious/noConfusingVoidType: what a function without a result returns.
+    T extends undefined | void
     ? null
     : T extends string | number | boolean | null
       ? T

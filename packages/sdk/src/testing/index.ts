@@ -1,0 +1,2 @@
+export type { Failures, Mocks } from "./substitutes.ts";
+export { type TestedRun, type TestOptions, type TestSettings, testWorkflow } from "./test-workflow.ts";

@@ -1,0 +1,85 @@
+import { type Moment, momentMs } from "../clock.ts";
+import type { RunStep, StepFailure } from "../workflow/protocol.ts";
+import { remember } from "../workflow/remembered.ts";
+import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
+import { MemoryRun } from "./memory-run.ts";
+import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export interface TestSettings {
+  /** By step name, or key in the journal (`name:2`): what the step returns in place of executing its function. A function is called. */
+  readonly mocks?: Mocks;
+  /** By step name or key: the error with which the step always fails, or how many times it fails before it succeeds. */
+  readonly fail?: Failures;
+  /**
+   * Ends each execution when a step has been stored, before the workflow learns of it, and replays the run from its journal. Afterwards
+   * the whole journal is replayed. The test fails if a step has its effect twice, or a replay returns something else.
+   */
+  readonly crash?: "afterEveryStep";
+  /** When the run begins. 2026-01-01T00:00:00Z by default. */
+  readonly startAt?: Moment;
+}
+
+/** The input may be left out where the workflow needs none. */
+export type TestOptions<Input> = TestSettings & (undefined extends Input ? { readonly input?: Input } : { readonly input: Input });
+
+interface EndedRun {
+  /** The journal: steps in the order of their outcomes. */
+  readonly steps: readonly RunStep[];
+  /** In which attempt of the run it ended. */
+  readonly attempt: number;
+  /** How much time of the virtual clock it took. Milliseconds. */
+  readonly elapsedMs: number;
+}
+
+/** How a run ended. */
+export type TestedRun<Result> = EndedRun &
+  (
+    | { readonly status: "completed"; readonly result: Result; readonly error: null }
+    | { readonly status: "failed"; readonly result: null; readonly error: StepFailure }
+  );
+
+const ATTEMPTS = 3;
+const BACKOFF_MS = 1_000;
+
+/**
+ * Runs a workflow in memory, without a service. Its clock is virtual: sleeps and backoffs pass at once.
+ *
+ * ```ts
+ * const { result } = await testWorkflow(onboard, { input: { userId: "u1" }, mocks: { "load user": { name: "Ada" } } });
+ * ```
+ *
+ * @throws when a step waits for what nobody answers, when the workflow is not deterministic, and for what `crash` finds
+ */
+export async function testWorkflow<Input, Result>(
+  workflow: Workflow<Input, Result>,
+  options: TestOptions<Input>,
+): Promise<TestedRun<Result>> {
+  const { mocks = {}, fail = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
+  const startMs = momentMs(startAt);
+  const clock = new VirtualClock(startMs);
+  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), crash !== undefined);
+  const ended = await finish(run, clock, workflow);
+  return { ...ended, steps: run.steps, attempt: run.attempt, elapsedMs: clock.nowMs() - startMs } as TestedRun<Result>;
+}
+
+type End =
+  | { readonly status: "completed"; readonly result: unknown; readonly error: null }
+  | { readonly status: "failed"; readonly result: null; readonly error: StepFailure };
+
+async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End> {
+  for (;;) {
+    const outcome = await run.execute();
+    if (outcome.outcome === "completed") {
+      await run.checkReplay(outcome.result);
+      return { status: "completed", result: outcome.result, error: null };
+    }
+    if (outcome.outcome === "suspended") run.wake();
+    if (outcome.outcome !== "failed") continue;
+    const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
+    if (name === "JournalMismatchError") throw new Error(`The workflow is not deterministic. ${message}`);
+    if (!retry || run.attempt >= (options.attempts ?? ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
+    await clock.wait(Math.max(retry_in * 1_000, (options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
+    run.attempt += 1;
+  }
+}

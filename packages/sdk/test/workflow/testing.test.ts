@@ -1,0 +1,97 @@
+import { NonRetryableError, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { testWorkflow } from "@tidemill/sdk/testing";
+import { describe, expect, test } from "vitest";
+
+/** A workflow without input. */
+const of = <Result>(program: (context: WorkflowContext) => Result) => workflow({ id: "tested" }, program);
+
+describe("testWorkflow", () => {
+  test("runs a workflow, and its sleeps pass at once", async () => {
+    const slow = workflow({ id: "slow" }, async ({ input, step, run }: WorkflowContext<{ name: string }>) => {
+      const before = run.now();
+      await step.sleep("a day", "24h");
+      await step.sleepUntil("new year", "2027-01-01T00:00:00Z");
+      return { hello: await step.run("greet", () => input.name), days: (run.now() - before) / 86_400_000 };
+    });
+    const run = await testWorkflow(slow, { input: { name: "Ada" } });
+    expect(run).toMatchObject({ status: "completed", result: { hello: "Ada", days: 365 }, attempt: 1, elapsedMs: 365 * 86_400_000 });
+    expect(run.steps.map(({ key }) => key)).toEqual(["run.now", "a day", "new year", "greet", "run.now:2"]);
+  });
+
+  test("sleeps end in the order of their times", async () => {
+    const woken = of(({ step }) =>
+      Promise.race([step.sleep("long", "2h").then(() => "long"), step.sleep("short", "1h").then(() => "short")]),
+    );
+    expect(await testWorkflow(woken, {})).toMatchObject({ result: "short", elapsedMs: 3_600_000 });
+  });
+
+  test("mocked steps return a value, or what a function returns", async () => {
+    const mocked = of(async ({ step }) => [
+      await step.run("value", () => expect.fail("executed")),
+      await step.run("value", () => "real"),
+      await step.run("function", () => expect.fail("executed")),
+    ]);
+    const { result } = await testWorkflow(mocked, {
+      mocks: { value: 1, "value:2": 2, function: ({ attempt }: { attempt: number }) => attempt },
+    });
+    expect(result).toEqual([1, 2, 1]);
+  });
+
+  test("a step fails as often as chosen, or with the chosen error", async () => {
+    const charge = of(({ step }) => step.run("charge", () => "charged"));
+    expect(await testWorkflow(charge, { fail: { charge: 2 } })).toMatchObject({ status: "completed", result: "charged", attempt: 3 });
+    expect(await testWorkflow(charge, { fail: { charge: 3 } })).toMatchObject({ status: "failed", error: { name: "Error" }, attempt: 3 });
+    expect(await testWorkflow(charge, { fail: { charge: new NonRetryableError("declined") } })).toMatchObject({
+      status: "failed",
+      error: { name: "NonRetryableError", message: "declined" },
+      attempt: 1,
+    });
+  });
+
+  test("the backoffs of steps and of the run pass at once", async () => {
+    const charge = of(({ step }) => step.run("charge", () => "charged", { attempts: 3, backoff: { delay: "1h" } }));
+    const { elapsedMs } = await testWorkflow(charge, { fail: { charge: 2 } });
+    expect(elapsedMs).toBeGreaterThanOrEqual(3 * 3_600_000);
+  });
+});
+
+describe("crash: afterEveryStep", () => {
+  test("a deterministic workflow has each effect once, and the same result", async () => {
+    const effects: string[] = [];
+    const order = of(async ({ step, run }) => {
+      const id = run.uuid();
+      const items = await Promise.all(["a", "b"].map((key) => step.run("reserve", () => effects.push(key), { key })));
+      const note = await step.run("pay", () => Promise.reject(new Error("declined"))).catch((error: Error) => error.message);
+      await step.sleep("pause", "1h");
+      const { winner } = await step.race({ ship: step.run("ship", () => effects.push("ship")), late: step.sleep("late", "1d") });
+      return { id, items: items.length, note, winner };
+    });
+    const plain = await testWorkflow(order, {});
+    effects.length = 0;
+    const crashed = await testWorkflow(order, { crash: "afterEveryStep" });
+    expect(crashed.result).toEqual(plain.result);
+    expect(crashed.result).toMatchObject({ items: 2, note: "declined", winner: "ship" });
+    expect(effects).toEqual(["a", "b", "ship"]);
+  });
+
+  test("a step that depends on what is not remembered is found", async () => {
+    let executions = 0;
+    const counts = of(async ({ step }) => {
+      executions += 1;
+      await step.run(`execution ${executions}`, () => {});
+    });
+    await expect(testWorkflow(counts, { crash: "afterEveryStep" })).rejects.toThrow(
+      'The workflow is not deterministic. The journal has step "execution 1", but the code does not come to it.',
+    );
+  });
+
+  test("a result that depends on what is not remembered is found", async () => {
+    let executions = 0;
+    const counts = of(async ({ step }) => {
+      await step.run("work", () => {});
+      executions += 1;
+      return executions;
+    });
+    await expect(testWorkflow(counts, { crash: "afterEveryStep" })).rejects.toThrow("but a replay of its journal as");
+  });
+});

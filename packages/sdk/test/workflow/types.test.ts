@@ -1,0 +1,80 @@
+import { type Step, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { testWorkflow } from "@tidemill/sdk/testing";
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+
+// Types are checked by `npm run check`. No line of these functions runs.
+const unread = (_use: (step: Step) => unknown) => {};
+
+test("input and result of a workflow come from its function", () => {
+  unread(async () => {
+    const onboard = workflow({ id: "user.onboard" }, async ({ input }: WorkflowContext<{ userId: string }>) => ({
+      id: input.userId,
+      at: new Date(),
+    }));
+    const run = await testWorkflow(onboard, { input: { userId: "u1" } });
+    expectTypeOf(run.result).toEqualTypeOf<{ id: string; at: string } | null>();
+    if (run.status === "completed") expectTypeOf(run.result).toEqualTypeOf<{ id: string; at: string }>();
+    // @ts-expect-error: `userId` is a string.
+    await testWorkflow(onboard, { input: { userId: 1 } });
+    // @ts-expect-error: the workflow needs an input.
+    await testWorkflow(onboard, {});
+  });
+});
+
+test("the input comes from a schema", () => {
+  unread(async () => {
+    const paid = workflow({ id: "paid", input: z.object({ at: z.string().transform(Number) }) }, ({ input }) => {
+      expectTypeOf(input).toEqualTypeOf<{ at: number }>();
+      return input.at;
+    });
+    expectTypeOf((await testWorkflow(paid, { input: { at: "1" } })).result).toEqualTypeOf<number | null>();
+    // @ts-expect-error: `at` is a text before it is parsed.
+    await testWorkflow(paid, { input: { at: 1 } });
+  });
+});
+
+test("without either the input is unknown, and may be left out", () => {
+  unread(async () => {
+    const plain = workflow({ id: "plain" }, ({ input }) => {
+      expectTypeOf(input).toBeUnknown();
+    });
+    await testWorkflow(plain, {});
+  });
+});
+
+test("a step returns what comes back from JSON", () => {
+  unread(async (step) => {
+    expectTypeOf(await step.run("a", () => 1)).toEqualTypeOf<number>();
+    expectTypeOf(await step.run("a", async () => ({ at: new Date(), tags: ["x"], n: 1 as const, f: () => 1 }))).toEqualTypeOf<{
+      at: string;
+      tags: string[];
+      n: 1;
+    }>();
+    expectTypeOf(await step.run("a", () => {})).toEqualTypeOf<null>();
+    expectTypeOf(await step.run("a", () => undefined as { id?: string } | undefined)).toEqualTypeOf<{ id?: string } | null>();
+    expectTypeOf(await step.run("a", () => null as unknown)).toBeUnknown();
+    expectTypeOf(await step.run("a", () => [1, "b"] as [number, string])).toEqualTypeOf<[number, string]>();
+  });
+});
+
+test("a race says who won, with the type of the winner's result", () => {
+  unread(async (step) => {
+    const won = await step.race({ work: step.run("work", () => 1), timeout: step.sleep("timeout", "1h") });
+    if (won.winner === "work") expectTypeOf(won.value).toEqualTypeOf<number>();
+    else expectTypeOf(won.winner).toEqualTypeOf<"timeout">();
+  });
+});
+
+test("durations, options and workers are checked", () => {
+  unread((step) => {
+    // @ts-expect-error: there is no such unit.
+    void step.sleep("a", "1 fortnight");
+    // @ts-expect-error: there is no such option.
+    void step.run("a", () => {}, { retries: 3 });
+    // @ts-expect-error: a workflow is made by `workflow`.
+    new Worker({ workflows: [async () => {}] });
+    // @ts-expect-error: a workflow needs an id.
+    workflow({}, () => {});
+  });
+});
