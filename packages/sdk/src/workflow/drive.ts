@@ -3,6 +3,7 @@ import { wait } from "../wait.ts";
 import { NonRetryableError } from "../worker/errors.ts";
 import { JournalMismatchError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
+import { failureOf } from "./failure.ts";
 import { turn } from "./turn.ts";
 
 /**
@@ -62,7 +63,7 @@ async function send(execution: Execution): Promise<void> {
 
 function refusal(keys: string, error: unknown): Error {
   const isPermanent = error instanceof TidemillError && error.status !== null && error.status < 500;
-  const message = `The outcome of step ${keys} could not be stored: ${error instanceof Error ? error.message : String(error)}`;
+  const message = `The outcome of step ${keys} could not be stored: ${failureOf(error).message}`;
   return isPermanent ? new NonRetryableError(message, { cause: error }) : new Error(message, { cause: error });
 }
 

@@ -59,11 +59,12 @@ export class Execution {
   /**
    * Asks for a step. Its promise stays pending if the execution ends first.
    *
-   * @param begin called if the journal does not have it
+   * @param prepare checks what it is asked with. What it returns is called if the journal does not have the step
    */
-  ask(type: StepType, name: string, key: string | number | undefined, begin: (step: AskedStep) => void): Promise<unknown> {
+  ask(type: StepType, name: string, key: string | number | undefined, prepare: () => (step: AskedStep) => void): Promise<unknown> {
     if (this.end) return new Promise(() => {});
     try {
+      const begin = prepare();
       const base = stepBase(name, key);
       const step = new AskedStep(this.keys.open(base), base, () => this.changes.notify());
       const remembered = this.journal.ask(step.key, type);

@@ -1,4 +1,5 @@
 import { NonRetryableError } from "../worker/errors.ts";
+import { failureOf } from "./failure.ts";
 
 /** A value as it comes back from JSON: dates are texts, undefined is null, methods are gone. */
 export type Remembered<T> = unknown extends T
@@ -14,7 +15,9 @@ export type Remembered<T> = unknown extends T
           ? never
           : T extends Map<unknown, unknown> | Set<unknown>
             ? Record<string, never>
-            : { [K in keyof T as IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]> };
+            : T extends readonly unknown[]
+              ? { [K in keyof T]: Remembered<T[K]> }
+              : { [K in keyof T as IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]> };
 
 type IsLeftOut<K, V> = K extends symbol ? true : V extends symbol | ((...args: never) => unknown) ? true : false;
 
@@ -31,8 +34,6 @@ export function remember(value: unknown, whose: string): unknown {
     const text = JSON.stringify(value);
     return text === undefined ? null : JSON.parse(text);
   } catch (error) {
-    throw new NonRetryableError(`The result of ${whose} has no JSON: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+    throw new NonRetryableError(`The result of ${whose} has no JSON: ${failureOf(error).message}`, { cause: error });
   }
 }

@@ -5,21 +5,27 @@ import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
 import type { ReportedStep } from "./protocol.ts";
 import { StepPromise } from "./step-promise.ts";
+import { stepSettings } from "./step-settings.ts";
 
 /** The `step` of a workflow's function. */
 export function stepsOf(execution: Execution, runId: string): Step {
   const { host } = execution;
 
   const run = (name: string, fn: StepFunction, options: RunStepOptions = {}): Promise<unknown> =>
-    execution.ask("run", name, options.key, (step) => {
-      const { key } = step;
-      const replaced = host.replace?.({ name, key }, fn) ?? fn;
-      execution.unbegun.set(step, { key, fn: replaced, options, idempotencyKey: `${runId}:${encodeURIComponent(key)}` });
+    execution.ask("run", name, options.key, () => {
+      const settings = stepSettings(options);
+      return (step) => {
+        const { key } = step;
+        const replaced = host.replace?.({ name, key }, fn) ?? fn;
+        execution.unbegun.set(step, { key, fn: replaced, settings, idempotencyKey: `${runId}:${encodeURIComponent(key)}` });
+      };
     });
 
   const sleep = (name: string, { key }: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
-    execution.ask("sleep", name, key, (step) => {
-      execution.wait(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...until() });
+    execution.ask("sleep", name, key, () => {
+      const wake = until();
+      return (step) =>
+        execution.wait(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...wake });
     });
 
   const race = (steps: Readonly<Record<string, PromiseLike<unknown>>>): Promise<unknown> => {

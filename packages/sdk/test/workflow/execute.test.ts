@@ -304,6 +304,20 @@ describe("failures of steps", () => {
     expect(reason).toMatchObject({ name: "StepTimeoutError" });
   });
 
+  test("an option that is wrong, and something thrown that has no text, fail the step", async () => {
+    const failing = (program: (context: Context) => unknown) => new MemoryRun(program).execute();
+    expect(await failing(({ step }) => step.run("a", () => 1, { attempts: Number.NaN }))).toMatchObject({
+      outcome: "failed",
+      error: "attempts must be a whole number from 1 on, not NaN.",
+    });
+    expect(await failing(({ step }) => step.run("a", () => 1, { timeout: "soon" as never }))).toMatchObject({
+      error: expect.stringContaining("A duration is a number of milliseconds"),
+    });
+    expect(await failing(({ step }) => step.run("a", () => Promise.reject(Object.create(null))))).toMatchObject({
+      error: "Something was thrown that has no text.",
+    });
+  });
+
   test("what the workflow itself throws fails the attempt; a NonRetryableError the run", async () => {
     const failing = (error: unknown) =>
       new MemoryRun(() => {

@@ -1,0 +1,35 @@
+import { milliseconds } from "../options.ts";
+import type { RunStepOptions } from "./context.ts";
+import { durationMs } from "./duration.ts";
+
+/** The options of a step, checked. */
+export interface StepSettings {
+  /** Null: the step has no attempts of its own. */
+  readonly attempts: number | null;
+  readonly firstBackoffMs: number;
+  readonly timeoutMs: number | null;
+}
+
+const FIRST_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 86_400_000;
+const JITTER = 0.2;
+
+/** @throws {TypeError} naming the option that is wrong */
+export function stepSettings({ attempts, backoff, timeout }: RunStepOptions): StepSettings {
+  if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
+    throw new TypeError(`attempts must be a whole number from 1 on, not ${String(attempts)}.`);
+  return {
+    attempts: attempts ?? null,
+    firstBackoffMs: backoff === undefined ? FIRST_BACKOFF_MS : durationMs(backoff.delay),
+    timeoutMs: timeout === undefined ? null : milliseconds("timeout", durationMs(timeout), 1),
+  };
+}
+
+/**
+ * How long to wait after an attempt that failed.
+ *
+ * @param attempt from 1
+ * @param chance from 0 to 1
+ */
+export const backoffMs = ({ firstBackoffMs }: StepSettings, attempt: number, chance: number): number =>
+  Math.min(firstBackoffMs * 2 ** (attempt - 1) * (1 + JITTER * chance), MAX_BACKOFF_MS);
