@@ -1,0 +1,18 @@
+import { execFile } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
+
+test("the code of docs/workflows.md runs", async ({ onTestFinished }) => {
+  const page = readFileSync(new URL("../../../../docs/workflows.md", import.meta.url), "utf8");
+  const [, code = ""] = /^```ts\n([\s\S]*?)^```/m.exec(page) ?? [];
+  // Beside the package's own files, where its dependencies are found.
+  const file = `${PACKAGE}/workflows-${process.pid}.ts`;
+  onTestFinished(() => rmSync(file, { force: true }));
+  writeFileSync(file, code);
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", file]);
+  expect(stdout).toBe("Welcome, Ada 86400000\n");
+});
