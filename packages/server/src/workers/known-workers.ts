@@ -53,7 +53,9 @@ export class KnownWorkers {
   /** The worker that calls. */
   calls(call: WorkerCall): Promise<KnownWorker> {
     const key = nameKey(call);
-    this.#calls.set(key, call);
+    // A call that only reports outcomes does not mean that the worker asks for nothing.
+    const queues = call.queues.length > 0 ? call.queues : (this.#calls.get(key)?.queues ?? []);
+    this.#calls.set(key, { ...call, queues });
     const known = this.#byName.get(key);
     if (known) return known;
     const opening = this.#opening.add(call);

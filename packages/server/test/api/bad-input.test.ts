@@ -148,6 +148,7 @@ const ROWS: Record<string, Row> = {
       wait: WAIT,
       version: [...NO_TEXT, ...UNSTORABLE, '""', text(65)],
       request: [...NO_TEXT, ...UNSTORABLE, '""', text(65)],
+      repeat: NO_BOOLEAN,
       settle: NO_LIST,
     },
   },

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { test } from "../harness/service.ts";
+import { test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
 
 const at = (queue: string, id: string, verb: string) => `/v1/queues/${queue}/jobs/${id}/${verb}`;
@@ -97,5 +97,16 @@ describe("the list of workers", () => {
     const rest = await service.ok("GET", `/v1/workers?cursor=${next_cursor}`);
     expect(rest.data).toMatchObject([{ name: "b", version: "1.2.0", queues: [queue], in_flight: 2 }]);
     expect(rest.next_cursor).toBeNull();
+  });
+
+  test("names the queues that a worker asks for, also after a call that only settled", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    await work(service, { version: "2", settle: [{ ...proofOf(job), outcome: "completed" }] });
+    const list = async () => (await service.ok("GET", "/v1/workers")).data[0];
+    await service.advance(1);
+    await until(async () => (await list()).version === "2", "the second call to be written");
+    expect(await list()).toMatchObject({ name: "w1", queues: [queue] });
   });
 });
