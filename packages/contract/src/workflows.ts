@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
+import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
@@ -102,7 +103,7 @@ export const Triggered = Type.Object(
 );
 export type Triggered = Static<typeof Triggered>;
 
-/** Source: contract §11, specification, Run states. */
+/** Every status of a workflow run, in order of life. Source: contract §11; specification, Run states. */
 export const RUN_STATUSES = ["pending", "running", "sleeping", "waiting", "completed", "failed", "cancelled"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 const RunStatus = Type.Enum([...RUN_STATUSES], { title: "RunStatus", description: "The status of a run." });
@@ -164,12 +165,20 @@ export const ReportedStep = Type.Object(
     key: StepKey,
     type: StepType,
     status: StepStatus,
-    output: Type.Optional(Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." })),
+    output: Type.Optional(
+      Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
+    ),
     error: Type.Optional(RunError),
-    attempt: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." })),
+    attempt: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
+    ),
     startedAt: Type.Optional(Type.String({ format: "date-time", description: "When it began. The time of the report unless given." })),
     sleepFor: Type.Optional(
-      Type.Number({ minimum: 0, maximum: LIMITS.delaySeconds * 1_000, description: "How long a waiting sleep lasts from now. Milliseconds." }),
+      Type.Number({
+        minimum: 0,
+        maximum: LIMITS.delaySeconds * 1_000,
+        description: "How long a waiting sleep lasts from now. Milliseconds.",
+      }),
     ),
     sleepUntil: Type.Optional(Type.String({ format: "date-time", description: "When a waiting sleep ends, instead." })),
   },
@@ -230,8 +239,16 @@ export const Run = Type.Object(
     steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
     hookErrors: Type.Array(
       Type.Object(
-        { hook: Type.String({ description: "Which hook." }), message: Type.String({ description: "What it threw." }), occurredAt: Moment("When.") },
-        { title: "HookError", description: "An error of a lifecycle hook.", examples: [{ hook: "onFailure", message: "It failed.", occurredAt: at }] },
+        {
+          hook: Type.String({ description: "Which hook." }),
+          message: Type.String({ description: "What it threw." }),
+          occurredAt: Moment("When."),
+        },
+        {
+          title: "HookError",
+          description: "An error of a lifecycle hook.",
+          examples: [{ hook: "onFailure", message: "It failed.", occurredAt: at }],
+        },
       ),
       { description: "Errors thrown inside lifecycle hooks." },
     ),
@@ -248,8 +265,71 @@ export const ListRuns = Type.Object({
   limit: PageQuery.limit,
   cursor: Cursor("RunCursor", RUN_ID),
   status: Type.Optional(
-    Type.String({ title: "RunStatusFilter", description: "Only runs with this status, or with one of several, separated by commas.", examples: ["failed"] }),
+    Type.String({
+      title: "RunStatusFilter",
+      description: "Only runs with this status, or with one of several, separated by commas.",
+      examples: ["failed"],
+    }),
   ),
   workflowId: Type.Optional({ ...WorkflowId, title: "WorkflowFilter", description: "Only runs of this workflow." }),
 });
 export type ListRuns = Static<typeof ListRuns>;
+
+const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
+
+export const ReportedSteps = Type.Object(
+  {
+    lease_token: LeaseToken,
+    steps: Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+  },
+  {
+    title: "ReportedSteps",
+    description: "What a worker has executed of a run.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, steps: [{ key: "load user", type: "run", status: "completed", output: { name: "Ada" } }] }],
+  },
+);
+export type ReportedSteps = Static<typeof ReportedSteps>;
+
+export const StepsStored = Type.Object(
+  { steps: Type.Integer({ description: "How many steps the journal has." }) },
+  { title: "StepsStored", description: "The steps are stored.", examples: [{ steps: 2 }] },
+);
+export type StepsStored = Static<typeof StepsStored>;
+
+/** An execution as its worker gets it (docs/run-protocol.md). */
+export const TakenRun = Type.Object(
+  {
+    runId: RunId,
+    workflowId: WorkflowId,
+    version: Nullable(Type.String(), { description: "Version of the code that started the run." }),
+    attempt: Type.Integer({ description: "Executions that failed, and one." }),
+    attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
+    input: Type.Unknown({ description: "What the run was triggered with." }),
+    trigger,
+    createdAt: Moment("When it was triggered."),
+    journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+    lease_token: LeaseToken,
+    lease_expires_at: Moment("When the execution fails if the worker has neither ended it nor extended its lease."),
+  },
+  {
+    title: "TakenRun",
+    description: "A run that the worker now executes.",
+    examples: [
+      {
+        runId: RUN_ID,
+        workflowId: "user.onboard",
+        version: "2026-11-23",
+        attempt: 1,
+        attempts: 3,
+        input: { userId: "u1" },
+        trigger: { type: "api" },
+        createdAt: at,
+        journal: [step],
+        lease_token: TOKEN,
+        lease_expires_at: "2026-11-23T09:30:30.000Z",
+      },
+    ],
+  },
+);
+export type TakenRun = Static<typeof TakenRun>;

@@ -17,7 +17,7 @@ import {
   type Transactional,
   tolerate,
 } from "#kernel";
-import type { Aborter, LaneId, LaneKey, Waker } from "#lanes";
+import type { Aborter, LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
@@ -67,7 +67,7 @@ export interface EngineOptions {
 
 /** The engine as other modules use it. */
 export interface Engine extends Required<Pick<Module, "due">> {
-  readonly waker: Waker;
+  readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly outlet: Outlet;
   /** The node's lease. Stopping it gives back all claims under it. */

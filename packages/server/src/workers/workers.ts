@@ -4,10 +4,12 @@ import type { Clock, Database, EmitEvent, JobId, Random, Shares, Tenants } from 
 import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
+import type { ProveExecution } from "#workflows";
 import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
+import { proveClaims } from "./prove-claims.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
@@ -34,6 +36,8 @@ export interface Workers extends Module {
   /** A job was cancelled while this lease held it. */
   cancelled(leaseId: number, id: JobId): void;
   laneDeleted(laneId: LaneId): void;
+  /** Checks that a token proves the execution of a run. */
+  readonly prove: ProveExecution;
   /** Ends the requests that wait for jobs. */
   drain(): void;
 }
@@ -61,6 +65,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (laneId) => polls.laneDeleted(laneId),
+    prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     drain: () => polls.close(),
   };
 }

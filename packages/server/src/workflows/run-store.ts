@@ -1,5 +1,5 @@
 import type { RunStatus } from "@tidemill/contract";
-import { type Db, fragment, row, rows, type RunId, sql, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { RunKey, RunRow, RunWithData, StepRow } from "./run.ts";
 
