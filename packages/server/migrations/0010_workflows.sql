@@ -28,7 +28,7 @@ create table run (
   status          run_status not null default 'pending',
   -- Version of the code that executed it first.
   version         text,
-  -- How many executions have failed.
+  -- How many executions have failed, without one that it failed with for good.
   failures        integer not null default 0,
   attempts        integer not null,
   input           text not null,
@@ -80,7 +80,8 @@ create table run_key (
   key          text not null,
   run_id       uuid not null,
   primary key (workspace_id, lane_id, key),
-  foreign key (workspace_id, run_id) references run on delete cascade
+  -- The key is taken before the run is inserted.
+  foreign key (workspace_id, run_id) references run on delete cascade deferrable initially deferred
 );
 create index run_key_run on run_key (workspace_id, run_id);
 

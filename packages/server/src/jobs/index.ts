@@ -1,6 +1,5 @@
 export type { JobActor } from "./audit.ts";
 export * from "./claim.ts";
-export { laneName } from "./distinct-lanes.ts";
 export * from "./enqueue.ts";
 export * from "./job.ts";
 export * from "./jobs.ts";

@@ -84,7 +84,7 @@ async function settleOne(
   const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
-  claim.worker.cancelled.delete(job.claim.id);
+  claim.worker.cancelled.delete(settle.id);
   return wasHeld ? null : LOST;
 }
 

@@ -169,7 +169,7 @@ async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, sig
 
 /** The jobs that were cancelled while the worker held them. One response names each of them. */
 function takeCancelled(worker: KnownWorker): string[] {
-  const ids = [...worker.cancelled].map(showJobId);
+  const ids = [...worker.cancelled];
   worker.cancelled.clear();
   return ids;
 }

@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent, JobId, Random, Shares, Tenants } from "#kernel";
+import type { Clock, Database, EmitEvent, Random, Shares, Tenants } from "#kernel";
 import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
@@ -33,8 +33,8 @@ export interface Workers extends Module {
   /** Jobs of these lanes may be claimable. */
   woken(lanes: readonly LaneKey[]): void;
   wokenAll(): void;
-  /** A job was cancelled while this lease held it. */
-  cancelled(leaseId: number, id: JobId): void;
+  /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
+  cancelled(leaseId: number, id: string): void;
   laneDeleted(laneId: LaneId): void;
   /** Checks that a token proves the execution of a run. */
   readonly prove: ProveExecution;

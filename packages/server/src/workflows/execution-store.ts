@@ -125,7 +125,6 @@ export const endRun = async (tx: Db, { workspaceId, id }: RunKey, { status, resu
       sql`
         update run r set status = ${status}::run_status, result = ${result}, ended_at = moment(), next_attempt_at = null,
           error = case when ${status} = 'completed' then null else coalesce(${error ?? null}, error) end,
-          failures = failures + (${status} = 'failed')::int,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from workspace w
         where r.workspace_id = ${workspaceId} and r.id = ${id} and w.id = r.workspace_id and r.${LIVE}

@@ -7,7 +7,7 @@ import { endRun, findNextWake, insertSteps, recordFailure, type StepToInsert, se
 import type { RunKey } from "./run.ts";
 
 /** What a program reported of an execution that it ended, as the settle carries it. */
-export type RunReport =
+type RunReport =
   | { readonly outcome: "suspended"; readonly steps: readonly StepToInsert[] }
   | { readonly outcome: "failed"; readonly error: RunError };
 

@@ -13,7 +13,7 @@ import {
 import type { AuditLog } from "#audit";
 import { requestActor } from "#audit";
 import { type Api, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { invalid, type JobId, problem, type RunId, type Tenants } from "#kernel";
+import { invalid, problem, type RunId, type Tenants } from "#kernel";
 import { type Aborter, findLane } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
@@ -23,7 +23,7 @@ import { findRun, listRuns, readJournal } from "./run-store.ts";
 export interface RunRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
-  readonly aborter: Pick<Aborter, "abortJob">;
+  readonly aborter: Pick<Aborter, "abortRun">;
   readonly prove: ProveExecution;
 }
 
@@ -110,7 +110,7 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const { run, leaseId } = await cancelRun(db, audit, requestActor(request), key);
-      if (leaseId !== null) aborter.abortJob(key.id as string as JobId, leaseId);
+      if (leaseId !== null) aborter.abortRun(key.id, leaseId);
       return reply.type(JSON_TYPE).send(showRun(run, await readJournal(db, key)));
     },
   );

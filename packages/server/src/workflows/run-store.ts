@@ -1,6 +1,7 @@
 import type { RunStatus } from "@tidemill/contract";
 import { type Db, fragment, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { RECORD_RUNS } from "#usage";
 import type { RunKey, RunRow, RunWithData, StepRow } from "./run.ts";
 
 export interface RunToInsert extends LaneKey, RunKey {
@@ -25,12 +26,17 @@ export async function claimRunKey(tx: Db, { workspaceId, laneId }: LaneKey, key:
   return known?.run_id ?? claimRunKey(tx, { workspaceId, laneId }, key, id);
 }
 
+/** Inserts a run, and counts it as an execution. */
 export const insertRun = (tx: Db, run: RunToInsert): Promise<unknown> =>
   rows(
     tx,
     sql`
-      insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, created_at)
-      values (${run.workspaceId}, ${run.laneId}, ${run.id}, ${run.attempts}, ${run.input}, ${run.trigger}, ${run.idempotencyKey}, moment())`,
+      with started as (
+        insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, created_at)
+        values (${run.workspaceId}, ${run.laneId}, ${run.id}, ${run.attempts}, ${run.input}, ${run.trigger}, ${run.idempotencyKey}, moment())
+        returning workspace_id, lane_id
+      )
+      ${RECORD_RUNS}`,
   );
 
 const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,

@@ -56,7 +56,7 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   workflowId: run.workflow,
   version: run.version,
   status: run.status,
-  attempt: Math.min(run.failures + 1, run.attempts),
+  attempt: run.failures + 1,
   attempts: run.attempts,
   trigger: JSON.parse(run.trigger),
   idempotencyKey: run.idempotency_key,
