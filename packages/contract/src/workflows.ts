@@ -19,7 +19,7 @@ export const RunId = Type.String({
   examples: ["run_01kajv3k4ve6nsd9z5kgtzx0rw"],
 });
 
-export const WorkflowPath = Type.Object({ id: WorkflowId });
+export const WorkflowPath = Type.Object({ name: WorkflowId });
 export type WorkflowPath = Static<typeof WorkflowPath>;
 export const RunPath = Type.Object({ id: RunId });
 export type RunPath = Static<typeof RunPath>;
@@ -69,7 +69,10 @@ export const Workflow = Type.Object(
 );
 export type Workflow = Static<typeof Workflow>;
 
-export const ListWorkflows = Type.Object({ limit: PageQuery.limit, cursor: Cursor("WorkflowCursor", "d29ya2Zsb3c") });
+export const ListWorkflows = Type.Object(
+  { limit: PageQuery.limit, cursor: Cursor("WorkflowCursor", "d29ya2Zsb3cgMTIzNDU2Nw") },
+  { additionalProperties: false },
+);
 export type ListWorkflows = Static<typeof ListWorkflows>;
 
 export const TriggerWorkflow = Type.Object(
@@ -77,6 +80,7 @@ export const TriggerWorkflow = Type.Object(
     input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value, null when left out." })),
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
+      title: "TriggerKey",
       description: "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.",
     }),
     delay: Type.Optional(
@@ -261,18 +265,24 @@ export const Run = Type.Object(
 );
 export type Run = Static<typeof Run>;
 
-export const ListRuns = Type.Object({
-  limit: PageQuery.limit,
-  cursor: Cursor("RunCursor", RUN_ID),
-  status: Type.Optional(
-    Type.String({
-      title: "RunStatusFilter",
-      description: "Only runs with this status, or with one of several, separated by commas.",
-      examples: ["failed"],
-    }),
-  ),
-  workflowId: Type.Optional({ ...WorkflowId, title: "WorkflowFilter", description: "Only runs of this workflow." }),
-});
+export const ListRuns = Type.Object(
+  {
+    limit: PageQuery.limit,
+    cursor: Cursor("RunCursor", RUN_ID),
+    status: Type.Optional(
+      Type.String({
+        title: "RunStatusFilter",
+        format: "run-statuses",
+        description: "Only runs with this status, or with one of several, separated by commas.",
+        examples: ["failed"],
+      }),
+    ),
+    workflowId: Type.Optional(
+      Type.String({ title: "WorkflowFilter", format: "storable", description: "Only runs of this workflow.", examples: ["user.onboard"] }),
+    ),
+  },
+  { additionalProperties: false },
+);
 export type ListRuns = Static<typeof ListRuns>;
 
 const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";

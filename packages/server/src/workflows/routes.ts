@@ -43,9 +43,9 @@ const { tags, security } = routeDefaults("Workflows");
 /** The endpoints of workflows. Source: contract §11. */
 export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }: WorkflowRoutes): void {
   api.put(
-    "/v1/workflows/:id",
+    "/v1/workflows/:name",
     {
-      config: { access: "write" },
+      config: { access: "worker" },
       schema: {
         tags,
         security,
@@ -60,7 +60,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      const { workflow, isNew } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.id, request.body);
+      const { workflow, isNew } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name, request.body);
       waker.wakePulled([{ workspaceId: workflow.workspace_id, laneId: workflow.id }]);
       return reply.code(isNew ? 201 : 200).send(showWorkflow(workflow));
     },
@@ -92,7 +92,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }
   );
 
   api.get(
-    "/v1/workflows/:id",
+    "/v1/workflows/:name",
     {
       config: { access: "read" },
       schema: {
@@ -108,14 +108,14 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }
     async (request) => {
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
-      const workflow = await findWorkflow(db, workspaceId, request.params.id);
-      if (!workflow) throw await laneNotFound(db, workspaceId, "workflow", request.params.id);
+      const workflow = await findWorkflow(db, workspaceId, request.params.name);
+      if (!workflow) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
       return showWorkflow(workflow);
     },
   );
 
   api.delete(
-    "/v1/workflows/:id",
+    "/v1/workflows/:name",
     {
       config: { access: "write" },
       schema: {
@@ -130,13 +130,13 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      aborter.abortLane(await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.id));
+      aborter.abortLane(await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name));
       return reply.code(204).send();
     },
   );
 
   api.post(
-    "/v1/workflows/:id/trigger",
+    "/v1/workflows/:name/trigger",
     {
       config: { access: "write", rawMember: "input" },
       schema: {
@@ -157,7 +157,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }
       const { input, ...options } = request.body;
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
-      const started = await triggerWorkflow(tenants.of(workspaceId), context, workspaceId, request.params.id, options, text);
+      const started = await triggerWorkflow(tenants.of(workspaceId), context, workspaceId, request.params.name, options, text);
       if (started.dueMs !== null) waker.wakeAt(started.dueMs);
       else if (!started.duplicate) waker.wakePulled([started.lane]);
       return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });

@@ -1,19 +1,8 @@
-import {
-  LIMITS,
-  ListedRun,
-  ListRuns,
-  Page,
-  ReportedSteps,
-  RUN_STATUSES,
-  Run,
-  RunPath,
-  type RunStatus,
-  StepsStored,
-} from "@tidemill/contract";
+import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import { requestActor } from "#audit";
 import { type Api, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { invalid, problem, type RunId, type Tenants } from "#kernel";
+import { problem, type RunId, type Tenants } from "#kernel";
 import { type Aborter, findLane } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
@@ -45,7 +34,7 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
         description: "Returns runs of the workspace's workflows, newest first, without their data.",
         operationId: "listRuns",
         querystring: ListRuns,
-        response: replies({ 200: Page(ListedRun) }, "NOT_FOUND"),
+        response: replies({ 200: Page(ListedRun) }),
       },
     },
     async (request) => {
@@ -57,7 +46,7 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
       if (workflowId !== undefined && !lane) return { data: [], next_cursor: null };
       const found = await listRuns(db, {
         workspaceId,
-        statuses: status === undefined ? null : readStatuses(status),
+        statuses: (status?.split(",") ?? null) as RunStatus[] | null,
         laneId: lane?.id ?? null,
         before: page.after,
         limit: page.limit + 1,
@@ -130,7 +119,7 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
         operationId: "reportSteps",
         params: RunPath,
         body: ReportedSteps,
-        response: replies({ 200: StepsStored }, "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 200: StepsStored }, "NOT_FOUND", "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request) => {
@@ -138,16 +127,10 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
       const { lease_token, steps } = request.body;
       const stored = readSteps(steps, "steps");
       const db = tenants.of(workspaceId);
+      if (!(await findRun(db, keyOf(workspaceId, request.params.id)))) throw runNotFound(request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
       if (!claim) throw problem("LEASE_LOST");
       return { steps: await reportSteps(db, keyOf(workspaceId, request.params.id), claim, stored) };
     },
   );
-}
-
-function readStatuses(filter: string): RunStatus[] {
-  const statuses = filter.split(",");
-  if (!statuses.every((one) => (RUN_STATUSES as readonly string[]).includes(one)))
-    throw invalid("status", `must be one of ${RUN_STATUSES.join(", ")}, or several of them, separated by commas`);
-  return statuses as RunStatus[];
 }

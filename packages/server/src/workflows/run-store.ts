@@ -35,8 +35,10 @@ export const insertRun = (tx: Db, run: RunToInsert): Promise<unknown> =>
         insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, created_at)
         values (${run.workspaceId}, ${run.laneId}, ${run.id}, ${run.attempts}, ${run.input}, ${run.trigger}, ${run.idempotencyKey}, moment())
         returning workspace_id, lane_id
+      ), used as (
+        ${RECORD_RUNS}
       )
-      ${RECORD_RUNS}`,
+      select count(*) from started`,
   );
 
 const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,
