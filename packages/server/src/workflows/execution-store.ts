@@ -39,15 +39,17 @@ export const beginExecutions = (db: Db, workspaceId: WorkspaceId, ids: readonly 
       returning id, version, failures, attempts, input, trigger, created_at`,
   );
 
-/** Locks a run for a report on it. Null unless the claim holds. Uses the primary keys. */
+/** Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds. Uses the primary keys. */
 export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedClaim): Promise<{ steps: number } | null> =>
   row(
     tx,
     sql`
-      select r.steps from run r join job j on j.workspace_id = r.workspace_id and j.lane_id = r.lane_id and j.id = r.id
-      where r.workspace_id = ${workspaceId} and r.id = ${id} and r.lane_id = ${claim.laneId} and j.state = 'active'
-        and j.lease_id is not distinct from ${claim.leaseId}::bigint and j.attempt = ${claim.attempt}
-      for no key update of r for share of j`,
+      with held as (
+        select from job where workspace_id = ${workspaceId} and lane_id = ${claim.laneId} and id = ${id} and state = 'active'
+          and lease_id is not distinct from ${claim.leaseId}::bigint and attempt = ${claim.attempt}
+        for share
+      )
+      select steps from run where workspace_id = ${workspaceId} and id = ${id} and exists (select from held) for no key update`,
   );
 
 /** A step to store. Output and error are JSON texts. */
