@@ -25,13 +25,14 @@ export const beginExecutions = (db: Db, workspaceId: WorkspaceId, ids: readonly 
     db,
     sql`
       with over as (
-        select s.run_id, s.key, row_number() over (partition by s.run_id order by s.wake_at, s.seq) as place
-        from unnest(${plainArray(ids)}::uuid[]) given (id)
-        join run_step s on s.workspace_id = ${workspaceId} and s.run_id = given.id and s.status = 'waiting' and s.wake_at <= moment()
+        select s.workspace_id, s.run_id, s.key, row_number() over (partition by s.run_id order by s.wake_at, s.seq) as place
+        from unnest(${plainArray(ids.map(() => workspaceId))}::uuid[], ${plainArray(ids)}::uuid[]) given (workspace_id, id)
+        join run_step s on s.workspace_id = any(array[given.workspace_id]) and s.run_id = given.id and s.status = 'waiting'
+          and s.wake_at <= moment()
       ), woken as (
         update run_step s set status = 'completed', output = 'null', ended_at = s.wake_at, seq = r.steps + over.place
-        from over join run r on r.workspace_id = ${workspaceId} and r.id = over.run_id
-        where s.workspace_id = ${workspaceId} and s.run_id = over.run_id and s.key = over.key
+        from over join run r on r.workspace_id = any(array[over.workspace_id]) and r.id = over.run_id
+        where s.workspace_id = any(array[over.workspace_id]) and s.run_id = over.run_id and s.key = over.key
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = coalesce(version, ${version}),
         next_attempt_at = null, steps = steps + (select count(*) from over where over.run_id = r.id)
