@@ -11,7 +11,7 @@ import { wait } from "./wait.ts";
 
 /** A request to the API. */
 export interface ApiRequest extends Repeatable {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With its query, from `/v1` on. */
   readonly path: string;
   /** Besides those of every request. */

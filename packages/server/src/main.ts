@@ -15,6 +15,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
 import { createWorkers } from "#workers";
+import { createWorkflows, runKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -70,7 +71,7 @@ export async function composeNode({
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind],
+    kinds: [callbacks.kind, runKind(() => engine.waker)],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => workspaces.forget(workspaceId),
@@ -118,6 +119,7 @@ export async function composeNode({
     createRetention(shared),
     callbacks,
     workers,
+    createWorkflows({ ...shared, waker, aborter, prove: workers.prove }),
   ];
   const { authenticator } = workspaces;
   const drain = () => {

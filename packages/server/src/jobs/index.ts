@@ -1,6 +1,5 @@
 export type { JobActor } from "./audit.ts";
 export * from "./claim.ts";
-export { laneName } from "./distinct-lanes.ts";
 export * from "./enqueue.ts";
 export * from "./job.ts";
 export * from "./jobs.ts";
@@ -19,6 +18,7 @@ export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, W
 export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
+export * from "./store/jobs-of-kind.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";
 export * from "./store/worker-claims.ts";

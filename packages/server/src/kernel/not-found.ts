@@ -16,7 +16,7 @@ export function notFound(details: NotFoundDetails): ProblemError {
 
 /** Creates a NOT_FOUND error for a resource with a name. @param around names of the workspace that are compared with it */
 export const namedNotFound = (
-  resource: "queue" | "schedule" | "secret",
+  resource: "queue" | "schedule" | "secret" | "workflow",
   name: string,
   around: readonly { readonly name: string }[],
 ): ProblemError =>
@@ -34,6 +34,7 @@ function subjectOf(details: NotFoundDetails): string {
     case "job":
       return `job ${quoted(details.id)} in the queue ${quoted(details.queue)}`;
     case "key":
+    case "run":
     case "workspace":
       return `${details.resource} ${quoted(details.id)}`;
     case "route":

@@ -1,6 +1,7 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showJobId } from "#jobs";
-import { type EmitEvent, type Timestamp, tolerate } from "#kernel";
+import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
+import { giveRuns } from "#workflows";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -18,21 +19,47 @@ export interface GivenJob {
   readonly queue: string;
 }
 
-/** Jobs for a response, as JSON texts, and the claims behind them. */
+/** Jobs and runs for a response, as JSON texts, and the claims behind them. */
 export interface Given {
   readonly texts: readonly string[];
+  readonly runTexts: readonly string[];
   readonly claims: readonly Claim[];
   /** Identifies the response. */
   readonly response: symbol;
 }
 
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
-export async function giveJobs(deps: GiveJobs, worker: KnownWorker, jobs: readonly GivenJob[]): Promise<Given> {
+export async function giveJobs(
+  deps: GiveJobs,
+  db: Db,
+  worker: KnownWorker,
+  taken: readonly GivenJob[],
+  version: string | null,
+): Promise<Given> {
   const response = Symbol();
-  const given = await Promise.all(jobs.map((job) => giveJob(deps, worker, job, response)));
-  const kept = jobs.filter((_, index) => given[index] !== null);
-  return { texts: given.filter((text) => text !== null), claims: kept.map(({ claim }) => claim), response };
+  const [runs, jobs] = [taken.filter(isRun), taken.filter((one) => !isRun(one))];
+  const [given, runTexts] = await Promise.all([
+    Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
+    giveRuns(
+      db,
+      worker.workspaceId,
+      runs.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })),
+      version,
+    ),
+  ]);
+  for (const { claim, queue } of runs) {
+    if (runTexts.has(claim.id)) deps.held.add({ claim, response, queue, redactor: null }, 0);
+  }
+  const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id))];
+  return {
+    texts: given.filter((text) => text !== null),
+    runTexts: [...runTexts.values()],
+    claims: kept.map(({ claim }) => claim),
+    response,
+  };
 }
+
+const isRun = ({ claim }: GivenJob): boolean => claim.kind === "run";
 
 async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {
   const filled = await fillSecrets(deps, claim, queue, worker.name);

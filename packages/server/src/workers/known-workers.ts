@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
-import { Batcher, type Db, type EmitEvent, type JobId, tolerate, type WorkspaceId } from "#kernel";
+import { Batcher, type Db, type EmitEvent, tolerate, type WorkspaceId } from "#kernel";
 
 /** A worker that this node knows. */
 export interface KnownWorker {
@@ -9,8 +9,8 @@ export interface KnownWorker {
   readonly leaseId: number;
   /** As its tokens contain it. */
   readonly secret: string;
-  /** Jobs that were cancelled while it held them. No response has named them yet. */
-  readonly cancelled: Set<JobId>;
+  /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
+  readonly cancelled: Set<string>;
   /** Called when a job is cancelled. */
   readonly onCancelled: Set<() => void>;
 }
@@ -72,8 +72,8 @@ export class KnownWorkers {
     return new Map(known.filter((one) => one.workspaceId === workspaceId).map((one) => [one.leaseId, one]));
   }
 
-  /** A job was cancelled while this lease held it. */
-  cancelled(leaseId: number, id: JobId): void {
+  /** A job or run was cancelled while this lease held it. */
+  cancelled(leaseId: number, id: string): void {
     const worker = this.#byLease.get(leaseId);
     if (!worker) return;
     if (worker.cancelled.size < MAX_CANCELLED) worker.cancelled.add(id);
@@ -100,7 +100,7 @@ export class KnownWorkers {
       name,
       leaseId,
       secret: secret.toString("base64url"),
-      cancelled: new Set<JobId>(),
+      cancelled: new Set<string>(),
       onCancelled: new Set<() => void>(),
     };
     this.#byLease.set(leaseId, worker);

@@ -242,6 +242,8 @@ async function answer(deps: WorkDeps, reply: FastifyReply, run: (signal: AbortSi
   const parts = [
     `{"settled":${JSON.stringify(done.settled)},"cancelled":${JSON.stringify(done.cancelled)},"jobs":[`,
     ...jsonItems(done.texts),
+    `],"runs":[`,
+    ...jsonItems(done.runTexts),
     "]}",
   ];
   return reply.type(JSON_TYPE).send(jsonText(parts));

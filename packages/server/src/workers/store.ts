@@ -1,6 +1,6 @@
 import { WORKER_LISTED_MINUTES } from "#engine";
 import { type Db, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
-import type { LaneKey, LaneService } from "#lanes";
+import type { LaneKey, LaneKind, LaneService } from "#lanes";
 
 /** Lists workers that called lately, by name. Uses index lease_worker; job_active for what they hold. */
 export const listWorkers = (
@@ -19,17 +19,17 @@ export const listWorkers = (
       order by l.worker limit ${limit}`,
   );
 
-/** A queue that a worker asks for. */
-export interface AskedQueue extends LaneKey {
+/** A queue or workflow that a worker asks for. */
+export interface AskedLane extends LaneKey {
   readonly name: string;
   readonly served: LaneService;
 }
 
-/** Finds queues by name. Uses index lane_name. */
-export const findQueues = (db: Db, workspaceId: WorkspaceId, names: readonly string[]): Promise<AskedQueue[]> =>
+/** Finds queues or workflows by name. Uses index lane_name. */
+export const findLanes = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, names: readonly string[]): Promise<AskedLane[]> =>
   rows(
     db,
     sql`
       select workspace_id as "workspaceId", id as "laneId", name, served from lane
-      where workspace_id = ${workspaceId} and kind = 'queue' and name = any(${textArray(names)}) and deleted_at is null`,
+      where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name = any(${textArray(names)}) and deleted_at is null`,
   );
