@@ -75,6 +75,19 @@ describe("a lease", () => {
     expect(settled.filter(({ ok }) => ok)).toHaveLength(1);
   });
 
+  test("several outcomes of a job in one call: the first one counts, and the others are refused", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const outcomes = [
+      { ...proofOf(job), outcome: "completed", result: 1 },
+      { ...proofOf(job), outcome: "failed", retry: false },
+      { ...proofOf(job), outcome: "completed", result: 2 },
+    ];
+    expect((await work(service, { settle: outcomes })).settled).toMatchObject([{ ok: true }, LOST, LOST]);
+    expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "completed", result: 1 });
+  });
+
   test("a token says whose job it is: no other one settles it", async ({ service, database }) => {
     const queue = await service.queue();
     for (let n = 0; n < 2; n += 1) await service.enqueue({ queue });
