@@ -216,4 +216,13 @@ describe("a cancel", () => {
     const again = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] });
     expect(again).toMatchObject({ leases: [{ id, ok: false, lease_expires_at: null }], cancelled: [id] });
   });
+
+  test("a job that was retried and taken again is not reported as cancelled", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    await takeOne(service, queue);
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
+    await service.ok("POST", `/v1/queues/${queue}/jobs/${id}/retry`);
+    expect(await work(service, { queues: [queue] })).toMatchObject({ jobs: [{ id, attempt: 2 }], cancelled: [] });
+  });
 });
