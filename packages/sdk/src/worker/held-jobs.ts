@@ -34,6 +34,13 @@ export class HeldJobs {
     job.controller.abort(new JobAbortedError(why));
   }
 
+  /** Gives up the jobs that still run, and returns them. */
+  removeAll(): HeldJob[] {
+    const jobs = [...this.#jobs.values()];
+    this.#jobs.clear();
+    return jobs;
+  }
+
   abortAll(why: JobAbortedError["why"]): void {
     for (const { controller } of this.#jobs.values()) controller.abort(new JobAbortedError(why));
   }

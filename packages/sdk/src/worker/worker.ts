@@ -1,26 +1,19 @@
 import type * as contract from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
-import { chance } from "../random.ts";
-import { waitBeforeNext } from "../retry.ts";
-import { Transport } from "../transport.ts";
-import { wait } from "../wait.ts";
+import { type Asked, isRefused, WAIT_SECONDS, WorkerCalls } from "./calls.ts";
 import { type HeldJob, HeldJobs } from "./held-jobs.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from "./options.ts";
+import { type JobOutcome, jobOutcome, Outcomes, withoutContent } from "./outcomes.ts";
 import { runJob } from "./run-job.ts";
 import { onSignals } from "./signals.ts";
 
-/** How long a call waits for a job. Seconds. */
-const WAIT_SECONDS = 20;
-const CALL_TIMEOUT_MS = 30_000;
 /** Jobs in one call. */
 const MAX_JOBS = 500;
 /** Calls that report outcomes at the same time: while one is on its way, the next one collects. */
 const MAX_REPORTS = 2;
-/** Jobs that run for less are not extended. Milliseconds. */
-const FIRST_EXTEND_MS = 1_000;
-/** Leases in one call. */
-const MAX_EXTENDED = 1_000;
-const ERROR_PAUSE_MS = 5_000;
+/** How long handlers may run on after their signals were aborted because the worker stops. Milliseconds. */
+const RELEASE_AFTER_MS = 1_000;
 
 /**
  * Takes jobs of queues without `callback_url`, and runs them.
@@ -32,29 +25,38 @@ const ERROR_PAUSE_MS = 5_000;
  */
 export class Worker {
   readonly #settings: WorkerSettings;
-  readonly #transport: Transport;
+  readonly #calls: WorkerCalls;
   readonly #held = new HeldJobs();
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #leases: LeaseKeeper;
+  readonly #outcomes = new Outcomes();
+  readonly #ended: Promise<void>;
+  #end: () => void = () => {};
+  #endWith: (error: unknown) => void = () => {};
   /** Ends the call that waits for jobs, when the worker stops. */
   readonly #taking = new AbortController();
-  #outcomes: contract.SettleJob[] = [];
   #running: Promise<void> | null = null;
   #reports = 0;
   #waits = 0;
   /** Jobs that calls under way may bring. */
   #expected = 0;
-  /** Tells its calls apart from those of an earlier process of the same name. */
-  readonly #process = Math.floor(chance() * 36 ** 8).toString(36);
-  #calls = 0;
-  #wasAnswered = false;
   #stopping = false;
   #scheduled = false;
-  #extending = false;
 
   /** @throws {TypeError} naming the option that is missing or wrong */
   constructor(options: WorkerOptions) {
     this.#settings = readWorkerOptions(options);
-    this.#transport = new Transport({ ...this.#settings, retryForMs: 0, timeoutMs: CALL_TIMEOUT_MS });
+    this.#calls = new WorkerCalls(this.#settings);
+    const { leaseSeconds, logger } = this.#settings;
+    this.#leases = new LeaseKeeper({
+      held: this.#held,
+      leaseSeconds,
+      extend: (leases, waitSeconds, signal) => this.#calls.extend(leases, waitSeconds, signal),
+      onError: (error) => logger.error("Leases could not be extended.", { worker: this.name, error: String(error) }),
+    });
+    this.#ended = new Promise((resolve, reject) => {
+      this.#end = resolve;
+      this.#endWith = reject;
+    });
   }
 
   get name(): string {
@@ -82,9 +84,10 @@ export class Worker {
     const forget = onSignals(this.#settings.signals, () => this.#beginStop());
     try {
       this.#pump();
-      await this.#ended.promise;
+      await this.#ended;
     } finally {
       forget();
+      this.#leases.stop();
     }
   }
 
@@ -93,19 +96,29 @@ export class Worker {
     this.#stopping = true;
     this.#settings.logger.info("The worker stops.", { worker: this.name, running: this.#held.size });
     this.#taking.abort(new Error("The worker stops."));
-    const timer = setTimeout(() => this.#held.abortAll("shutdown"), this.#settings.stopTimeoutMs);
-    void this.#ended.promise.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
-    );
+    let timer = setTimeout(() => {
+      this.#held.abortAll("shutdown");
+      timer = setTimeout(() => this.#releaseAll(), RELEASE_AFTER_MS);
+    }, this.#settings.stopTimeoutMs);
+    const stopTimer = () => clearTimeout(timer);
+    this.#ended.then(stopTimer, stopTimer);
+    this.#pump();
+  }
+
+  /** Gives back the jobs whose handlers do not end. */
+  #releaseAll(): void {
+    for (const { taken } of this.#held.removeAll()) {
+      this.#settings.logger.warn("A handler did not end in time. Its job is given back.", { worker: this.name, job: taken.id });
+      this.#outcomes.add(jobOutcome(taken, { outcome: "released" }));
+    }
     this.#pump();
   }
 
   /** Reports outcomes, takes jobs for which there is room, and ends the worker when it stops and nothing is left. */
   #pump(): void {
-    while (this.#outcomes.length > 0 && this.#reports < MAX_REPORTS) void this.#report();
+    while (this.#outcomes.size > 0 && this.#reports < MAX_REPORTS) void this.#report();
     if (!this.#stopping && this.#waits === 0 && this.#room > 0) void this.#waitForJobs();
-    if (this.#stopping && this.#held.size === 0 && this.#outcomes.length === 0 && this.#reports + this.#waits === 0) this.#ended.resolve();
+    if (this.#stopping && this.#held.size === 0 && this.#outcomes.size === 0 && this.#reports + this.#waits === 0) this.#end();
   }
 
   /** Outcomes of jobs that end in the same turn of the event loop share a call. */
@@ -123,13 +136,12 @@ export class Worker {
   }
 
   async #report(): Promise<void> {
-    const settle = this.#outcomes.splice(0, MAX_JOBS);
+    const outcomes = this.#outcomes.take();
     const limit = this.#stopping ? 0 : Math.max(0, this.#room);
     this.#reports += 1;
     this.#expected += limit;
     try {
-      const { settled } = await this.#work({ ...this.#asks(limit), settle }, undefined, limit);
-      for (const one of settled) this.#check(one, settle);
+      await this.#settle(outcomes, limit);
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -138,12 +150,40 @@ export class Worker {
     }
   }
 
+  /**
+   * Reports outcomes, and takes up to `limit` jobs. If the service refuses the call, the outcomes are reported without asking for jobs, then
+   * in halves, until the one that is at fault is found: it must not keep the others from being stored.
+   */
+  async #settle(outcomes: readonly JobOutcome[], limit: number): Promise<void> {
+    const asked = this.#asked(limit);
+    try {
+      const { settled } = await this.#work(asked, outcomes);
+      for (const [index, one] of settled.entries()) this.#check(one, outcomes[index]);
+    } catch (error) {
+      if (!(error instanceof TidemillError) || !isRefused(error, asked, outcomes)) throw error;
+      if (limit > 0) return this.#settle(outcomes, 0);
+      const [first] = outcomes;
+      if (outcomes.length === 1 && first) return this.#reportWithout(first, error);
+      const half = Math.ceil(outcomes.length / 2);
+      await this.#settle(outcomes.slice(0, half), 0);
+      await this.#settle(outcomes.slice(half), 0);
+    }
+  }
+
+  /** Reports a refused outcome again, without what the handler wrote: that the job has ended must not be lost. */
+  #reportWithout(refused: JobOutcome, { code, message }: { readonly code: string | null; readonly message: string | null }): void {
+    const { logger } = this.#settings;
+    logger.error("The outcome of a job was refused.", { worker: this.name, job: refused.job.id, code, message });
+    const rest = withoutContent(refused);
+    if (rest) this.#outcomes.add(rest);
+  }
+
   async #waitForJobs(): Promise<void> {
     const limit = this.#room;
     this.#waits += 1;
     this.#expected += limit;
     try {
-      await this.#work({ ...this.#asks(limit), wait: WAIT_SECONDS }, this.#taking.signal, limit);
+      await this.#work({ ...this.#asked(limit), wait: WAIT_SECONDS }, [], this.#taking.signal);
     } catch (error) {
       if (!this.#taking.signal.aborted) this.#fail(error);
     } finally {
@@ -154,113 +194,38 @@ export class Worker {
 
   /** The service refuses the worker itself. Jobs that it holds go to others when their leases end. */
   #fail(error: unknown): void {
-    this.#ended.reject(error);
+    this.#endWith(error);
     this.#held.abortAll("shutdown");
-    this.#outcomes = [];
+    this.#outcomes.clear();
     this.#beginStop();
   }
 
-  #asks(limit: number): Pick<contract.WorkRequest, "queues" | "limit"> {
+  #asked(limit: number): Pick<Asked, "queues" | "limit"> {
     return limit === 0 ? { queues: [] } : { queues: [...this.#settings.handlers.keys()], limit };
   }
 
-  /** Calls until the service has answered, always by the same name: so a call that is repeated takes no other jobs. */
-  async #work(
-    call: Omit<contract.WorkRequest, "worker">,
-    signal: AbortSignal | undefined,
-    expected: number,
-  ): Promise<contract.WorkResponse> {
-    const { name, version, leaseSeconds } = this.#settings;
-    this.#calls += 1;
-    const body: contract.WorkRequest = {
-      worker: name,
-      ...(version && { version }),
-      lease: leaseSeconds,
-      request: `${this.#process}-${this.#calls}`,
-      ...call,
-    };
+  async #work(asked: Asked, outcomes: readonly JobOutcome[], signal?: AbortSignal): Promise<contract.WorkResponse> {
     try {
-      const answer = (await this.#send("/v1/work", { ...body, repeat: false }, signal, body)) as contract.WorkResponse;
-      for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
-      for (const job of answer.jobs) void this.#runJob(this.#held.add(job));
-      return answer;
+      const response = await this.#calls.work(asked, outcomes, signal);
+      for (const id of response.cancelled) this.#held.lose(id, "cancelled");
+      for (const job of response.jobs) void this.#runJob(this.#held.add(job));
+      return response;
     } finally {
-      this.#expected -= expected;
-    }
-  }
-
-  /** @param repeat is what is sent after the first try, if that is something else */
-  async #send(path: string, body: object, signal: AbortSignal | undefined, repeat = body): Promise<unknown> {
-    const bodyOfRepeat = () => JSON.stringify(repeat);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        const sent = tries === 1 ? JSON.stringify(body) : bodyOfRepeat();
-        const request = { method: "POST" as const, path, body: sent, bodyOfRepeat, repeatable: true };
-        const answer = await this.#transport.request(request, signal ? { signal } : {});
-        this.#wasAnswered = true;
-        return answer;
-      } catch (error) {
-        if (signal?.aborted || !(error instanceof TidemillError)) throw error;
-        const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
-        if (isOurs && !this.#wasAnswered) throw error;
-        if (tries === 1)
-          this.#settings.logger.warn("A call of the worker failed. It is tried again.", {
-            worker: this.name,
-            code: error.code,
-            error: error.message,
-          });
-        await wait(isOurs ? ERROR_PAUSE_MS : waitBeforeNext(error, tries, chance()), signal);
-      }
+      this.#expected -= asked.limit ?? 0;
     }
   }
 
   async #runJob(job: HeldJob): Promise<void> {
-    const timer = setTimeout(() => void this.#extend(), FIRST_EXTEND_MS);
+    const timer = setTimeout(() => void this.#leases.start(), this.#leases.firstMs);
     const outcome = await runJob(this.#settings, job.taken, job.controller.signal);
     clearTimeout(timer);
-    if (this.#held.remove(job)) this.#outcomes.push({ id: job.taken.id, lease_token: job.taken.lease_token, ...outcome });
+    if (this.#held.remove(job)) this.#outcomes.add(jobOutcome(job.taken, outcome));
     this.#pumpSoon();
   }
 
-  /** A result that is too large is left out: the job itself has succeeded. */
-  #check({ id, ok, code, message }: contract.Settled, sent: readonly contract.SettleJob[]): void {
+  #check({ id, ok, code, message }: contract.Settled, outcome: JobOutcome | undefined): void {
     if (ok) return;
-    const { logger } = this.#settings;
-    if (code === "LEASE_LOST") {
-      logger.warn("The outcome of a job came too late.", { worker: this.name, job: id });
-      return;
-    }
-    logger.error("The outcome of a job was refused.", { worker: this.name, job: id, code, message });
-    const outcome = sent.find((one) => one.id === id);
-    if (!outcome || code !== "PAYLOAD_TOO_LARGE") return;
-    const { result: _, ...rest } = outcome;
-    this.#outcomes.push(rest);
-  }
-
-  /** Extends the leases of all jobs as long as any run. Each call waits at the service for a job to be cancelled. */
-  async #extend(): Promise<void> {
-    if (this.#extending) return;
-    this.#extending = true;
-    const lease = this.#settings.leaseSeconds;
-    try {
-      while (this.#held.size > 0) {
-        const held = [...this.#held].map(({ id, lease_token }) => ({ id, lease_token }));
-        for (let from = 0; from < held.length; from += MAX_EXTENDED) {
-          const isLast = from + MAX_EXTENDED >= held.length;
-          await this.#extendSome(held.slice(from, from + MAX_EXTENDED), isLast ? Math.min(10, Math.floor(lease / 3)) : 0);
-        }
-      }
-    } catch (error) {
-      this.#settings.logger.error("Leases could not be extended.", { worker: this.name, error: String(error) });
-    } finally {
-      this.#extending = false;
-    }
-  }
-
-  async #extendSome(leases: contract.ExtendRequest["leases"], wait: number): Promise<void> {
-    const body = { worker: this.name, leases, lease: this.#settings.leaseSeconds, wait };
-    const answer = (await this.#send("/v1/work/extend", body, undefined)) as contract.ExtendResponse;
-    for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
-    for (const [index, { id, ok }] of answer.leases.entries()) if (!ok) this.#held.lose(id, "lease_lost", leases[index]?.lease_token);
+    if (code !== "LEASE_LOST" && outcome) this.#reportWithout(outcome, { code, message });
+    else this.#settings.logger.warn("The outcome of a job came too late.", { worker: this.name, job: id });
   }
 }

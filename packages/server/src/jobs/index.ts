@@ -8,6 +8,7 @@ export * from "./metrics.ts";
 export * from "./record.ts";
 export * from "./retry.ts";
 export * from "./routes.ts";
+export * from "./show-delivered.ts";
 export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slots.ts";
 export * from "./store/claim.ts";
 export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";

@@ -1,4 +1,5 @@
 import type { NotFoundDetails } from "@tidemill/contract";
+import { cut } from "./cut.ts";
 import { nearest } from "./nearest.ts";
 import { ProblemError } from "./problem.ts";
 
@@ -10,7 +11,9 @@ const MAX_SHOWN = 256;
 
 /** Creates a NOT_FOUND error that says what does not exist, and what was probably meant. */
 export function notFound(details: NotFoundDetails): ProblemError {
-  const shown = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, value && shorten(value)])) as NotFoundDetails;
+  const shown = Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [name, value && cut(value, MAX_SHOWN)]),
+  ) as NotFoundDetails;
   return new ProblemError("NOT_FOUND", `There is no ${subjectOf(shown)}.${hintOf(shown)}`, shown, {});
 }
 
@@ -48,5 +51,3 @@ const hintOf = (details: NotFoundDetails): string =>
   "suggestion" in details && details.suggestion !== null ? ` Did you mean ${quoted(details.suggestion)}?` : "";
 
 const quoted = (text: string): string => JSON.stringify(text);
-
-const shorten = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text);

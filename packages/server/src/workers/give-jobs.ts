@@ -1,5 +1,5 @@
 import type { AttemptResult, Engine } from "#engine";
-import { type Claim, showJobId } from "#jobs";
+import { type Claim, showDelivered, showJobId } from "#jobs";
 import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
 import { giveRuns } from "#workflows";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
@@ -90,13 +90,14 @@ async function end(
   held.delete(claim.id);
   await tolerate(
     () => finish({ claim, result, worker: worker.name }),
-    (error) => emit("give_back_failed", { error }),
+    (error) => emit("worker_give_back_failed", { error }),
   );
 }
 
-/** The job as the worker gets it: the fields of a callback, and its lease. The payload is inserted as text. Source: contract §7. */
-const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): string =>
-  `{"id":"${showJobId(claim.id)}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
-  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":${JSON.stringify(claim.schedule)},` +
-  `"scheduled_for":${JSON.stringify(claim.scheduledFor)},"traceparent":${JSON.stringify(claim.traceparent)},` +
-  `"tracestate":${JSON.stringify(claim.tracestate)},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}","payload":${payload}}`;
+/** The job as the worker gets it: with the fields of a callback, its trace and its lease. Source: contract §7. */
+const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): string => {
+  const { traceparent, tracestate, leaseUntil } = claim;
+  const trace = `"traceparent":${JSON.stringify(traceparent)},"tracestate":${JSON.stringify(tracestate)}`;
+  const lease = `"lease_token":"${token}","lease_expires_at":"${leaseUntil}"`;
+  return showDelivered(claim, showJobId(claim.id), queue, payload, `${trace},${lease},`);
+};

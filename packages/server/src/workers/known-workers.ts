@@ -53,7 +53,7 @@ export class KnownWorkers {
   /** The worker that calls. */
   calls(call: WorkerCall): Promise<KnownWorker> {
     const key = nameKey(call);
-    // A call that only reports outcomes does not mean that the worker asks for nothing.
+    // A call that only settles says nothing about the queues that the worker asks for.
     const queues = call.queues.length > 0 ? call.queues : (this.#calls.get(key)?.queues ?? []);
     this.#calls.set(key, { ...call, queues });
     const known = this.#byName.get(key);

@@ -2,7 +2,8 @@ import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import type { Db, LoopTime, SlicedWork, WorkspaceId } from "#kernel";
+import { cut, type Db, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
+import { keepResult } from "#redaction";
 import { readSteps } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
@@ -110,7 +111,7 @@ function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }
   const given = { result, error, error_name, retry, retry_in, steps };
   const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
-  return extra ? `${extra[0]} does not go with the outcome ${outcome}.` : null;
+  return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
 }
 
 function* resultOf(
@@ -120,22 +121,16 @@ function* resultOf(
 ): SlicedWork<AttemptResult> {
   if (outcome === "released") return { kind: "withdrawn" };
   if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ outcome, steps: readSteps(steps, "steps") }) };
-  if (outcome === "completed") return { kind: "accepted", status: null, result: yield* keptResult(result, redactor) };
+  if (outcome === "completed")
+    return { kind: "accepted", status: null, result: result === null ? null : yield* keepResult(result, redactor) };
   const message = error ?? "The worker reported no error.";
   const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
   return {
     kind: "workerFailed",
     code: "WORKER_FAILED",
-    message: kept.length > MAX_MESSAGE ? `${kept.slice(0, MAX_MESSAGE).toWellFormed()}…` : kept,
+    message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
     ...(isRunId(id) && { report: JSON.stringify({ outcome, error: { name: error_name, message } }) }),
   };
-}
-
-/** Without secrets. Null when it becomes too long without them, or cannot be searched. */
-function* keptResult(result: string | null, redactor: ReportRedactor | null): SlicedWork<string | null> {
-  if (result === null || !redactor) return result;
-  const kept = yield* redactor.json(result);
-  return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
 }

@@ -13,7 +13,8 @@ export const listWorkers = (
     db,
     sql`
       select l.worker as name, w.version, w.queues, w.last_seen_at,
-        (select count(*) from job where job.lease_id = l.id and job.state = 'active') as in_flight
+        (select count(*) from job
+          where job.lease_id = l.id and job.state = 'active' and job.workspace_id is not distinct from l.workspace_id) as in_flight
       from lease l join worker w on w.lease_id = l.id
       where l.workspace_id = ${workspaceId} and w.last_seen_at > moment() - ${WORKER_LISTED_MINUTES} * interval '1 minute' and l.worker > ${after ?? ""}
       order by l.worker limit ${limit}`,

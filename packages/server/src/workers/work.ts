@@ -1,6 +1,6 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { Principal } from "#http";
-import { extendClaims, findCancelled, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
+import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, readJobId, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
@@ -51,14 +51,13 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   // It is awaited below, but what comes before may fail first.
   settling.catch(() => {});
   const taken = mayBeRepeat ? await takenBefore(db, principal, worker, request) : [];
-  const told = new AbortController();
-  const stopWaiting = () => told.abort();
-  // A worker that waits is told at once that a job was cancelled, and what became of its outcomes.
+  const cancelled = new AbortController();
+  const stopWaiting = () => cancelled.abort();
+  // A worker that waits is notified at once that a job was cancelled.
   worker.onCancelled.add(stopWaiting);
-  void settling.then((settled) => settled.some(({ ok }) => !ok) && stopWaiting(), stopWaiting);
   try {
-    const waitMs = taken.length > 0 || worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
-    const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, told.signal]) };
+    const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
+    const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, cancelled.signal]) };
     const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(asked);
     const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     return await respond(deps, db, worker, jobs, settling, body.version ?? null);
@@ -82,8 +81,8 @@ async function respond(
 ): Promise<WorkDone> {
   try {
     const settled = await settling;
-    const given = await giveJobs(deps, db, worker, jobs, version);
-    return { ...given, worker, settled, cancelled: takeCancelled(worker) };
+    const cancelled = await takeCancelled(db, worker);
+    return { ...(await giveJobs(deps, db, worker, jobs, version)), worker, settled, cancelled };
   } catch (error) {
     const claims = jobs.map(({ claim }) => claim);
     void giveBackJobs(deps, worker, claims);
@@ -145,13 +144,14 @@ export async function extend(
   const workers = new Set(proven.flatMap((one) => one?.worker ?? []));
   const cancelled = lost.length > 0 ? await findCancelled(db, workspaceId, lost) : [];
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
+  const notified = await Promise.all([...workers].map((worker) => takeCancelled(db, worker)));
   return {
     leases: leases.map(({ id }, index) => {
       const jobId = proven[index]?.claim.id;
       const until = jobId && extended.get(jobId);
       return { id, ok: until !== undefined, lease_expires_at: until ?? null };
     }),
-    cancelled: [...new Set([...cancelled.map(showJobId), ...[...workers].flatMap(takeCancelled)])],
+    cancelled: [...new Set([...cancelled.map(showJobId), ...notified.flat()])],
   };
 }
 
@@ -167,11 +167,17 @@ async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, sig
   for (const { onCancelled } of workers) onCancelled.delete(resolve);
 }
 
-/** The jobs that were cancelled while the worker held them. One response names each of them. */
-function takeCancelled(worker: KnownWorker): string[] {
-  const ids = [...worker.cancelled];
-  worker.cancelled.clear();
-  return ids;
+/**
+ * The jobs and runs that were cancelled while the worker held them. One response names each of them. A job that was retried and taken again
+ * is left out: its attempt under way is not cancelled.
+ */
+async function takeCancelled(db: Db, { workspaceId, leaseId, cancelled }: KnownWorker): Promise<string[]> {
+  const ids = [...cancelled];
+  cancelled.clear();
+  const jobs = ids.flatMap((id) => readJobId(id) ?? []);
+  if (jobs.length === 0) return ids;
+  const held = new Set((await findHeldAmong(db, workspaceId, leaseId, jobs)).map(showJobId));
+  return ids.filter((id) => !held.has(id));
 }
 
 /** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */
