@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent, JobId, Random, Shares, Tenants } from "#kernel";
+import type { Clock, Database, EmitEvent, JobId, Random, Shares, Tenants, WorkspaceId } from "#kernel";
 import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
@@ -34,6 +34,8 @@ export interface Workers extends Module {
   /** A job was cancelled while this lease held it. */
   cancelled(leaseId: number, id: JobId): void;
   laneDeleted(laneId: LaneId): void;
+  /** A key of the workspace was revoked, or something else about it changed: calls that wait end, since theirs may be that key. */
+  workspaceChanged(workspaceId: WorkspaceId): void;
   /** Ends the requests that wait for jobs. */
   drain(): void;
 }
@@ -61,6 +63,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (laneId) => polls.laneDeleted(laneId),
+    workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
     drain: () => polls.close(),
   };
 }
