@@ -6,7 +6,7 @@ import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
-import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares } from "#kernel";
+import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -74,8 +74,8 @@ export async function composeNode({
     kinds: [callbacks.kind, runKind(() => engine.waker)],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
-      workspaceChanged: ({ workspaceId }) => workspaces.forget(workspaceId),
-      workspaceDeleted: ({ workspaceId }) => workspaces.forget(workspaceId),
+      workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       masterKeyChanged: () =>
         void openVault
           .reloadKeys()
@@ -98,9 +98,20 @@ export async function composeNode({
     ...shared,
     adminContext,
     emptyWorkspace,
-    notifyChanged: (workspaceId) => engine.notify({ kind: "workspaceChanged", workspaceId }),
-    abortWorkspace: (workspaceId) => aborter.abortWorkspace(workspaceId),
+    notifyChanged: (workspaceId) => {
+      workers.workspaceChanged(workspaceId);
+      engine.notify({ kind: "workspaceChanged", workspaceId });
+    },
+    abortWorkspace: (workspaceId) => {
+      workers.workspaceChanged(workspaceId);
+      aborter.abortWorkspace(workspaceId);
+    },
   });
+  /** Another node has changed or deleted a workspace. */
+  const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
+    workspaces.forget(workspaceId);
+    workers.workspaceChanged(workspaceId);
+  };
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
