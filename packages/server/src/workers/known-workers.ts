@@ -17,6 +17,8 @@ export interface KnownWorker {
 
 const MAX_WORKERS = 50_000;
 const MAX_CANCELLED = 1_000;
+/** Calls of a workspace that wait to be written. */
+const MAX_UNWRITTEN = 10_000;
 /** A worker that did not call for this long is looked up again: its lease may be gone. Milliseconds. */
 const FORGET_AFTER_MS = 600_000;
 
@@ -30,8 +32,8 @@ export class KnownWorkers {
   readonly #byName = new LRUCache<string, Promise<KnownWorker>>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
   readonly #byLease = new LRUCache<number, KnownWorker>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
   readonly #opening: Batcher<WorkerCall, KnownWorker>;
-  /** The latest calls that are not written yet. */
-  #calls = new Map<string, WorkerCall>();
+  /** The latest calls that are not written yet, by workspace and name. */
+  #calls = new Map<WorkspaceId, Map<string, WorkerCall>>();
 
   constructor(db: Db, emit: EmitEvent) {
     this.#db = db;
@@ -51,17 +53,35 @@ export class KnownWorkers {
   }
 
   /** The worker that calls. */
-  calls(call: WorkerCall): Promise<KnownWorker> {
+  async calls(call: WorkerCall): Promise<KnownWorker> {
     const key = nameKey(call);
-    // A call that only settles says nothing about the queues that the worker asks for.
-    const queues = call.queues.length > 0 ? call.queues : (this.#calls.get(key)?.queues ?? []);
-    this.#calls.set(key, { ...call, queues });
     const known = this.#byName.get(key);
-    if (known) return known;
+    if (known) {
+      this.#record(call);
+      return this.#current(await known);
+    }
     const opening = this.#opening.add(call);
     this.#byName.set(key, opening);
     opening.catch(() => this.#byName.delete(key));
     return opening;
+  }
+
+  /** A worker that only waits is not looked up by its lease, and could be forgotten there. There must be one of it, which is notified. */
+  #current(worker: KnownWorker): KnownWorker {
+    const known = this.#byLease.get(worker.leaseId);
+    if (!known) this.#byLease.set(worker.leaseId, worker);
+    return known ?? worker;
+  }
+
+  /** When more of a workspace's workers call than are written at a time, the others are written after their next calls. */
+  #record(call: WorkerCall): void {
+    const { workspaceId, name } = call;
+    const calls = this.#calls.get(workspaceId) ?? new Map<string, WorkerCall>();
+    if (calls.size >= MAX_UNWRITTEN && !calls.has(name)) return;
+    // A call that only settles says nothing about the queues that the worker asks for.
+    const queues = call.queues.length > 0 ? call.queues : (calls.get(name)?.queues ?? []);
+    calls.set(name, { ...call, queues });
+    this.#calls.set(workspaceId, calls);
   }
 
   /** The workers of a workspace with these leases. */
@@ -82,7 +102,7 @@ export class KnownWorkers {
 
   /** Writes when workers last called. */
   async writeCalls(): Promise<undefined> {
-    const calls = [...this.#calls.values()];
+    const calls = [...this.#calls.values()].flatMap((ofWorkspace) => [...ofWorkspace.values()]);
     this.#calls = new Map();
     for (let from = 0; from < calls.length; from += 1_000) {
       await tolerate(
