@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createConnection, createServer } from "node:net";
+import { createConnection } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { freePort } from "../packages/server/test/harness/free-port.ts";
 
 /** A Redis in memory, on a port of its own. Null when redis-server is not installed. */
 export async function startRedis(): Promise<{ url: string; stop: () => Promise<void> } | null> {
@@ -18,15 +19,6 @@ async function stop(child: ChildProcess): Promise<void> {
   const exited = once(child, "exit");
   child.kill();
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function listens(port: number): Promise<void> {

@@ -43,6 +43,11 @@ export const TABLES: Readonly<Record<string, Table>> = {
   tally: { owner: "jobs", holds: "Counts of what finished: appended to, and folded later." },
   idempotency_key: { owner: "jobs", holds: "The names that callers gave to their jobs." },
   batch_key: { owner: "jobs", holds: "The names that callers gave to their batches in the last day." },
+  workflow: { owner: "workflows", holds: "Settings of workflows that are not settings of their lane." },
+  workflow_record: { owner: "workflows", holds: "View: workflows that are not deleted, with the settings of their lane." },
+  run: { owner: "workflows", holds: "Runs of workflows." },
+  run_step: { owner: "workflows", holds: "Journals of runs: what their steps have done, and what they wait for." },
+  run_key: { owner: "workflows", holds: "The names that callers gave to their triggers." },
   schedule: { owner: "schedules", holds: "What makes jobs by the clock." },
   schedule_tick: { owner: "schedules", holds: "Ticks of the last minute that made a job." },
 };
@@ -106,6 +111,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     writes: ["usage_delta"],
     reason:
       "Accepted executions are counted in the statement that stores their jobs. A separate statement would cost each enqueue a round trip.",
+  },
+  {
+    file: "workflows/run-store.ts",
+    writes: ["usage_delta"],
+    reason: "A started run is counted in the statement that stores it, as jobs are.",
   },
   {
     file: "jobs/store/assign-key-slots.ts",

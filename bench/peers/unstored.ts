@@ -19,7 +19,7 @@ mountJobs(api, {
   clock,
   shares: { loopTime: new LoopTime() },
   waker: { wake: () => {}, wakeAt: () => {} },
-  aborter: { abortJob: () => {}, abortLane: () => {}, abortWorkspace: () => {} },
+  aborter: { abortJob: () => {}, abortRun: () => {}, abortLane: () => {}, abortWorkspace: () => {} },
   enqueuer: {
     enqueue: async (_workspaceId, _queue, jobs) => {
       const now = toMoment(clock.nowMs());

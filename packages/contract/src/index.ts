@@ -20,4 +20,5 @@ export * from "./status.ts";
 export * from "./templates.ts";
 export * from "./usage.ts";
 export * from "./work.ts";
+export * from "./workflows.ts";
 export * from "./workspaces.ts";

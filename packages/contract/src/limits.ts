@@ -16,6 +16,9 @@ export const LIMITS = {
   /** Jobs that one call of a worker takes or settles. */
   workJobs: 500,
   extendJobs: 1_000,
+  workWorkflows: 100,
+  /** Steps that one call reports. */
+  reportedSteps: 100,
   leaseSeconds: 43_200,
   workWaitSeconds: 30,
   workerErrorLength: 16_384,

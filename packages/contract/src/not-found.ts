@@ -19,8 +19,10 @@ export const NotFoundDetails = Type.Union([
   Named("queue"),
   Named("schedule"),
   Named("secret"),
+  Named("workflow"),
   Type.Object({ resource: Type.Literal("job"), id: Type.String(), queue: Type.String() }),
   Identified("key"),
+  Identified("run"),
   Identified("workspace"),
   Type.Object({ resource: Type.Literal("route"), method: Type.String(), path: Type.String(), suggestion: Suggestion }),
 ]);

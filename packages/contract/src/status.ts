@@ -3,12 +3,10 @@ import { each } from "./each.ts";
 import { JOB_STATES } from "./jobs.ts";
 import { Moment, Nullable } from "./paging.ts";
 import { PlanName } from "./plans.ts";
+import { RUN_STATUSES } from "./workflows.ts";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const HealthLevel = Type.Enum(["ok", "degraded"], { title: "Health", description: "`degraded` when something needs attention." });
-
-/** Every status of a workflow run, in order of life. Source: contract §11. */
-export const RUN_STATUSES = ["pending", "running", "sleeping", "waiting", "completed", "failed", "cancelled"] as const;
 
 const Check = Type.Object(
   {

@@ -1,9 +1,11 @@
 import { type Static, Type } from "typebox";
 import { ERRORS } from "./errors.ts";
 import { JobId } from "./jobs.ts";
+import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
+import { ReportedStep, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -24,13 +26,6 @@ const WaitSeconds = Type.Integer({
   minimum: 0,
   maximum: LIMITS.workWaitSeconds,
   description: "How long the request waits for a job when there is none. Seconds; 0 unless given.",
-});
-
-const LeaseToken = Type.String({
-  title: "LeaseToken",
-  pattern: "^[A-Za-z0-9_-]{1,120}$",
-  description: "Proves that the worker holds the job. It came with the job.",
-  examples: ["1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ"],
 });
 
 const settleFields = {
@@ -58,14 +53,40 @@ const settleFields = {
   ),
 };
 
+/** A job, or a run. */
+const WorkId = Type.String({
+  title: "WorkId",
+  pattern: "^(job|run)_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+  description: "Identifier of a job or a run.",
+  examples: ["job_01kajv3k4ve6nsd9z5kgtzx0rw"],
+});
+
 const ID = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
 
 export const SettleJob = Type.Object(
-  { id: JobId, lease_token: LeaseToken, ...settleFields },
+  {
+    id: WorkId,
+    lease_token: LeaseToken,
+    ...settleFields,
+    outcome: Type.Enum(["completed", "failed", "suspended", "released"], {
+      description:
+        "How the attempt ended. `suspended`: the run goes on when a step that waits has its outcome. `released`: the worker gives the job " +
+        "or run back without using an attempt, for example because it stops.",
+    }),
+    error_name: Type.Optional(
+      Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "With `failed`, of a run: name of the error's class." }),
+    ),
+    steps: Type.Optional(
+      Type.Array(ReportedStep, {
+        maxItems: LIMITS.reportedSteps,
+        description: "With `suspended`: steps that wait and are not in the journal.",
+      }),
+    ),
+  },
   {
     title: "SettleJob",
-    description: "The outcome of an attempt.",
+    description: "The outcome of an attempt on a job, or of an execution of a run.",
     additionalProperties: false,
     examples: [{ id: ID, lease_token: TOKEN, outcome: "completed", result: { sent: true } }],
   },
@@ -81,8 +102,16 @@ export const WorkRequest = Type.Object(
       description: "Queues to take jobs from. With none, the request only settles.",
       examples: [["emails"]],
     }),
+    workflows: Type.Optional(
+      Type.Array(WorkflowId, {
+        maxItems: LIMITS.workWorkflows,
+        uniqueItems: true,
+        description: "Workflows to take runs of.",
+        examples: [["user.onboard"]],
+      }),
+    ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: LIMITS.workJobs, description: "How many jobs to take at most. 1 unless given." }),
+      Type.Integer({ minimum: 1, maximum: LIMITS.workJobs, description: "How many jobs and runs to take at most. 1 unless given." }),
     ),
     lease: Type.Optional(LeaseSeconds),
     wait: Type.Optional(WaitSeconds),
@@ -166,7 +195,7 @@ const SETTLE_ERRORS = ["LEASE_LOST", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR"] as
 
 const Settled = Type.Object(
   {
-    id: JobId,
+    id: WorkId,
     ok: Type.Boolean({ description: "Whether the outcome was stored." }),
     code: Nullable(Type.Enum([...SETTLE_ERRORS]), {
       description: `Why not. \`LEASE_LOST\`: ${ERRORS.LEASE_LOST.message} \`PAYLOAD_TOO_LARGE\`: the result is too large; the worker still holds the job.`,
@@ -177,29 +206,30 @@ const Settled = Type.Object(
 );
 export type Settled = Static<typeof Settled>;
 
-const cancelled = Type.Array(JobId, {
-  description: "Jobs of this worker that were cancelled while it held them. Their outcomes no longer count.",
+const cancelled = Type.Array(WorkId, {
+  description: "Jobs and runs of this worker that were cancelled while it held them. Their outcomes no longer count.",
 });
 
 export const WorkResponse = Type.Object(
   {
     jobs: Type.Array(TakenJob, { description: "The jobs that were taken, highest priority first, then oldest first." }),
+    runs: Type.Array(TakenRun, { description: "The runs that were taken." }),
     settled: Type.Array(Settled, { description: "What became of each outcome, in the order sent." }),
     cancelled,
   },
   {
     title: "WorkResponse",
     description: "What the worker is to do next.",
-    examples: [{ jobs: [taken], settled: [settled], cancelled: [] }],
+    examples: [{ jobs: [taken], runs: [], settled: [settled], cancelled: [] }],
   },
 );
 export type WorkResponse = Static<typeof WorkResponse>;
 
 const HeldLease = Type.Object(
-  { id: JobId, lease_token: LeaseToken },
+  { id: WorkId, lease_token: LeaseToken },
   {
     title: "HeldLease",
-    description: "A job that the worker holds.",
+    description: "A job or run that the worker holds.",
     additionalProperties: false,
     examples: [{ id: ID, lease_token: TOKEN }],
   },
@@ -230,7 +260,7 @@ export type ExtendRequest = Static<typeof ExtendRequest>;
 
 const Extended = Type.Object(
   {
-    id: JobId,
+    id: WorkId,
     ok: Type.Boolean({ description: "Whether the worker still holds the job." }),
     lease_expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the lease ends now. Null: the job is lost." }),
   },

@@ -15,7 +15,7 @@ const withQuery = (path: string, query: Query): string => {
 export const pathOf = (...parts: string[]): string => `/v1/${parts.map(encodeURIComponent).join("/")}`;
 
 /**
- * The four verbs of the API, for the resources. The type of a response is what the contract says of the path.
+ * The verbs of the API, for the resources. The type of a response is what the contract says of the path.
  */
 export class Api {
   readonly transport: Transport;
@@ -34,6 +34,15 @@ export class Api {
 
   post<Response>(path: string, body: object | undefined, call: CallOptions | undefined): Promise<Response> {
     return this.#change("POST", path, body, call);
+  }
+
+  /** As `post`, for what has the same effect a second time. */
+  postRepeatably<Response>(path: string, body: object, call: CallOptions | undefined): Promise<Response> {
+    return this.transport.request({ method: "POST", path, body: JSON.stringify(body), repeatable: true }, call) as Promise<Response>;
+  }
+
+  put<Response>(path: string, body: object, call: CallOptions | undefined): Promise<Response> {
+    return this.transport.request({ method: "PUT", path, body: JSON.stringify(body), repeatable: true }, call) as Promise<Response>;
   }
 
   patch<Response>(path: string, body: object | undefined, call: CallOptions | undefined): Promise<Response> {

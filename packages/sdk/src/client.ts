@@ -8,9 +8,11 @@ import { AuditEvents } from "./resources/audit-events.ts";
 import { DeadLetters } from "./resources/dead-letters.ts";
 import { Keys } from "./resources/keys.ts";
 import { Queues } from "./resources/queues.ts";
+import { Runs } from "./resources/runs.ts";
 import { Schedules } from "./resources/schedules.ts";
 import { Secrets } from "./resources/secrets.ts";
 import { Workers } from "./resources/workers.ts";
+import { Workflows } from "./resources/workflows.ts";
 import type { StandardSchema } from "./schema.ts";
 import { Transport } from "./transport.ts";
 
@@ -39,6 +41,8 @@ export class Tidemill {
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
   readonly workers: Workers;
+  readonly workflows: Workflows;
+  readonly runs: Runs;
   readonly #api: Api;
   readonly #batchers = new Map<string, EnqueueBatcher>();
 
@@ -54,6 +58,8 @@ export class Tidemill {
     this.keys = new Keys(api);
     this.auditEvents = new AuditEvents(api);
     this.workers = new Workers(api);
+    this.workflows = new Workflows(api);
+    this.runs = new Runs(api);
   }
 
   /** A queue to enqueue jobs to. Nothing is sent: the queue may or may not exist. */

@@ -18,8 +18,6 @@ export interface ApiRequest extends Repeatable {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body?: string;
-  /** The body when it is sent again, if it is another one then. */
-  readonly bodyOfRepeat?: () => string;
   /** By default those of the active context. */
   readonly trace?: TraceHeaders;
 }
@@ -38,7 +36,6 @@ export class Transport {
    */
   async request(request: ApiRequest, { signal, timeoutMs }: CallOptions = {}): Promise<unknown> {
     const { retryForMs } = this.settings;
-    const { bodyOfRepeat } = request;
     checkPath(request.path);
     const traced = { ...request, trace: request.trace ?? traceHeaders() };
     const timeout = timeoutMs === undefined ? this.settings.timeoutMs : milliseconds("timeoutMs", timeoutMs, 1);
@@ -46,7 +43,7 @@ export class Transport {
     for (let tries = 1; ; tries += 1) {
       signal?.throwIfAborted();
       try {
-        return await this.#send(tries > 1 && bodyOfRepeat ? { ...traced, body: bodyOfRepeat() } : traced, timeout, signal);
+        return await this.#send(traced, timeout, signal);
       } catch (error) {
         if (!(error instanceof TidemillError) || !maySendAgain(error, request)) throw error;
         const waitMs = waitBeforeNext(error, tries, chance());

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
+import { freePort } from "../../server/test/harness/free-port.ts";
 import { test, until } from "../../server/test/harness/service.ts";
 
 const page = readFileSync(new URL("../../../docs/getting-started.md", import.meta.url), "utf8");
@@ -13,15 +13,6 @@ const blockOf = (language: string): string => {
   if (code === undefined) throw new Error(`The page has no block of ${language}.`);
   return code;
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 test("the commands of the page deliver a callback", async ({ service }) => {
   const commands = blockOf("bash").replaceAll("9000", String(await freePort()));

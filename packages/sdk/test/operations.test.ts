@@ -3,6 +3,7 @@ import { Tidemill } from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
 
 const KEY = "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY";
+const RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 
 const HELD = { queue: "emails", id: JOB, lease_token: "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ" };
@@ -53,6 +54,15 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   completeJob: (tidemill) => tidemill.workers.complete(HELD, { sent: true }),
   failJob: (tidemill) => tidemill.workers.fail(HELD, { error: "no such address" }),
   heartbeatJob: (tidemill) => tidemill.workers.heartbeat(HELD, { lease: 60 }),
+  putWorkflow: (tidemill) => tidemill.workflows.put("user.onboard", { attempts: 5 }),
+  listWorkflows: (tidemill) => tidemill.workflows.list({ limit: 10 }),
+  getWorkflow: (tidemill) => tidemill.workflows.get("user.onboard"),
+  deleteWorkflow: (tidemill) => tidemill.workflows.delete("user.onboard"),
+  triggerWorkflow: (tidemill) => tidemill.workflows.trigger("user.onboard", { input: { userId: "u1" } }),
+  listRuns: (tidemill) => tidemill.runs.list({ status: "failed" }),
+  getRun: (tidemill) => tidemill.runs.get(RUN),
+  cancelRun: (tidemill) => tidemill.runs.cancel(RUN),
+  reportSteps: (tidemill) => tidemill.runs.reportSteps(RUN, { lease_token: HELD.lease_token, steps: [] }),
   listAuditEvents: (tidemill) => tidemill.auditEvents.list({ event_type: "queue.created" }),
 };
 

@@ -21,7 +21,7 @@ const RUNTIMES: Readonly<Record<string, string>> = {
 
 /** A program that uses the client, and writes what came of it as JSON. */
 const PROGRAM = `
-import { InvalidSignatureError, Tidemill, TidemillError, verifyCallback } from "./client.js";
+import { InvalidSignatureError, Tidemill, TidemillError, verifyCallback, Worker } from "./client.js";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
@@ -37,6 +37,13 @@ const queue = tidemill.queue("emails");
 const enqueued = await Promise.all(Array.from({ length: 50 }, (_, n) => queue.enqueue({ n })));
 const listed = [];
 for await (const { payload } of queue.jobs.list({ limit: 20 })) listed.push(payload.n);
+const worked = [];
+const quiet = () => {};
+const worker = new Worker({
+  queues: { emails: ({ payload }) => worked.push(payload.n) === 50 && void worker.stop() },
+  logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+});
+await worker.run();
 const notFound = await tidemill.queues.get("absent").catch((error) => error instanceof TidemillError && error.code);
 const refused = await new Tidemill({ url: "http://127.0.0.1:" + free, key: "x", retryForMs: 0 }).queues.create({ name: "x" }).catch((error) => [error.code, error.neverSent]);
 const timeout = await new Tidemill({ url: process.argv[2], timeoutMs: 50, retryForMs: 0 }).status().catch((error) => error.code);
@@ -55,7 +62,7 @@ for (const { name, secrets, now: seconds, headers, body, valid } of verify.filte
   if (accepted !== valid) wrong.push(name);
 }
 Date.now = now;
-process.stdout.write(JSON.stringify({ ids: new Set(enqueued.map(({ id }) => id)).size, listed, notFound, refused, timeout, aborted, wrong }));
+process.stdout.write(JSON.stringify({ ids: new Set(enqueued.map(({ id }) => id)).size, listed, worked: worked.length, notFound, refused, timeout, aborted, wrong }));
 `;
 
 let directory: string;
@@ -92,6 +99,7 @@ describe("the client runs on", () => {
     expect(JSON.parse(stdout)).toEqual({
       ids: 50,
       listed: Array.from({ length: 50 }, (_, n) => 49 - n),
+      worked: 50,
       notFound: "NOT_FOUND",
       refused: ["NO_RESPONSE", true],
       timeout: "TIMEOUT",

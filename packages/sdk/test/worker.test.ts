@@ -186,6 +186,115 @@ describe("a worker", () => {
     expect(await service.job({ queue, id })).toMatchObject({ result: null });
   });
 
+  test("gives back a job whose handler does not end when the worker stops", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const started = Promise.withResolvers<void>();
+    const one = worker({ [queue]: () => new Promise(() => started.resolve()) }, { stopTimeoutMs: 10 });
+    const { id } = await service.enqueue({ queue, attempts: 1 });
+    await started.promise;
+    await one.stop();
+    expect(await service.job({ queue, id })).toMatchObject({ state: "waiting", last_error: null });
+  });
+
+  test("reports every job, whatever its handler throws or returns", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const failures: Record<string, () => unknown> = {
+      nul: () => new Error("a\0b"),
+      textless: () => Object.create(null),
+      never: () => new RetryAfterError("busy", { seconds: Number.NaN }),
+      late: () => new RetryAfterError("busy", { seconds: 1e12 }),
+    };
+    const deep = JSON.parse("[".repeat(70) + "]".repeat(70));
+    worker({
+      [queue]: ({ payload }: WorkerJob<string>) => {
+        if (payload === "deep") return deep;
+        throw failures[payload]?.();
+      },
+    });
+    const failed = await Promise.all(
+      Object.keys(failures).map(async (payload) => (await service.enqueue({ queue, payload, attempts: 1 })).id as string),
+    );
+    const completed = await service.enqueue({ queue, payload: "deep" });
+    for (const id of failed) await untilState(service, queue, id, "failed");
+    await untilState(service, queue, completed.id, "completed");
+    expect(await service.job({ queue, id: completed.id })).toMatchObject({ result: null, attempt: 1 });
+    expect((await service.job({ queue, id: failed[0] as string })).last_error.message).toBe("Error: a\ufffdb");
+  });
+
+  test("stores a result as it was when the handler returned it", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const result: { self?: unknown; n: number } = { n: 1 };
+    const handler = () => {
+      queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => Object.assign(result, { self: result }))));
+      return result;
+    };
+    worker({ [queue]: handler });
+    const { id } = await service.enqueue({ queue });
+    await untilState(service, queue, id, "completed");
+    expect(await service.job({ queue, id })).toMatchObject({ result: { n: 1 } });
+  });
+
+  test("reports outcomes that do not fit into one call", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const all = Promise.withResolvers<void>();
+    let started = 0;
+    const handler = async () => {
+      started += 1;
+      if (started === 300) all.resolve();
+      await all.promise;
+      return "x".repeat(60_000);
+    };
+    worker({ [queue]: handler }, { concurrency: 300 });
+    const jobs = Array.from({ length: 300 }, () => ({ payload: 1 }));
+    await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, jobs);
+    await until(async () => (await service.ok("GET", `/v1/queues/${queue}`)).metrics.completed === 300, "all jobs to be completed");
+  });
+
+  test("reports outcomes of a queue when another one is deleted", async ({ service, worker }) => {
+    const [queue, other] = [await service.queue(), await service.queue()];
+    const started = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const handler = async () => {
+      started.resolve();
+      await goOn.promise;
+    };
+    worker({ [queue]: handler, [other]: quiet }, { concurrency: 2 });
+    const { id } = await service.enqueue({ queue });
+    await started.promise;
+    await service.ok("DELETE", `/v1/queues/${other}`);
+    goOn.resolve();
+    await untilState(service, queue, id, "completed");
+  });
+
+  test("extends the lease of a long job once a second at most, while many short ones end", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const counts = { extends: 0, ended: 0 };
+    const counting: typeof fetch = (input, init) => {
+      if (String(input).endsWith("/extend")) counts.extends += 1;
+      return fetch(input, init);
+    };
+    const long = Promise.withResolvers<void>();
+    const handler = async ({ payload }: WorkerJob) => {
+      if (payload === "long") return long.promise;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      counts.ended += 1;
+      if (counts.ended % 100 === 0) await enqueueShort();
+    };
+    const enqueueShort = () =>
+      service.ok(
+        "POST",
+        `/v1/queues/${queue}/jobs/batch`,
+        Array.from({ length: 100 }, () => ({ payload: "short" })),
+      );
+    await service.enqueue({ queue, payload: "long" });
+    await enqueueShort();
+    const startedMs = performance.now();
+    worker({ [queue]: handler }, { concurrency: 20, fetch: counting });
+    await until(() => counts.extends >= 2, "two calls that extend leases");
+    long.resolve();
+    expect(performance.now() - startedMs).toBeGreaterThan(1_900);
+  });
+
   test("rejects when the service refuses it: a queue that does not exist, a key that is wrong", async ({ service, worker }) => {
     const queue = await service.queue();
     await expect(worker({ [`${queue}x`]: quiet }).done).rejects.toMatchObject({ code: "NOT_FOUND", details: { suggestion: queue } });

@@ -1,5 +1,5 @@
--- What a lane belongs to. A queue has a lane; a workflow and a webhook endpoint will have one, too.
-create type lane_kind as enum ('queue');
+-- What a lane belongs to. A webhook endpoint will have one, too.
+create type lane_kind as enum ('queue', 'workflow');
 
 -- How the jobs of a lane are served: nodes deliver them (push), workers fetch them (pull), or neither (none).
 create type lane_service as enum ('push', 'pull', 'none');

@@ -1,8 +1,9 @@
 create type job_state as enum
   ('waiting', 'delayed', 'pending_approval', 'active', 'completed', 'failed', 'cancelled', 'rejected');
 
--- The kind of a job decides how it is delivered and what its outcome changes. `queue`: a caller enqueued it.
-create type job_kind as enum ('queue');
+-- The kind of a job decides how it is delivered and what its outcome changes. `queue`: a caller enqueued it. `run`: it is the next
+-- execution of a run, and has the id of that run.
+create type job_kind as enum ('queue', 'run');
 
 -- Jobs that are not finished, and the dead-letter queue.
 create table job (

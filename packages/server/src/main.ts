@@ -6,7 +6,7 @@ import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
-import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares } from "#kernel";
+import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -15,6 +15,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
 import { createWorkers } from "#workers";
+import { createWorkflows, runKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -70,11 +71,11 @@ export async function composeNode({
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind],
+    kinds: [callbacks.kind, runKind(() => engine.waker)],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
-      workspaceChanged: ({ workspaceId }) => workspaces.forget(workspaceId),
-      workspaceDeleted: ({ workspaceId }) => workspaces.forget(workspaceId),
+      workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       masterKeyChanged: () =>
         void openVault
           .reloadKeys()
@@ -97,9 +98,20 @@ export async function composeNode({
     ...shared,
     adminContext,
     emptyWorkspace,
-    notifyChanged: (workspaceId) => engine.notify({ kind: "workspaceChanged", workspaceId }),
-    abortWorkspace: (workspaceId) => aborter.abortWorkspace(workspaceId),
+    notifyChanged: (workspaceId) => {
+      workers.workspaceChanged(workspaceId);
+      engine.notify({ kind: "workspaceChanged", workspaceId });
+    },
+    abortWorkspace: (workspaceId) => {
+      workers.workspaceChanged(workspaceId);
+      aborter.abortWorkspace(workspaceId);
+    },
   });
+  /** Another node has changed or deleted a workspace. */
+  const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
+    workspaces.forget(workspaceId);
+    workers.workspaceChanged(workspaceId);
+  };
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -118,6 +130,7 @@ export async function composeNode({
     createRetention(shared),
     callbacks,
     workers,
+    createWorkflows({ ...shared, waker, aborter, prove: workers.prove }),
   ];
   const { authenticator } = workspaces;
   const drain = () => {

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createReadStream, statSync } from "node:fs";
 
 /** What a command reads: a file, or the standard input. */
@@ -32,11 +31,19 @@ function sizeOf(file: string): number | null {
 
 /** The same items. @throws the signal's reason when it is aborted, also while it waits for an item */
 export async function* untilAborted<Item>(items: AsyncGenerator<Item>, signal: AbortSignal): AsyncGenerator<Item> {
-  const aborted = signal.aborted ? Promise.resolve() : once(signal, "abort").then(() => {});
   for (;;) {
-    const next = await Promise.race([items.next(), aborted]);
-    if (!next) throw signal.reason;
+    const next = await orAborted(items.next(), signal);
     if (next.done) return;
     yield next.value;
   }
+}
+
+/** A race with one promise for the whole input would keep all of its items in memory: each race leaves its result at that promise. */
+function orAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }

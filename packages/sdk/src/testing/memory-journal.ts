@@ -1,5 +1,5 @@
+import type { ReportedStep, RunStep } from "@tidemill/contract";
 import { momentMs, momentText } from "../clock.ts";
-import type { ReportedStep, RunStep } from "../workflow/protocol.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** The journal of a run, in memory. */

@@ -1,8 +1,9 @@
+import type { ReportedStep, RunStep } from "@tidemill/contract";
 import { momentText } from "../clock.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import type { RunHost } from "../workflow/host.ts";
-import type { ReportedStep, RunOutcome, RunStep } from "../workflow/protocol.ts";
+import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
@@ -74,7 +75,7 @@ export class MemoryRun {
 
   #taken(): Parameters<typeof executeRun>[1] {
     const { id, options } = this.#workflow;
-    const lease = { lease_token: "test", lease_expires_at: momentText(this.#clock.nowMs()) };
+    const now = momentText(this.#clock.nowMs());
     const { version = null, attempts = 3 } = options;
     return {
       runId: "run_test",
@@ -83,8 +84,11 @@ export class MemoryRun {
       attempt: this.attempt,
       attempts,
       input: this.#input,
-      journal: this.steps,
-      ...lease,
+      trigger: { type: "api" },
+      createdAt: now,
+      journal: [...this.steps],
+      lease_token: "test",
+      lease_expires_at: now,
     };
   }
 }

@@ -1,5 +1,5 @@
+import type { RunError, RunStep } from "@tidemill/contract";
 import { type Moment, momentMs } from "../clock.ts";
-import type { RunStep, StepFailure } from "../workflow/protocol.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import { MemoryRun } from "./memory-run.ts";
@@ -36,7 +36,7 @@ interface EndedRun {
 export type TestedRun<Result> = EndedRun &
   (
     | { readonly status: "completed"; readonly result: Result; readonly error: null }
-    | { readonly status: "failed"; readonly result: null; readonly error: StepFailure }
+    | { readonly status: "failed"; readonly result: null; readonly error: RunError }
   );
 
 const ATTEMPTS = 3;
@@ -65,7 +65,7 @@ export async function testWorkflow<Input, Result>(
 
 type End =
   | { readonly status: "completed"; readonly result: unknown; readonly error: null }
-  | { readonly status: "failed"; readonly result: null; readonly error: StepFailure };
+  | { readonly status: "failed"; readonly result: null; readonly error: RunError };
 
 async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End> {
   for (;;) {

@@ -9,7 +9,9 @@ export type Lease = contract.ExtendRequest["leases"][number];
 export interface Held {
   readonly lease: Lease;
   readonly controller: AbortController;
-  /** The reason of the signal when it is aborted. */
+  /** Aborted when the worker no longer holds it before it has ended. */
+  readonly lost: AbortController;
+  /** The reason of the signals when they are aborted. */
   readonly reason: (why: AbortCause) => Error;
 }
 
@@ -21,20 +23,15 @@ export class HeldLeases {
     return this.#held.size;
   }
 
-  add(lease: Lease, reason: Held["reason"]): Held {
-    const held = { lease, controller: new AbortController(), reason };
-    this.#held.set(lease.id, held);
+  add({ id, lease_token }: Lease, reason: Held["reason"]): Held {
+    const held = { lease: { id, lease_token }, controller: new AbortController(), lost: new AbortController(), reason };
+    this.#held.set(id, held);
     return held;
   }
 
-  /** Whether it was not lost meanwhile. */
-  has({ lease }: Held): boolean {
-    return this.#held.get(lease.id)?.lease.lease_token === lease.lease_token;
-  }
-
   /** Returns false if it was lost meanwhile: then its outcome no longer counts. */
-  remove(held: Held): boolean {
-    return this.has(held) && this.#held.delete(held.lease.id);
+  remove({ lease }: Held): boolean {
+    return this.#held.get(lease.id)?.lease.lease_token === lease.lease_token && this.#held.delete(lease.id);
   }
 
   /** The worker no longer holds this; with a token, only if it is the present one. */
@@ -42,14 +39,23 @@ export class HeldLeases {
     const held = this.#held.get(id);
     if (!held || (token !== undefined && held.lease.lease_token !== token)) return;
     this.#held.delete(id);
+    held.lost.abort(held.reason(why));
     held.controller.abort(held.reason(why));
+  }
+
+  /** Gives up what has not ended, and returns it. */
+  removeAll(): Held[] {
+    const all = [...this.#held.values()];
+    this.#held.clear();
+    for (const { lost, reason } of all) lost.abort(reason("shutdown"));
+    return all;
   }
 
   abortAll(why: AbortCause): void {
     for (const { controller, reason } of this.#held.values()) controller.abort(reason(why));
   }
 
-  get leases(): Lease[] {
-    return [...this.#held.values()].map(({ lease }) => lease);
+  *[Symbol.iterator](): Iterator<Lease> {
+    for (const { lease } of this.#held.values()) yield lease;
   }
 }

@@ -1,6 +1,6 @@
 type Log = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Where a worker and its jobs log. `console` fits, and so do pino and winston in their usual set-up. */
+/** Where a worker and its jobs log: a message first, then its fields. `console` and winston fit; pino takes them the other way round. */
 export interface Logger {
   readonly debug: Log;
   readonly info: Log;

@@ -1,5 +1,6 @@
+import { processId, readVariable } from "../environment.ts";
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
-import { chance } from "../random.ts";
+import { randomName } from "../random.ts";
 import type { StandardSchema } from "../schema.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import type { WorkerJob } from "./job.ts";
@@ -31,7 +32,10 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
   readonly version?: string;
   /** How long a job or run stays with a worker that has died. Seconds; 30 by default. While it is executed, its lease is extended. */
   readonly leaseSeconds?: number;
-  /** How long jobs and runs may go on when the worker stops. Then their signals are aborted, and they are given back. Milliseconds; 25,000 by default. */
+  /**
+   * How long jobs and runs may go on when the worker stops. Then their signals are aborted, and a second later those that have not ended are
+   * given back. Milliseconds; 25,000 by default.
+   */
   readonly stopTimeoutMs?: number;
   /** Signals that stop the worker, where the runtime has them. SIGTERM and SIGINT by default. */
   readonly signals?: readonly string[];
@@ -96,12 +100,5 @@ function whole(name: string, value: number, max: number): number {
   throw new TypeError(`${name} must be a whole number from 1 to ${max}, not ${String(value)}.`);
 }
 
-interface Host {
-  readonly process?: { readonly pid?: number; readonly env?: Readonly<Record<string, string | undefined>> };
-}
-
-function defaultName(): string {
-  const { process } = globalThis as Host;
-  const random = Math.floor(chance() * 36 ** 6).toString(36);
-  return [process?.env?.HOSTNAME?.slice(0, 64) || "worker", process?.pid, random].filter((part) => part !== undefined).join("-");
-}
+const defaultName = (): string =>
+  [readVariable("HOSTNAME")?.slice(0, 64) ?? "worker", processId(), randomName()].filter((part) => part !== undefined).join("-");

@@ -1,9 +1,14 @@
 import { TidemillError } from "../error.ts";
 import { NonRetryableError, RetryAfterError } from "./errors.ts";
 
+const MAX_RETRY_SECONDS = 31_536_000;
+
 /** Whether, and after how many seconds at least, what threw this is tried again. */
-export function retryOf(error: unknown): { retry?: boolean; retry_in?: number } {
-  if (error instanceof RetryAfterError) return { retry_in: Math.max(0, Math.ceil(error.seconds)) };
+export function retryOf(error: unknown): { retry?: false; retry_in?: number } {
+  if (error instanceof RetryAfterError) {
+    const seconds = Math.min(Math.max(Math.ceil(error.seconds), 0), MAX_RETRY_SECONDS);
+    return Number.isNaN(seconds) ? {} : { retry_in: seconds };
+  }
   const isPermanent = error instanceof NonRetryableError || (error instanceof TidemillError && error.code === "VALIDATION_ERROR");
   return isPermanent ? { retry: false } : {};
 }

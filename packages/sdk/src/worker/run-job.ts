@@ -3,10 +3,8 @@ import { parsePayload } from "../schema.ts";
 import { JobAbortedError, NonRetryableError } from "./errors.ts";
 import { workerJob } from "./job.ts";
 import type { WorkerSettings } from "./options.ts";
+import type { Outcome } from "./outcomes.ts";
 import { retryOf } from "./retry-of.ts";
-
-/** The outcome of an attempt, without its job. */
-export type Outcome = Pick<contract.SettleJob, "outcome" | "result" | "error" | "retry" | "retry_in">;
 
 const MAX_ERROR = 16_384;
 
@@ -28,17 +26,26 @@ export async function runJob({ handlers, logger }: WorkerSettings, taken: contra
 const isShutdown = (reason: unknown): boolean => reason instanceof JobAbortedError && reason.why === "shutdown";
 
 /** @throws {NonRetryableError} for what has no JSON, since the job would return the same again */
-function jsonResult(result: unknown): { result?: unknown } {
+function jsonResult(result: unknown): { result?: string } {
   if (result === undefined) return {};
   try {
     const text = JSON.stringify(result);
-    return text === undefined ? {} : { result };
+    return text === undefined ? {} : { result: text };
   } catch (error) {
     throw new NonRetryableError(`The handler's result has no JSON: ${messageOf(error)}`, { cause: error });
   }
 }
 
+/** The text of what was thrown, without what the service does not store. */
 function messageOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return (text || "The handler threw nothing.").slice(0, MAX_ERROR).toWellFormed();
+  const text = textOf(error).slice(0, MAX_ERROR).toWellFormed().replaceAll("\0", "\ufffd");
+  return text || "The handler threw an empty text.";
+}
+
+function textOf(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  } catch {
+    return "The handler threw an object that has no text.";
+  }
 }

@@ -1,29 +1,23 @@
 import type * as contract from "@tidemill/contract";
-import { chance } from "../random.ts";
+import { TidemillError } from "../error.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
-import type { RunOutcome, SettleRun, TakenRun } from "../workflow/protocol.ts";
+import { type Asked, isRefused, WAIT_SECONDS, WorkerCalls } from "./calls.ts";
 import { JobAbortedError } from "./errors.ts";
-import { LeaseExtender } from "./extend-leases.ts";
 import { type Held, HeldLeases } from "./held-leases.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from "./options.ts";
+import { kindOf, type Outcome, Outcomes, type WorkOutcome, withoutContent, workOutcome } from "./outcomes.ts";
 import { registerWorkflows } from "./register.ts";
-import { type Outcome, runJob } from "./run-job.ts";
+import { runJob } from "./run-job.ts";
 import { runWorkflow } from "./run-workflow.ts";
-import { ServiceCalls } from "./service-calls.ts";
 import { onSignals } from "./signals.ts";
 
-/** How long a call waits for a job. Seconds. */
-const WAIT_SECONDS = 20;
-/** Jobs in one call. */
+/** Jobs and runs in one call. */
 const MAX_JOBS = 500;
 /** Calls that report outcomes at the same time: while one is on its way, the next one collects. */
 const MAX_REPORTS = 2;
-/** Jobs that run for less are not extended. Milliseconds. */
-const FIRST_EXTEND_MS = 1_000;
-
-type Settle = contract.SettleJob | SettleRun;
-type WorkRequest = Omit<contract.WorkRequest, "settle"> & { readonly workflows?: string[]; readonly settle?: readonly Settle[] };
-type WorkResponse = contract.WorkResponse & { readonly runs?: readonly TakenRun[] };
+/** How long handlers and workflows may run on after their signals were aborted because the worker stops. Milliseconds. */
+const RELEASE_AFTER_MS = 1_000;
 
 /**
  * Takes jobs of queues without `callback_url`, and runs of workflows, and executes them.
@@ -35,29 +29,38 @@ type WorkResponse = contract.WorkResponse & { readonly runs?: readonly TakenRun[
  */
 export class Worker {
   readonly #settings: WorkerSettings;
-  readonly #calls: ServiceCalls;
+  readonly #calls: WorkerCalls;
   readonly #held = new HeldLeases();
-  readonly #extender: LeaseExtender;
-  readonly #ended = Promise.withResolvers<void>();
-  /** Ends the call that waits for jobs, when the worker stops. */
+  readonly #leases: LeaseKeeper;
+  readonly #outcomes = new Outcomes();
+  readonly #ended: Promise<void>;
+  #end: () => void = () => {};
+  #endWith: (error: unknown) => void = () => {};
+  /** Ends the calls that register workflows and wait for jobs, when the worker stops. */
   readonly #taking = new AbortController();
-  #outcomes: Settle[] = [];
   #running: Promise<void> | null = null;
   #reports = 0;
   #waits = 0;
-  /** Jobs that calls under way may bring. */
+  /** Jobs and runs that calls under way may bring. */
   #expected = 0;
-  /** Tells its calls apart from those of an earlier process of the same name. */
-  readonly #process = Math.floor(chance() * 36 ** 8).toString(36);
-  #requests = 0;
   #stopping = false;
   #scheduled = false;
 
   /** @throws {TypeError} naming the option that is missing or wrong */
   constructor(options: WorkerOptions) {
     this.#settings = readWorkerOptions(options);
-    this.#calls = new ServiceCalls(this.#settings);
-    this.#extender = new LeaseExtender(this.#settings, this.#calls, this.#held);
+    this.#calls = new WorkerCalls(this.#settings);
+    const { leaseSeconds, logger } = this.#settings;
+    this.#leases = new LeaseKeeper({
+      held: this.#held,
+      leaseSeconds,
+      extend: (leases, waitSeconds, signal) => this.#calls.extend(leases, waitSeconds, signal),
+      onError: (error) => logger.error("Leases could not be extended.", { worker: this.name, error: String(error) }),
+    });
+    this.#ended = new Promise((resolve, reject) => {
+      this.#end = resolve;
+      this.#endWith = reject;
+    });
   }
 
   get name(): string {
@@ -67,14 +70,14 @@ export class Worker {
   /**
    * Runs until the worker is stopped, by `stop` or a signal. While the service is away, it tries again.
    *
-   * @throws {TidemillError} when the service refuses the worker's first call, for example UNAUTHORIZED, or NOT_FOUND for a queue
+   * @throws {TidemillError} when the service refuses a workflow, or the worker's first call, for example UNAUTHORIZED, or NOT_FOUND for a queue
    */
   run(): Promise<void> {
     this.#running ??= this.#run();
     return this.#running;
   }
 
-  /** Takes no more jobs, and waits until those that run have ended and are reported. */
+  /** Takes no more jobs and runs, and waits until those that it has taken have ended and are reported. */
   async stop(): Promise<void> {
     if (!this.#running) return;
     this.#beginStop();
@@ -86,9 +89,10 @@ export class Worker {
     try {
       await this.#register();
       this.#pump();
-      await this.#ended.promise;
+      await this.#ended;
     } finally {
       forget();
+      this.#leases.stop();
     }
   }
 
@@ -105,19 +109,30 @@ export class Worker {
     this.#stopping = true;
     this.#settings.logger.info("The worker stops.", { worker: this.name, running: this.#held.size });
     this.#taking.abort(new Error("The worker stops."));
-    const timer = setTimeout(() => this.#held.abortAll("shutdown"), this.#settings.stopTimeoutMs);
-    void this.#ended.promise.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
-    );
+    let timer = setTimeout(() => {
+      this.#held.abortAll("shutdown");
+      timer = setTimeout(() => this.#releaseAll(), RELEASE_AFTER_MS);
+    }, this.#settings.stopTimeoutMs);
+    const stopTimer = () => clearTimeout(timer);
+    this.#ended.then(stopTimer, stopTimer);
     this.#pump();
   }
 
-  /** Reports outcomes, takes jobs for which there is room, and ends the worker when it stops and nothing is left. */
+  /** Gives back the jobs and runs that do not end. */
+  #releaseAll(): void {
+    for (const { lease } of this.#held.removeAll()) {
+      const kind = kindOf(lease);
+      this.#settings.logger.warn(`A ${kind} did not end in time. It is given back.`, { worker: this.name, [kind]: lease.id });
+      this.#outcomes.add(workOutcome(lease, { outcome: "released" }));
+    }
+    this.#pump();
+  }
+
+  /** Reports outcomes, takes jobs and runs for which there is room, and ends the worker when it stops and nothing is left. */
   #pump(): void {
-    while (this.#outcomes.length > 0 && this.#reports < MAX_REPORTS) void this.#report();
+    while (this.#outcomes.size > 0 && this.#reports < MAX_REPORTS) void this.#report();
     if (!this.#stopping && this.#waits === 0 && this.#room > 0) void this.#waitForJobs();
-    if (this.#stopping && this.#held.size === 0 && this.#outcomes.length === 0 && this.#reports + this.#waits === 0) this.#ended.resolve();
+    if (this.#stopping && this.#held.size === 0 && this.#outcomes.size === 0 && this.#reports + this.#waits === 0) this.#end();
   }
 
   /** Outcomes of jobs that end in the same turn of the event loop share a call. */
@@ -135,13 +150,12 @@ export class Worker {
   }
 
   async #report(): Promise<void> {
-    const settle = this.#outcomes.splice(0, MAX_JOBS);
+    const outcomes = this.#outcomes.take();
     const limit = this.#stopping ? 0 : Math.max(0, this.#room);
     this.#reports += 1;
     this.#expected += limit;
     try {
-      const { settled } = await this.#work({ ...this.#asks(limit), settle }, undefined, limit);
-      for (const one of settled) this.#check(one, settle);
+      await this.#settle(outcomes, limit);
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -150,12 +164,41 @@ export class Worker {
     }
   }
 
+  /**
+   * Reports outcomes, and takes up to `limit` jobs and runs. If the service refuses the call, the outcomes are reported without asking for more, then
+   * in halves, until the one that is at fault is found: it must not keep the others from being stored.
+   */
+  async #settle(outcomes: readonly WorkOutcome[], limit: number): Promise<void> {
+    const asked = this.#asked(limit);
+    try {
+      const { settled } = await this.#work(asked, outcomes);
+      for (const [index, one] of settled.entries()) this.#check(one, outcomes[index]);
+    } catch (error) {
+      if (!(error instanceof TidemillError) || !isRefused(error, asked, outcomes)) throw error;
+      if (limit > 0) return this.#settle(outcomes, 0);
+      const [first] = outcomes;
+      if (outcomes.length === 1 && first) return this.#reportWithout(first, error);
+      const half = Math.ceil(outcomes.length / 2);
+      await this.#settle(outcomes.slice(0, half), 0);
+      await this.#settle(outcomes.slice(half), 0);
+    }
+  }
+
+  /** Reports a refused outcome again, without what was written into it: that the job or run has ended must not be lost. */
+  #reportWithout(refused: WorkOutcome, { code, message }: { readonly code: string | null; readonly message: string | null }): void {
+    const { logger } = this.#settings;
+    const kind = kindOf(refused.lease);
+    logger.error(`The outcome of a ${kind} was refused.`, { worker: this.name, [kind]: refused.lease.id, code, message });
+    const rest = withoutContent(refused, code);
+    if (rest) this.#outcomes.add(rest);
+  }
+
   async #waitForJobs(): Promise<void> {
     const limit = this.#room;
     this.#waits += 1;
     this.#expected += limit;
     try {
-      await this.#work({ ...this.#asks(limit), wait: WAIT_SECONDS }, this.#taking.signal, limit);
+      await this.#work({ ...this.#asked(limit), wait: WAIT_SECONDS }, [], this.#taking.signal);
     } catch (error) {
       if (!this.#taking.signal.aborted) this.#fail(error);
     } finally {
@@ -166,83 +209,57 @@ export class Worker {
 
   /** The service refuses the worker itself. Jobs that it holds go to others when their leases end. */
   #fail(error: unknown): void {
-    this.#ended.reject(error);
+    this.#endWith(error);
     this.#held.abortAll("shutdown");
-    this.#outcomes = [];
+    this.#outcomes.clear();
     this.#beginStop();
   }
 
-  #asks(limit: number): Pick<WorkRequest, "queues" | "workflows" | "limit"> {
+  #asked(limit: number): Pick<Asked, "queues" | "workflows" | "limit"> {
     if (limit === 0) return { queues: [] };
     const { handlers, workflows } = this.#settings;
     return { queues: [...handlers.keys()], ...(workflows.size > 0 && { workflows: [...workflows.keys()] }), limit };
   }
 
-  /** Calls until the service has answered, always by the same name: so a call that is repeated takes no other jobs. */
-  async #work(call: Omit<WorkRequest, "worker">, signal: AbortSignal | undefined, expected: number): Promise<WorkResponse> {
-    const { name, version, leaseSeconds } = this.#settings;
-    this.#requests += 1;
-    const repeat: WorkRequest = {
-      worker: name,
-      ...(version && { version }),
-      lease: leaseSeconds,
-      request: `${this.#process}-${this.#requests}`,
-      ...call,
-    };
+  async #work(asked: Asked, outcomes: readonly WorkOutcome[], signal?: AbortSignal): Promise<contract.WorkResponse> {
     try {
-      const answer = (await this.#calls.send("/v1/work", { ...repeat, repeat: false }, { signal, repeat })) as WorkResponse;
-      for (const id of answer.cancelled) this.#held.lose(id, "cancelled");
-      for (const job of answer.jobs) void this.#runJob(job);
-      for (const run of answer.runs ?? []) void this.#runWorkflow(run);
-      return answer;
+      const response = await this.#calls.work(asked, outcomes, signal);
+      for (const id of response.cancelled) this.#held.lose(id, "cancelled");
+      for (const job of response.jobs) void this.#runJob(job);
+      for (const run of response.runs) void this.#runWorkflow(run);
+      return response;
     } finally {
-      this.#expected -= expected;
+      this.#expected -= asked.limit ?? 0;
     }
   }
 
   #runJob(job: contract.TakenJob): Promise<void> {
-    const { id, lease_token } = job;
-    const held = this.#held.add({ id, lease_token }, (why) => new JobAbortedError(why));
+    const held = this.#held.add(job, (why) => new JobAbortedError(why));
     return this.#execute(held, runJob(this.#settings, job, held.controller.signal));
   }
 
-  #runWorkflow(run: TakenRun): Promise<void> {
-    const { runId, lease_token } = run;
-    const held = this.#held.add({ id: runId, lease_token }, (why) => new RunAbortedError(why));
+  #runWorkflow(run: contract.TakenRun): Promise<void> {
+    const { runId: id, lease_token } = run;
+    const held = this.#held.add({ id, lease_token }, (why) => new RunAbortedError(why));
     return this.#execute(held, runWorkflow(this.#settings, this.#calls, this.#held, run, held));
   }
 
-  async #execute(held: Held, execution: Promise<Outcome | RunOutcome>): Promise<void> {
-    const timer = setTimeout(() => void this.#extender.start(), FIRST_EXTEND_MS);
+  async #execute(held: Held, execution: Promise<Outcome>): Promise<void> {
+    const timer = setTimeout(() => void this.#leases.start(), this.#leases.firstMs);
     const outcome = await execution;
     clearTimeout(timer);
-    if (this.#held.remove(held)) this.#outcomes.push({ ...held.lease, ...outcome });
+    if (this.#held.remove(held)) this.#outcomes.add(workOutcome(held.lease, outcome));
     this.#pumpSoon();
   }
 
-  #check({ id, ok, code, message }: contract.Settled, sent: readonly Settle[]): void {
+  #check({ id, ok, code, message }: contract.Settled, outcome: WorkOutcome | undefined): void {
     if (ok) return;
-    const { logger } = this.#settings;
-    const kind = isRun(id) ? "run" : "job";
-    if (code === "LEASE_LOST") {
-      logger.warn(`The outcome of a ${kind} came too late.`, { worker: this.name, [kind]: id });
-      return;
-    }
-    logger.error(`The outcome of a ${kind} was refused.`, { worker: this.name, [kind]: id, code, message });
-    const outcome = sent.find((one) => one.id === id);
-    if (outcome && code === "PAYLOAD_TOO_LARGE") this.#outcomes.push(withoutResult(outcome));
+    if (code !== "LEASE_LOST" && outcome) this.#reportWithout(outcome, { code, message });
+    else this.#late({ id });
   }
-}
 
-const isRun = (id: string): boolean => id.startsWith("run_");
-
-/** A job whose result is too large has succeeded all the same. A run, whose result others need, fails for good. */
-function withoutResult(outcome: Settle): Settle {
-  if (!isRun(outcome.id)) {
-    const { result: _, ...rest } = outcome as contract.SettleJob;
-    return rest;
+  #late(lease: { readonly id: string }): void {
+    const kind = kindOf(lease);
+    this.#settings.logger.warn(`The outcome of a ${kind} came too late.`, { worker: this.name, [kind]: lease.id });
   }
-  const { id, lease_token } = outcome;
-  const error = outcome.outcome === "completed" ? "The result of the workflow is too large." : "The output of a step is too large.";
-  return { id, lease_token, outcome: "failed", error, error_name: "Error", retry: false };
 }

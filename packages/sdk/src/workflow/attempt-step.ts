@@ -1,3 +1,4 @@
+import type { ReportedStep } from "@tidemill/contract";
 import { momentText } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
 import { chance } from "../random.ts";
@@ -5,7 +6,6 @@ import { retryOf } from "../worker/retry-of.ts";
 import { StepTimeoutError } from "./errors.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost, StepFunction } from "./host.ts";
-import type { ReportedStep } from "./protocol.ts";
 import { remember } from "./remembered.ts";
 import { backoffMs, type StepSettings } from "./step-settings.ts";
 

@@ -1,12 +1,12 @@
+import type { RunError, StepType } from "@tidemill/contract";
 import { NonRetryableError } from "../worker/errors.ts";
-import type { StepFailure, StepType } from "./protocol.ts";
 
 /** A step failed. Its `name` and `message` are those of the error that the step threw, also when the failure is remembered. */
 export class StepError extends Error {
   /** Key of the step. */
   readonly step: string;
 
-  constructor(step: string, { name, message }: StepFailure) {
+  constructor(step: string, { name, message }: RunError) {
     super(message);
     this.name = name;
     this.step = step;

@@ -1,3 +1,4 @@
+import type { TakenRun } from "@tidemill/contract";
 import { parsePayload } from "../schema.ts";
 import { retryOf } from "../worker/retry-of.ts";
 import { drive } from "./drive.ts";
@@ -5,8 +6,8 @@ import { JournalMismatchError, RunAbortedError, StepCancelledError, StepError } 
 import { type End, Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { liveHost, type NeededHost } from "./host.ts";
-import type { RunOutcome, TakenRun } from "./protocol.ts";
 import { remember } from "./remembered.ts";
+import type { RunOutcome } from "./run-outcome.ts";
 import { runValues } from "./run-values.ts";
 import { stepsOf } from "./steps.ts";
 import type { AnyWorkflow } from "./workflow.ts";

@@ -1,3 +1,4 @@
+import type { ReportedStep, RunStep, StepType } from "@tidemill/contract";
 import { AskedStep } from "./asked-step.ts";
 import type { StepCall, StepOutcome } from "./attempt-step.ts";
 import { JournalMismatchError, StepCancelledError, StepError } from "./errors.ts";
@@ -5,7 +6,6 @@ import { ExecutingSteps } from "./executing-steps.ts";
 import type { RunHost } from "./host.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
-import type { ReportedStep, RunStep, StepType } from "./protocol.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";

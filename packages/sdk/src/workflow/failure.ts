@@ -1,10 +1,10 @@
-import type { StepFailure } from "./protocol.ts";
+import type { RunError } from "@tidemill/contract";
 
 const MAX_NAME = 256;
 const MAX_MESSAGE = 16_384;
 
 /** The name and message of what was thrown, whatever it is. */
-export function failureOf(thrown: unknown): StepFailure {
+export function failureOf(thrown: unknown): RunError {
   try {
     if (!(thrown instanceof Error)) return { name: "Error", message: storable(String(thrown), MAX_MESSAGE) };
     return { name: storable(thrown.name, MAX_NAME) || "Error", message: storable(thrown.message, MAX_MESSAGE) };

@@ -1,8 +1,8 @@
+import type { ReportedStep } from "@tidemill/contract";
 import { nowMs } from "../clock.ts";
 import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
 import type { StepContext } from "./context.ts";
-import type { ReportedStep } from "./protocol.ts";
 
 /** What an execution needs from its surroundings. */
 export interface RunHost {

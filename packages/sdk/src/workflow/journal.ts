@@ -1,5 +1,5 @@
+import type { RunStep, StepType } from "@tidemill/contract";
 import { JournalMismatchError } from "./errors.ts";
-import type { RunStep, StepType } from "./protocol.ts";
 
 /** Steps that code may stop asking for: that of a `run.patched(name)` whose old branch is gone. */
 const PATCHED = "run.patched(";

@@ -1,4 +1,4 @@
-import type { ReportedStep } from "./protocol.ts";
+import type { ReportedStep } from "@tidemill/contract";
 
 /** Steps in one call. */
 const MAX_STEPS = 100;

@@ -1,8 +1,8 @@
+import type { TakenRun } from "@tidemill/contract";
 import { momentText } from "../clock.ts";
 import type { Run } from "./context.ts";
 import type { Execution } from "./execution.ts";
 import { patchKey } from "./journal.ts";
-import type { TakenRun } from "./protocol.ts";
 
 /** The `run` of a workflow's function. */
 export function runValues(execution: Execution, { runId, workflowId, attempt }: TakenRun): Run {

@@ -1,9 +1,9 @@
+import type { ReportedStep } from "@tidemill/contract";
 import { type Moment, momentMs, momentText } from "../clock.ts";
 import type { RunStepOptions, Step, StepKey } from "./context.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
-import type { ReportedStep } from "./protocol.ts";
 import { StepPromise } from "./step-promise.ts";
 import { stepSettings } from "./step-settings.ts";
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import type { ReportedStep, RunStep, SettleRun } from "../../src/workflow/protocol.ts";
+import type { ReportedStep, RunStep, SettleJob } from "@tidemill/contract";
 import { journalStep } from "./memory-journal.ts";
 
 interface FakeRun {
@@ -10,7 +10,7 @@ interface FakeRun {
   readonly input: unknown;
   journal: RunStep[];
   token: string | null;
-  settled: SettleRun[];
+  settled: SettleJob[];
 }
 
 type Reply = readonly [status: number, body: unknown];
@@ -93,7 +93,7 @@ export class FakeService {
   }: {
     workflows?: string[];
     limit?: number;
-    settle?: SettleRun[];
+    settle?: SettleJob[];
     wait?: number;
   }) {
     const settled = settle.map((outcome) => this.#settle(outcome));
@@ -114,7 +114,7 @@ export class FakeService {
     });
   }
 
-  #settle(outcome: SettleRun) {
+  #settle(outcome: SettleJob) {
     const run = this.runs.get(outcome.id) as FakeRun;
     if (run.token !== outcome.lease_token) return { id: outcome.id, ok: false, code: "LEASE_LOST", message: "Lost." };
     run.token = null;

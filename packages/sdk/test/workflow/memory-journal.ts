@@ -1,7 +1,8 @@
+import type { ReportedStep, RunStep, TakenRun } from "@tidemill/contract";
 import { type WorkflowContext, workflow } from "@tidemill/sdk";
 import { executeRun } from "../../src/workflow/execute.ts";
 import type { RunHost } from "../../src/workflow/host.ts";
-import type { ReportedStep, RunOutcome, RunStep, TakenRun } from "../../src/workflow/protocol.ts";
+import type { RunOutcome } from "../../src/workflow/run-outcome.ts";
 
 const AT = "2026-11-23T09:30:00.000Z";
 
@@ -54,6 +55,8 @@ export class MemoryRun {
       attempt: this.attempt,
       attempts: 3,
       input: this.input,
+      trigger: { type: "api" },
+      createdAt: AT,
       journal: this.#ordered(),
       lease_token: "t",
       lease_expires_at: AT,

@@ -3,6 +3,7 @@ import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import {
   afterSpace,
+  cut,
   JsonDepthError,
   JsonLimitError,
   JsonSyntaxError,
@@ -12,7 +13,7 @@ import {
   systemCode,
 } from "#kernel";
 import { PrivateNameError, type Response } from "#outbound";
-import type { Redactor } from "#redaction";
+import { keepResult, type Redactor } from "#redaction";
 
 /** Statuses with which `Retry-After` counts. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
@@ -65,9 +66,7 @@ function* resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | n
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
   if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
   const text = yield* jsonIn(body);
-  if (text === null) return null;
-  const kept = redactor ? yield* redactor.json(text) : text;
-  return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
+  return text === null ? null : yield* keepResult(text, redactor);
 }
 
 /** The text of a body that is one JSON value, without white space around it; else null. A byte order mark is left out. */
@@ -95,7 +94,7 @@ function* excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | 
   if (text === null) return `; what it said is left out: ${TOO_MUCH}.`;
   const excerpt = text.trim().replace(CONTROLS, "\ufffd");
   if (excerpt === "") return ".";
-  return `: ${excerpt.length > EXCERPT_CHARACTERS ? `${excerpt.slice(0, EXCERPT_CHARACTERS).toWellFormed()}…` : excerpt}`;
+  return `: ${cut(excerpt, EXCERPT_CHARACTERS)}`;
 }
 
 /** `Retry-After` in seconds from now: a number of seconds, or an HTTP date. */

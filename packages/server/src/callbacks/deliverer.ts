@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
-import { type Claim, showJobId } from "#jobs";
+import { type Claim, showDelivered, showJobId } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import {
   type Abort,
@@ -19,7 +19,7 @@ import { CallbackTimeoutError, classify, isLookupNotRun, isShortage } from "./cl
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
 import { RequestContentError } from "./request-content-error.ts";
-import { bodyOf, signedHeaders } from "./signed-request.ts";
+import { signedHeaders } from "./signed-request.ts";
 
 export interface DelivererOptions {
   readonly sender: Pick<Sender, "send">;
@@ -209,7 +209,7 @@ class Callback implements Attempt {
   }
 
   *#sign(endpoint: Endpoint, payload: string): SlicedWork<Signed> {
-    const body = Buffer.from(bodyOf(this.#claim, this.#jobId, endpoint.queue, payload));
+    const body = Buffer.from(showDelivered(this.#claim, this.#jobId, endpoint.queue, payload));
     yield;
     // Signed when it leaves, not when the job was claimed: the receiver compares the timestamp with its own clock.
     const timestamp = Math.floor(this.#options.clock.nowMs() / 1000);

@@ -1,10 +1,10 @@
 import type { SignedCallback } from "@tidemill/contract";
 import type { Actor, AuditLog } from "#audit";
-import { findJob, type JobKey, type JobRow, jobNotFound, showJobId } from "#jobs";
+import { findJob, type JobKey, type JobRow, jobNotFound, showDelivered, showJobId } from "#jobs";
 import { type Clock, problem, type Transactional } from "#kernel";
 import { sign, signingKey } from "#outbound";
 import { findQueueOfLane, type Queue } from "#queues";
-import { bodyOf, signedHeaders } from "./signed-request.ts";
+import { signedHeaders } from "./signed-request.ts";
 
 export interface ReplayDeps {
   readonly audit: AuditLog;
@@ -53,7 +53,7 @@ function signed(
   // A job that has not started is shown as on its first attempt.
   const attempt = Math.max(job.attempt, 1);
   const { created_at: createdAt, scheduled_for: scheduledFor } = job;
-  const body = bodyOf({ ...job, attempt, createdAt, scheduledFor }, id, queue.name, job.payload);
+  const body = showDelivered({ ...job, attempt, createdAt, scheduledFor }, id, queue.name, job.payload);
   const signature = sign(signingKey(secret), id, timestamp, Buffer.from(body));
   const own = JSON.parse(queue.callback_headers) as Record<string, string>;
   return { headers: { ...own, ...signedHeaders({ id, attempt, timestamp, signature, version }) }, body };

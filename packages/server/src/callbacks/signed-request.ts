@@ -1,5 +1,4 @@
 import { CALLBACK_HEADERS, WEBHOOK_HEADERS } from "@tidemill/contract";
-import type { Claim } from "#jobs";
 
 interface Signed {
   /** The job's id as the API shows it. */
@@ -24,12 +23,3 @@ export const signedHeaders = ({ id, attempt, timestamp, signature, version }: Si
   [WEBHOOK_HEADERS.timestamp]: String(timestamp),
   [WEBHOOK_HEADERS.signature]: signature,
 });
-
-/** What a callback says of its job. */
-type SentJob = Pick<Claim, "attempt" | "attempts" | "spared" | "tag" | "createdAt" | "schedule" | "scheduledFor">;
-
-/** The callback's body. The payload is inserted as text, so that the handler receives it as it was enqueued. Source: contract §4. */
-export const bodyOf = (job: SentJob, id: string, queue: string, payload: string): string =>
-  `{"id":"${id}","queue":${JSON.stringify(queue)},"attempt":${job.attempt},"attempts":${job.attempts + job.spared},` +
-  `"tag":${JSON.stringify(job.tag)},"created_at":"${job.createdAt}","schedule":${JSON.stringify(job.schedule)},` +
-  `"scheduled_for":${JSON.stringify(job.scheduledFor)},"payload":${payload}}`;

@@ -1,4 +1,4 @@
-import { type Db, type EmitEvent, type JobId, row, sql, tolerate, type WorkspaceId } from "#kernel";
+import { type Db, type EmitEvent, type JobId, type RunId, row, sql, tolerate, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 
 export const WAKE_CHANNEL = "tidemill_wake";
@@ -13,6 +13,7 @@ export type Message =
   /** The same for a lane that workers serve. */
   | { readonly kind: "pulledLaneWoken"; readonly lane: LaneKey }
   | { readonly kind: "jobCancelled"; readonly leaseId: number; readonly id: JobId }
+  | { readonly kind: "runCancelled"; readonly leaseId: number; readonly id: RunId }
   | { readonly kind: "laneDeleted"; readonly laneId: LaneId }
   /** A workspace's keys, plan or limits have changed. */
   | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
@@ -63,7 +64,8 @@ function write(message: Message): string {
     case "pulledLaneWoken":
       return `${message.kind} ${message.lane.workspaceId} ${message.lane.laneId}`;
     case "jobCancelled":
-      return `jobCancelled ${message.leaseId} ${message.id}`;
+    case "runCancelled":
+      return `${message.kind} ${message.leaseId} ${message.id}`;
     case "laneDeleted":
       return `laneDeleted ${message.laneId}`;
     case "workspaceChanged":
@@ -95,6 +97,8 @@ function readMessages(payload: string): Message[] {
         return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
       case "jobCancelled":
         return [{ kind, leaseId: Number(first), id: second as JobId }];
+      case "runCancelled":
+        return [{ kind, leaseId: Number(first), id: second as RunId }];
       case "laneDeleted":
         return [{ kind, laneId: Number(first) as LaneId }];
       case "workspaceChanged":

@@ -261,7 +261,7 @@ export class Dispatcher implements Outlet {
   async #giveBackUnknown(leaseId: number): Promise<void> {
     const { db, settler } = this.#options;
     const held = await findHeldAcrossWorkspaces(db, leaseId);
-    const unknown = held.filter(({ id }) => !this.#attempts.has(id) && !settler.isSettling(id) && !this.#expected.has(id));
+    const unknown = held.filter((claim) => !this.#attempts.has(claim.id) && !settler.isSettling(claim) && !this.#expected.has(claim.id));
     for (const claim of unknown) this.#finisher.giveBack(claim);
   }
 

@@ -1,5 +1,13 @@
 import type { Module } from "#http";
-import { claimForWorkersAcrossWorkspaces, type Holder, type LaneFound, type Outlet, WORK_MAY_WAIT, type WorkerClaim } from "#jobs";
+import {
+  claimForWorkersAcrossWorkspaces,
+  type Holder,
+  type LaneFound,
+  type Outlet,
+  showJobId,
+  WORK_MAY_WAIT,
+  type WorkerClaim,
+} from "#jobs";
 import {
   after,
   type Config,
@@ -16,8 +24,9 @@ import {
   type Service,
   type Transactional,
   tolerate,
+  typeId,
 } from "#kernel";
-import type { Aborter, LaneId, LaneKey, Waker } from "#lanes";
+import type { Aborter, LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
@@ -59,15 +68,15 @@ export interface EngineOptions {
   readonly onPulled: {
     /** Jobs of these lanes may be claimable. */
     readonly woken: (lanes: readonly LaneKey[]) => void;
-    /** A job was cancelled while this lease held it. */
-    readonly cancelled: (leaseId: number, id: JobId) => void;
+    /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
+    readonly cancelled: (leaseId: number, id: string) => void;
     readonly laneDeleted: (laneId: LaneId) => void;
   };
 }
 
 /** The engine as other modules use it. */
 export interface Engine extends Required<Pick<Module, "due">> {
-  readonly waker: Waker;
+  readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly outlet: Outlet;
   /** The node's lease. Stopping it gives back all claims under it. */
@@ -131,7 +140,7 @@ export function createEngine(options: EngineOptions): Engine {
   });
   const abortJobHere = (id: JobId, leaseId: number) => {
     dispatcher.abort(id);
-    onPulled.cancelled(leaseId, id);
+    onPulled.cancelled(leaseId, showJobId(id));
   };
   const abortLaneHere = (laneId: LaneId) => {
     dispatcher.abortLane(laneId);
@@ -159,6 +168,7 @@ export function createEngine(options: EngineOptions): Engine {
         laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
         pulledLaneWoken: ({ lane }) => onPulled.woken([lane]),
         jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
+        runCancelled: ({ leaseId, id }) => onPulled.cancelled(leaseId, typeId("run", id)),
         laneDeleted: ({ laneId }) => abortLaneHere(laneId),
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
@@ -216,6 +226,10 @@ export function createEngine(options: EngineOptions): Engine {
       abortJob: (id, leaseId) => {
         abortJobHere(id, leaseId);
         if (leaseId !== lease.id) notify({ kind: "jobCancelled", leaseId, id });
+      },
+      abortRun: (id, leaseId) => {
+        onPulled.cancelled(leaseId, typeId("run", id));
+        notify({ kind: "runCancelled", leaseId, id });
       },
       abortLane: ({ laneId }) => {
         abortLaneHere(laneId);

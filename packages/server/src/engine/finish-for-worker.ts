@@ -30,8 +30,9 @@ export async function finishForWorker(
   const wasHeld = await settler.add(claim, verdict, { tookMs: tookMsOf(claim, clock), worker });
   if (!wasHeld) return false;
   const delayMs = delayOf(verdict);
-  if (delayMs !== null) waker.wakeAt(clock.nowMs() + delayMs);
-  const isBack = verdict.kind === "giveBack" && delayMs === null;
+  // A job that waits for what was reported may be due already.
+  const isBack = verdict.kind === "giveBack" && (delayMs === null || verdict.report !== undefined);
+  if (delayMs !== null && !isBack) waker.wakeAt(clock.nowMs() + delayMs);
   // If the lane has got a callback_url meanwhile, the look for work finds what may start: claims of nodes would mostly be in vain.
   if (isBack || claim.limited || claim.concurrencyKey !== null) waker.wakePulled([claim]);
   return true;

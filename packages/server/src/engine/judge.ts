@@ -23,7 +23,10 @@ export type AttemptResult =
       readonly retryAfterSeconds: number | null;
       /** The worker wants no further attempt. */
       readonly forGood: boolean;
+      readonly report?: string;
     }
+  /** The job waits for what its report says. Its kind sets when it is due. */
+  | { readonly kind: "suspended"; readonly report: string }
   | {
       readonly kind: "unreachable";
       readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | "WORKER_FAILED" | UnsendableCode>;
@@ -40,14 +43,14 @@ export type AttemptResult =
   /** There is no result: the attempt was aborted, or the queue lost its callback_url after the claim. */
   | { readonly kind: "withdrawn" };
 
-/** What happens to the job. */
+/** What happens to the job. `report` is for its kind, which stores it in the transaction of the settle. */
 export type Verdict =
   | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null }
-  | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError }
-  | { readonly kind: "fail"; readonly error: LastError }
+  | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
+  | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
   /** The attempt is spared, because the circuit is open. With a wait of 0 the job goes back to `waiting`. */
   | { readonly kind: "hold"; readonly waitMs: number; readonly error: LastError }
-  | { readonly kind: "giveBack"; readonly waitMs: number };
+  | { readonly kind: "giveBack"; readonly waitMs: number; readonly report?: string };
 
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 const JITTER = 0.2;
@@ -76,6 +79,7 @@ export function judge(
 ): Verdict {
   if (result.kind === "accepted") return { kind: "complete", status: result.status, result: result.result };
   if (result.kind === "withdrawn") return { kind: "giveBack", waitMs: 0 };
+  if (result.kind === "suspended") return { kind: "giveBack", waitMs: MAX_WAIT_MS, report: result.report };
   if (result.kind === "postponed") return { kind: "giveBack", waitMs: result.waitMs };
   const error: LastError = { code: result.code, message: result.message, status: result.kind === "refused" ? result.status : null };
   const counted = claim.attempt - claim.spared;
@@ -84,7 +88,8 @@ export function judge(
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
   if (heldForMs !== null) return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error };
   const forGood = "forGood" in result && result.forGood;
-  return forGood || counted >= claim.attempts ? { kind: "fail", error } : { kind: "retry", waitMs, error };
+  const report = "report" in result && result.report !== undefined ? { report: result.report } : {};
+  return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }
 
 /**

@@ -55,7 +55,8 @@ export class Settler {
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
   #givenUp = false;
-  readonly #pending = new Set<string>();
+  /** Outcomes that are not written yet, by their claims. */
+  readonly #pending = new Map<string, Promise<boolean>>();
 
   constructor(db: Transactional, kinds: JobKinds, emit: EmitEvent) {
     this.#db = db;
@@ -76,14 +77,18 @@ export class Settler {
 
   /**
    * Resolves when it is written, or when the claim has turned out to be no longer valid. For a worker's claim it resolves to whether it was
-   * valid.
+   * valid. Only the first outcome of a claim counts: later ones are not written beside it, and resolve to false when it is done.
    */
   add(claim: Claim, verdict: Verdict, { tookMs, circuit = NO_EFFECT, worker = null }: AttemptFacts): Promise<boolean> {
-    this.#pending.add(claim.id);
+    const name = nameOf(claim);
+    const first = this.#pending.get(name);
+    if (first) return first.then(() => false);
     const entry = logEntry(entryOf(claim, verdict, tookMs, worker));
-    return this.#batcherOf(claim)
+    const written = this.#batcherOf(claim)
       .add({ claim, verdict, circuit, entry, isReported: worker !== null })
-      .finally(() => this.#pending.delete(claim.id));
+      .finally(() => this.#pending.delete(name));
+    this.#pending.set(name, written);
+    return written;
   }
 
   #batcherOf(claim: Claim): Batcher<Settlement, boolean> {
@@ -92,9 +97,9 @@ export class Settler {
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
   }
 
-  /** Whether the outcome of a job has not been written yet. */
-  isSettling(id: string): boolean {
-    return this.#pending.has(id);
+  /** Whether the outcome of a claim has not been written yet. */
+  isSettling(claim: Claim): boolean {
+    return this.#pending.has(nameOf(claim));
   }
 
   async settled(): Promise<void> {
@@ -200,6 +205,9 @@ const UNSTORABLE: Verdict = {
   kind: "fail",
   error: { code: "NODE_LOST", message: "The outcome of the attempt could not be stored.", status: null },
 };
+
+/** A claim is the only one of its job's attempt. */
+const nameOf = ({ id, attempt }: Claim): string => `${id}/${attempt}`;
 
 const keyOf = ({ claim: { workspaceId, laneId, id, leaseId, attempt } }: Settlement) => ({ workspaceId, laneId, id, leaseId, attempt });
 

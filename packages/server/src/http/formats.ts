@@ -4,6 +4,7 @@ import {
   AUDIT_RESOURCE_TYPES,
   hasTemplate,
   JOB_STATES,
+  RUN_STATUSES,
   SCHEDULE_STATES,
   WEBHOOK_HEADERS,
 } from "@tidemill/contract";
@@ -55,6 +56,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   storable: isStorable,
   "job-states": listOf(JOB_STATES),
   "schedule-states": listOf(SCHEDULE_STATES),
+  "run-statuses": listOf(RUN_STATUSES),
   "attempt-errors": listOf(ATTEMPT_ERRORS),
   "audit-event-types": listOf(AUDIT_EVENT_TYPES),
   "audit-resource-types": listOf(AUDIT_RESOURCE_TYPES),
@@ -69,6 +71,7 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "header-value": "must contain only characters that a header value may have",
   host: "must be a host name or an IP address, without scheme, port or wildcard",
   storable: "must not contain NUL characters or lone surrogates",
+  "run-statuses": `must be one or more of ${RUN_STATUSES.join(", ")}`,
   "schedule-states": `must be one or more of ${SCHEDULE_STATES.join(", ")}`,
   "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
   "audit-event-types": `must be one or more of ${AUDIT_EVENT_TYPES.join(", ")}`,

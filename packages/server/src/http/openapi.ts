@@ -40,6 +40,8 @@ export async function describeApi(api: Api): Promise<void> {
         { name: "Queues", description: "Named queues, and how their jobs are delivered." },
         { name: "Jobs", description: "Enqueue, list, explain, cancel and retry jobs." },
         { name: "Workers", description: "Programs that take jobs of queues without a callback_url, and settle them." },
+        { name: "Workflows", description: "Durable workflows, whose runs workers execute." },
+        { name: "Runs", description: "Runs of workflows: their journals, and how to cancel them." },
         { name: "Dead letters", description: "The failed jobs of all queues: list, retry or remove them." },
         { name: "Approvals", description: "Jobs of approval queues, which wait until they are approved or rejected." },
         { name: "Schedules", description: "Jobs that are made at the ticks of a cron expression in a time zone." },

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { FastifySchemaCompiler } from "fastify";
-import { type Issue, malformed, nearest } from "#kernel";
+import { cut, type Issue, malformed, nearest } from "#kernel";
 import { FORMATS } from "./formats.ts";
 import { messageOf } from "./schema-messages.ts";
 
@@ -124,6 +124,4 @@ const unescapedStart = (part: string): string =>
     .replaceAll("~1", "/")
     .replaceAll("~0", "~");
 
-const join = (path: string, name: string): string => (path === "" ? cut(name) : `${path}.${cut(name)}`);
-
-const cut = (name: string): string => (name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…` : name);
+const join = (path: string, name: string): string => (path === "" ? cut(name, MAX_NAME_LENGTH) : `${path}.${cut(name, MAX_NAME_LENGTH)}`);

@@ -1,6 +1,5 @@
 export type { JobActor } from "./audit.ts";
 export * from "./claim.ts";
-export { laneName } from "./distinct-lanes.ts";
 export * from "./enqueue.ts";
 export * from "./job.ts";
 export * from "./jobs.ts";
@@ -9,6 +8,7 @@ export * from "./metrics.ts";
 export * from "./record.ts";
 export * from "./retry.ts";
 export * from "./routes.ts";
+export * from "./show-delivered.ts";
 export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slots.ts";
 export * from "./store/claim.ts";
 export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";
@@ -19,6 +19,7 @@ export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, W
 export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
+export * from "./store/jobs-of-kind.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";
 export * from "./store/worker-claims.ts";

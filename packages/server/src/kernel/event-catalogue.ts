@@ -232,6 +232,11 @@ export const EVENTS = {
       count: "number",
     },
   ),
+  worker_give_back_failed: event(
+    "warn",
+    "Jobs that a worker did not get could not be given back. Their attempts fail when their leases end.",
+    { error: "error" },
+  ),
   worker_record_failed: event("warn", "When workers last called could not be written. It is tried again with their next calls.", {
     error: "error",
   }),

@@ -7,8 +7,9 @@ export type Uuid = string & { readonly __uuid: true };
 /** Ids of resources. Each has its own type, so that the compiler rejects an id of another resource. */
 export type WorkspaceId = Uuid & { readonly __of: "workspace" };
 export type JobId = Uuid & { readonly __of: "job" };
+export type RunId = Uuid & { readonly __of: "run" };
 
-export type IdPrefix = "job" | "ws" | "key" | "aud" | "sec";
+export type IdPrefix = "job" | "run" | "ws" | "key" | "aud" | "sec";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

@@ -1,4 +1,5 @@
 import type { NotFoundDetails } from "@tidemill/contract";
+import { cut } from "./cut.ts";
 import { nearest } from "./nearest.ts";
 import { ProblemError } from "./problem.ts";
 
@@ -10,13 +11,15 @@ const MAX_SHOWN = 256;
 
 /** Creates a NOT_FOUND error that says what does not exist, and what was probably meant. */
 export function notFound(details: NotFoundDetails): ProblemError {
-  const shown = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, value && shorten(value)])) as NotFoundDetails;
+  const shown = Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [name, value && cut(value, MAX_SHOWN)]),
+  ) as NotFoundDetails;
   return new ProblemError("NOT_FOUND", `There is no ${subjectOf(shown)}.${hintOf(shown)}`, shown, {});
 }
 
 /** Creates a NOT_FOUND error for a resource with a name. @param around names of the workspace that are compared with it */
 export const namedNotFound = (
-  resource: "queue" | "schedule" | "secret",
+  resource: "queue" | "schedule" | "secret" | "workflow",
   name: string,
   around: readonly { readonly name: string }[],
 ): ProblemError =>
@@ -34,6 +37,7 @@ function subjectOf(details: NotFoundDetails): string {
     case "job":
       return `job ${quoted(details.id)} in the queue ${quoted(details.queue)}`;
     case "key":
+    case "run":
     case "workspace":
       return `${details.resource} ${quoted(details.id)}`;
     case "route":
@@ -47,5 +51,3 @@ const hintOf = (details: NotFoundDetails): string =>
   "suggestion" in details && details.suggestion !== null ? ` Did you mean ${quoted(details.suggestion)}?` : "";
 
 const quoted = (text: string): string => JSON.stringify(text);
-
-const shorten = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text);

@@ -1,4 +1,4 @@
-import type { JobId, WorkspaceId } from "#kernel";
+import type { JobId, RunId, WorkspaceId } from "#kernel";
 import type { LaneKey } from "./lane.ts";
 
 /** How other modules report that there may be work. */
@@ -19,6 +19,8 @@ export interface PulledWaker {
 export interface Aborter {
   /** The job was cancelled while it was claimed under this lease. */
   abortJob(id: JobId, leaseId: number): void;
+  /** The run was cancelled while a worker executed it under this lease. */
+  abortRun(id: RunId, leaseId: number): void;
   /** The lane was deleted. */
   abortLane(lane: LaneKey): void;
   /** The workspace was deleted. */

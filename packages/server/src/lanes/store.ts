@@ -105,6 +105,7 @@ export const removeEmptyLane = (db: Db, { workspaceId, laneId }: LaneKey): Promi
     sql`
       delete from lane l where workspace_id = ${workspaceId} and id = ${laneId} and deleted_at < moment() - interval '1 minute'
         and not exists (select from job j where j.workspace_id = l.workspace_id and j.lane_id = l.id)
+        and not exists (select from run r where r.workspace_id = l.workspace_id and r.lane_id = l.id)
         and not exists (select from usage_delta u where u.workspace_id = l.workspace_id and u.lane_id = l.id)`,
   );
 

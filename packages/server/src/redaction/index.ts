@@ -1,1 +1,2 @@
+export * from "./keep-result.ts";
 export * from "./redact.ts";

@@ -2,6 +2,7 @@ import { sweepLaneJobs } from "#jobs";
 import type { Db } from "#kernel";
 import { findDeletedLanesAcrossWorkspaces, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
+import { sweepLaneRuns } from "#workflows";
 
 /** Lanes per pass. */
 const MAX_LANES = 100;
@@ -14,6 +15,7 @@ export async function sweepDeletedLanesAcrossWorkspaces(db: Db): Promise<void> {
   for (const lane of await findDeletedLanesAcrossWorkspaces(db, MAX_LANES)) {
     await removeSchedulesOf(db, lane);
     await sweepLaneJobs(db, lane);
+    await sweepLaneRuns(db, lane);
     await removeEmptyLane(db, lane);
   }
 }

@@ -51,8 +51,7 @@ function statusOf(
     workspace: { id: showWorkspaceId(workspaceId), name, plan },
     checks,
     jobs: each(JOB_STATES, (state) => summary[state]),
-    // Workflows do not exist yet.
-    runs: each(RUN_STATUSES, () => 0),
+    runs: each(RUN_STATUSES, (status) => summary.runs?.[status] ?? 0),
     queues,
     schedules,
     quota,

@@ -1,4 +1,4 @@
-import type { JobState, Plan } from "@tidemill/contract";
+import type { JobState, Plan, RunStatus } from "@tidemill/contract";
 import { type Db, row, sql, type WorkspaceId } from "#kernel";
 
 export interface WorkspaceSummary extends Record<JobState, number> {
@@ -8,6 +8,8 @@ export interface WorkspaceSummary extends Record<JobState, number> {
   schedules: number;
   with_callback: number;
   failed_last_minute: number;
+  /** Runs by status. */
+  runs: Partial<Record<RunStatus, number>> | null;
 }
 
 /**
@@ -39,6 +41,10 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
             and key_slot is null) as waiting,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'active') as active,
         (select count(*) from schedule where workspace_id = ${workspaceId}) as schedules,
+        (select json_object_agg(status, runs) from (
+          select r.status, count(*) as runs from run r
+          join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+          where r.workspace_id = ${workspaceId} group by r.status) by_status) as runs,
         parked.*, finished.*, held.*
       from workspace w, parked, finished, held where w.id = ${workspaceId}`,
   );

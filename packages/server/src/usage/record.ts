@@ -8,6 +8,10 @@ import { fragment } from "#kernel";
 export const RECORD_EXECUTIONS = fragment`
   insert into usage_delta (workspace_id, lane_id, at, jobs, schedules) select workspace_id, lane_id, moment(), jobs, schedules from accepted`;
 
+/** Records started runs, from CTE `started (workspace_id, lane_id)`. */
+export const RECORD_RUNS = fragment`
+  insert into usage_delta (workspace_id, lane_id, at, workflows) select workspace_id, lane_id, moment(), 1 from started`;
+
 /** Records attempts that succeeded, from CTE `counted (workspace_id, lane_id, jobs)`. */
 export const RECORD_SUCCEEDED_ATTEMPTS = fragment`
   insert into usage_delta (workspace_id, lane_id, at, succeeded) select workspace_id, lane_id, moment(), jobs from counted`;

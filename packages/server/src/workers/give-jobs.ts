@@ -1,6 +1,7 @@
 import type { AttemptResult, Engine } from "#engine";
-import { type Claim, showJobId } from "#jobs";
-import { type EmitEvent, type Timestamp, tolerate } from "#kernel";
+import { type Claim, showDelivered, showJobId } from "#jobs";
+import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
+import { giveRuns } from "#workflows";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -18,21 +19,47 @@ export interface GivenJob {
   readonly queue: string;
 }
 
-/** Jobs for a response, as JSON texts, and the claims behind them. */
+/** Jobs and runs for a response, as JSON texts, and the claims behind them. */
 export interface Given {
   readonly texts: readonly string[];
+  readonly runTexts: readonly string[];
   readonly claims: readonly Claim[];
   /** Identifies the response. */
   readonly response: symbol;
 }
 
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
-export async function giveJobs(deps: GiveJobs, worker: KnownWorker, jobs: readonly GivenJob[]): Promise<Given> {
+export async function giveJobs(
+  deps: GiveJobs,
+  db: Db,
+  worker: KnownWorker,
+  taken: readonly GivenJob[],
+  version: string | null,
+): Promise<Given> {
   const response = Symbol();
-  const given = await Promise.all(jobs.map((job) => giveJob(deps, worker, job, response)));
-  const kept = jobs.filter((_, index) => given[index] !== null);
-  return { texts: given.filter((text) => text !== null), claims: kept.map(({ claim }) => claim), response };
+  const [runs, jobs] = [taken.filter(isRun), taken.filter((one) => !isRun(one))];
+  const [given, runTexts] = await Promise.all([
+    Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
+    giveRuns(
+      db,
+      worker.workspaceId,
+      runs.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })),
+      version,
+    ),
+  ]);
+  for (const { claim, queue } of runs) {
+    if (runTexts.has(claim.id)) deps.held.add({ claim, response, queue, redactor: null }, 0);
+  }
+  const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id))];
+  return {
+    texts: given.filter((text) => text !== null),
+    runTexts: [...runTexts.values()],
+    claims: kept.map(({ claim }) => claim),
+    response,
+  };
 }
+
+const isRun = ({ claim }: GivenJob): boolean => claim.kind === "run";
 
 async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {
   const filled = await fillSecrets(deps, claim, queue, worker.name);
@@ -63,13 +90,14 @@ async function end(
   held.delete(claim.id);
   await tolerate(
     () => finish({ claim, result, worker: worker.name }),
-    (error) => emit("give_back_failed", { error }),
+    (error) => emit("worker_give_back_failed", { error }),
   );
 }
 
-/** The job as the worker gets it: the fields of a callback, and its lease. The payload is inserted as text. Source: contract §7. */
-const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): string =>
-  `{"id":"${showJobId(claim.id)}","queue":${JSON.stringify(queue)},"attempt":${claim.attempt},"attempts":${claim.attempts + claim.spared},` +
-  `"tag":${JSON.stringify(claim.tag)},"created_at":"${claim.createdAt}","schedule":${JSON.stringify(claim.schedule)},` +
-  `"scheduled_for":${JSON.stringify(claim.scheduledFor)},"traceparent":${JSON.stringify(claim.traceparent)},` +
-  `"tracestate":${JSON.stringify(claim.tracestate)},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}","payload":${payload}}`;
+/** The job as the worker gets it: with the fields of a callback, its trace and its lease. Source: contract §7. */
+const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): string => {
+  const { traceparent, tracestate, leaseUntil } = claim;
+  const trace = `"traceparent":${JSON.stringify(traceparent)},"tracestate":${JSON.stringify(tracestate)}`;
+  const lease = `"lease_token":"${token}","lease_expires_at":"${leaseUntil}"`;
+  return showDelivered(claim, showJobId(claim.id), queue, payload, `${trace},${lease},`);
+};

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
-import { Batcher, type Db, type EmitEvent, type JobId, tolerate, type WorkspaceId } from "#kernel";
+import { Batcher, type Db, type EmitEvent, tolerate, type WorkspaceId } from "#kernel";
 
 /** A worker that this node knows. */
 export interface KnownWorker {
@@ -9,14 +9,16 @@ export interface KnownWorker {
   readonly leaseId: number;
   /** As its tokens contain it. */
   readonly secret: string;
-  /** Jobs that were cancelled while it held them. No response has named them yet. */
-  readonly cancelled: Set<JobId>;
+  /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
+  readonly cancelled: Set<string>;
   /** Called when a job is cancelled. */
   readonly onCancelled: Set<() => void>;
 }
 
 const MAX_WORKERS = 50_000;
 const MAX_CANCELLED = 1_000;
+/** Calls of a workspace that wait to be written. */
+const MAX_UNWRITTEN = 10_000;
 /** A worker that did not call for this long is looked up again: its lease may be gone. Milliseconds. */
 const FORGET_AFTER_MS = 600_000;
 
@@ -30,8 +32,8 @@ export class KnownWorkers {
   readonly #byName = new LRUCache<string, Promise<KnownWorker>>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
   readonly #byLease = new LRUCache<number, KnownWorker>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
   readonly #opening: Batcher<WorkerCall, KnownWorker>;
-  /** The latest calls that are not written yet. */
-  #calls = new Map<string, WorkerCall>();
+  /** The latest calls that are not written yet, by workspace and name. */
+  #calls = new Map<WorkspaceId, Map<string, WorkerCall>>();
 
   constructor(db: Db, emit: EmitEvent) {
     this.#db = db;
@@ -51,15 +53,35 @@ export class KnownWorkers {
   }
 
   /** The worker that calls. */
-  calls(call: WorkerCall): Promise<KnownWorker> {
+  async calls(call: WorkerCall): Promise<KnownWorker> {
     const key = nameKey(call);
-    this.#calls.set(key, call);
     const known = this.#byName.get(key);
-    if (known) return known;
+    if (known) {
+      this.#record(call);
+      return this.#current(await known);
+    }
     const opening = this.#opening.add(call);
     this.#byName.set(key, opening);
     opening.catch(() => this.#byName.delete(key));
     return opening;
+  }
+
+  /** A worker that only waits is not looked up by its lease, and could be forgotten there. There must be one of it, which is notified. */
+  #current(worker: KnownWorker): KnownWorker {
+    const known = this.#byLease.get(worker.leaseId);
+    if (!known) this.#byLease.set(worker.leaseId, worker);
+    return known ?? worker;
+  }
+
+  /** When more of a workspace's workers call than are written at a time, the others are written after their next calls. */
+  #record(call: WorkerCall): void {
+    const { workspaceId, name } = call;
+    const calls = this.#calls.get(workspaceId) ?? new Map<string, WorkerCall>();
+    if (calls.size >= MAX_UNWRITTEN && !calls.has(name)) return;
+    // A call that only settles says nothing about the queues that the worker asks for.
+    const queues = call.queues.length > 0 ? call.queues : (calls.get(name)?.queues ?? []);
+    calls.set(name, { ...call, queues });
+    this.#calls.set(workspaceId, calls);
   }
 
   /** The workers of a workspace with these leases. */
@@ -70,8 +92,8 @@ export class KnownWorkers {
     return new Map(known.filter((one) => one.workspaceId === workspaceId).map((one) => [one.leaseId, one]));
   }
 
-  /** A job was cancelled while this lease held it. */
-  cancelled(leaseId: number, id: JobId): void {
+  /** A job or run was cancelled while this lease held it. */
+  cancelled(leaseId: number, id: string): void {
     const worker = this.#byLease.get(leaseId);
     if (!worker) return;
     if (worker.cancelled.size < MAX_CANCELLED) worker.cancelled.add(id);
@@ -80,7 +102,7 @@ export class KnownWorkers {
 
   /** Writes when workers last called. */
   async writeCalls(): Promise<undefined> {
-    const calls = [...this.#calls.values()];
+    const calls = [...this.#calls.values()].flatMap((ofWorkspace) => [...ofWorkspace.values()]);
     this.#calls = new Map();
     for (let from = 0; from < calls.length; from += 1_000) {
       await tolerate(
@@ -98,7 +120,7 @@ export class KnownWorkers {
       name,
       leaseId,
       secret: secret.toString("base64url"),
-      cancelled: new Set<JobId>(),
+      cancelled: new Set<string>(),
       onCancelled: new Set<() => void>(),
     };
     this.#byLease.set(leaseId, worker);

@@ -1,7 +1,7 @@
 import type { Principal } from "#http";
 import { type Db, problem } from "#kernel";
 import type { Proven } from "./prove-claims.ts";
-import { findQueues } from "./store.ts";
+import { findLanes } from "./store.ts";
 
 /** Whether a key may serve a queue: any of its workspace, unless it is bound to some. */
 export const mayServe = ({ queues }: Pick<Principal, "queues">, queue: string): boolean => queues === null || queues.includes(queue);
@@ -18,6 +18,6 @@ export async function servedClaims(
   claims: readonly (Proven | null)[],
 ): Promise<readonly (Proven | null)[]> {
   if (queues === null) return claims;
-  const lanes = new Set((await findQueues(db, workspaceId, queues)).map(({ laneId }) => laneId));
+  const lanes = new Set((await findLanes(db, workspaceId, "queue", queues)).map(({ laneId }) => laneId));
   return claims.map((one) => (one && lanes.has(one.claim.laneId) ? one : null));
 }

@@ -1,11 +1,13 @@
 import type { WorkerClaim } from "#jobs";
 import type { WorkspaceId } from "#kernel";
-import type { LaneKey } from "#lanes";
+import type { LaneKey, LaneKind } from "#lanes";
 import type { KnownWorker } from "./known-workers.ts";
 
 /** A lane that workers ask this node for. */
 export interface PolledLane extends LaneKey {
-  readonly queue: string;
+  readonly kind: LaneKind;
+  /** The name of its queue, or the id of its workflow. */
+  readonly name: string;
   /** Polls that wait for its jobs, oldest first. */
   readonly polls: Set<Poll>;
   /** Whether jobs may be claimable. */

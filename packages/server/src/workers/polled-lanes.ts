@@ -1,6 +1,5 @@
-import { laneName } from "#jobs";
 import type { WorkspaceId } from "#kernel";
-import type { LaneId, LaneKey } from "#lanes";
+import type { LaneId, LaneKey, LaneKind } from "#lanes";
 import type { PolledLane } from "./poll.ts";
 
 /** A queue is looked up again, and its jobs are looked for again, after this long: a message from another node may have been lost. */
@@ -8,14 +7,17 @@ const FRESH_MS = 30_000;
 /** Lanes that no one asks for are forgotten beyond this number. */
 const MAX_IDLE = 10_000;
 
+const nameKey = ({ workspaceId, kind, name }: Pick<PolledLane, "workspaceId" | "kind" | "name">): string =>
+  `${workspaceId}/${kind}/${name}`;
+
 /** The lanes that workers ask this node for, by id and by the name of their queue. */
 export class PolledLanes {
   readonly #byId = new Map<LaneId, PolledLane>();
   readonly #byName = new Map<string, PolledLane>();
 
-  /** The lane of a queue, if it was looked up lately. */
-  fresh(workspaceId: WorkspaceId, queue: string, nowMs: number): PolledLane | undefined {
-    const lane = this.#byName.get(laneName({ workspaceId, queue }));
+  /** The lane of a queue or a workflow, if it was looked up lately. */
+  fresh(workspaceId: WorkspaceId, kind: LaneKind, name: string, nowMs: number): PolledLane | undefined {
+    const lane = this.#byName.get(nameKey({ workspaceId, kind, name }));
     return lane && nowMs - lane.foundMs < FRESH_MS ? lane : undefined;
   }
 
@@ -24,12 +26,13 @@ export class PolledLanes {
   }
 
   /** A queue was looked up. It may have jobs of which this node knows nothing. */
-  found(key: LaneKey, queue: string, nowMs: number): PolledLane {
+  found(key: LaneKey, kind: LaneKind, name: string, nowMs: number): PolledLane {
     let lane = this.#byId.get(key.laneId);
     if (!lane) {
       lane = {
         ...key,
-        queue,
+        kind,
+        name,
         polls: new Set(),
         mayHaveJobs: true,
         wakes: 0,
@@ -39,7 +42,7 @@ export class PolledLanes {
         timer: undefined,
       };
       this.#byId.set(key.laneId, lane);
-      this.#byName.set(laneName(lane), lane);
+      this.#byName.set(nameKey(lane), lane);
       this.#forgetIdle(nowMs);
     }
     lane.foundMs = nowMs;
@@ -53,7 +56,7 @@ export class PolledLanes {
     if (!lane) return undefined;
     clearTimeout(lane.timer);
     this.#byId.delete(laneId);
-    const name = laneName(lane);
+    const name = nameKey(lane);
     if (this.#byName.get(name) === lane) this.#byName.delete(name);
     return lane;
   }

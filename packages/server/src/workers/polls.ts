@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import type { Holder, LaneFound, WorkerClaim } from "#jobs";
-import { type EmitEvent, Line } from "#kernel";
+import { type EmitEvent, Line, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { KnownWorker } from "./known-workers.ts";
 import { Poll, type PolledLane, type PollRequest } from "./poll.ts";
@@ -109,6 +109,11 @@ export class Polls {
   laneDeleted(laneId: LaneId): void {
     const lane = this.lanes.delete(laneId);
     for (const poll of [...(lane?.polls ?? [])]) this.#end(poll, []);
+  }
+
+  /** Ends the polls of a workspace: the next calls of its workers are authenticated anew. */
+  endOf(workspaceId: WorkspaceId): void {
+    for (const poll of [...this.#line.inTurns()]) if (poll.workspaceId === workspaceId) this.#end(poll, []);
   }
 
   /** Ends all polls, for good. */

@@ -1,5 +1,5 @@
 import { type NamedClaim, readJobId } from "#jobs";
-import type { Db, WorkspaceId } from "#kernel";
+import { type Db, type JobId, uuidOf, type WorkspaceId } from "#kernel";
 import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
 import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
 
@@ -23,7 +23,8 @@ export async function proveClaims(
 }
 
 function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
-  const jobId = readJobId(id);
+  // The execution of a run is a job with the id of the run.
+  const jobId = readJobId(id) ?? (uuidOf("run", id) as JobId | null);
   const worker = token && known.get(token.leaseId);
   if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
   return { worker, claim: claimOf(jobId, token) };

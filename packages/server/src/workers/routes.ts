@@ -123,7 +123,8 @@ function mountSettles(api: Api, deps: WorkDeps): void {
     await keyOf(path, principal);
     const isNamed = (queue: string) => queue === path.name;
     const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [{ ...job, id: path.id }], isNamed);
-    if (!settled?.ok) throw problem(settled?.code ?? "LEASE_LOST", {}, settled?.message ? { message: settled.message } : {});
+    if (settled?.code === "PAYLOAD_TOO_LARGE") throw problem(settled.code, { limit_bytes: LIMITS.resultBytes, path: "result" });
+    if (!settled?.ok) throw problem("LEASE_LOST");
   };
   const common = { tags, security, params: JobPath };
 
@@ -242,6 +243,8 @@ async function answer(deps: WorkDeps, reply: FastifyReply, run: (signal: AbortSi
   const parts = [
     `{"settled":${JSON.stringify(done.settled)},"cancelled":${JSON.stringify(done.cancelled)},"jobs":[`,
     ...jsonItems(done.texts),
+    `],"runs":[`,
+    ...jsonItems(done.runTexts),
     "]}",
   ];
   return reply.type(JSON_TYPE).send(jsonText(parts));

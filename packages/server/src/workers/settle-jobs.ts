@@ -2,7 +2,9 @@ import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import type { Db, LoopTime, SlicedWork, WorkspaceId } from "#kernel";
+import { cut, type Db, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
+import { keepResult } from "#redaction";
+import { readSteps } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
@@ -76,44 +78,59 @@ async function settleOne(
   }
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
+  const unfit = unfitFor(job.claim, settle);
+  if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
   const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
-  claim.worker.cancelled.delete(job.claim.id);
+  claim.worker.cancelled.delete(settle.id);
   return wasHeld ? null : LOST;
 }
 
+const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
+  completed: ["result"],
+  failed: ["error", "error_name", "retry", "retry_in"],
+  suspended: ["steps"],
+  released: [],
+};
+
+const isRunId = (id: string): boolean => id.startsWith("run_");
+
+/** What is only for runs, and was reported of a job, in words. */
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name }: SettleJob): string | null {
+  if ((kind === "run") !== isRunId(id)) return LOST.message;
+  if (kind === "run") return null;
+  if (outcome === "suspended") return "The outcome suspended is only for runs.";
+  return error_name === undefined ? null : "error_name is only for runs.";
+}
+
 /** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, retry, retry_in }: SettleJob): string | null {
-  const given = { result, error, retry, retry_in };
-  const allowed: readonly string[] = outcome === "completed" ? ["result"] : outcome === "failed" ? ["error", "retry", "retry_in"] : [];
+function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }: SettleJob): string | null {
+  const given = { result, error, error_name, retry, retry_in, steps };
+  const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
-  return extra ? `${extra[0]} does not go with the outcome ${outcome}.` : null;
+  return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
 }
 
 function* resultOf(
-  { outcome, error, retry, retry_in }: SettleJob,
+  { id, outcome, error, error_name = "Error", retry, retry_in, steps = [] }: SettleJob,
   result: string | null,
   redactor: ReportRedactor | null,
 ): SlicedWork<AttemptResult> {
   if (outcome === "released") return { kind: "withdrawn" };
-  if (outcome === "completed") return { kind: "accepted", status: null, result: yield* keptResult(result, redactor) };
+  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ outcome, steps: readSteps(steps, "steps") }) };
+  if (outcome === "completed")
+    return { kind: "accepted", status: null, result: result === null ? null : yield* keepResult(result, redactor) };
   const message = error ?? "The worker reported no error.";
   const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
   return {
     kind: "workerFailed",
     code: "WORKER_FAILED",
-    message: kept.length > MAX_MESSAGE ? `${kept.slice(0, MAX_MESSAGE).toWellFormed()}…` : kept,
+    message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
+    ...(isRunId(id) && { report: JSON.stringify({ outcome, error: { name: error_name, message } }) }),
   };
-}
-
-/** Without secrets. Null when it becomes too long without them, or cannot be searched. */
-function* keptResult(result: string | null, redactor: ReportRedactor | null): SlicedWork<string | null> {
-  if (result === null || !redactor) return result;
-  const kept = yield* redactor.json(result);
-  return kept !== null && Buffer.byteLength(kept) <= LIMITS.resultBytes ? kept : null;
 }

@@ -1,8 +1,8 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { Principal } from "#http";
-import { extendClaims, findCancelled, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
-import { type Clock, type Db, problem, type Tenants, toMoment } from "#kernel";
-import { queueNotFound } from "#lanes";
+import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, readJobId, showJobId, type WorkerClaim } from "#jobs";
+import { type Clock, type Db, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
+import { type LaneKind, laneNotFound } from "#lanes";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
 import { checkMayServe, mayServe, servedClaims } from "./may-serve.ts";
@@ -10,7 +10,7 @@ import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
-import { findQueues } from "./store.ts";
+import { findLanes } from "./store.ts";
 
 const LEASE_SECONDS = 30;
 
@@ -35,10 +35,15 @@ export interface WorkDone extends Given {
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, signal: AbortSignal): Promise<WorkDone> {
   const { workspaceId } = principal;
-  const { queues, settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
+  const { queues, workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
-  const lanes = await lanesOf(deps, db, principal, queues);
+  for (const queue of queues) checkMayServe(principal, queue);
+  if (workflows.length > 0 && principal.queues !== null) throw boundToQueues();
+  const lanes = [
+    ...(await lanesOf(deps, db, workspaceId, "queue", queues)),
+    ...(await lanesOf(deps, db, workspaceId, "workflow", workflows)),
+  ];
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
@@ -46,17 +51,16 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   // It is awaited below, but what comes before may fail first.
   settling.catch(() => {});
   const taken = mayBeRepeat ? await takenBefore(db, principal, worker, request) : [];
-  const told = new AbortController();
-  const stopWaiting = () => told.abort();
-  // A worker that waits is told at once that a job was cancelled, and what became of its outcomes.
+  const cancelled = new AbortController();
+  const stopWaiting = () => cancelled.abort();
+  // A worker that waits is notified at once that a job was cancelled.
   worker.onCancelled.add(stopWaiting);
-  void settling.then((settled) => settled.some(({ ok }) => !ok) && stopWaiting(), stopWaiting);
   try {
-    const waitMs = taken.length > 0 || worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
-    const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, told.signal]) };
+    const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
+    const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, cancelled.signal]) };
     const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(asked);
     const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
-    return await respond(deps, worker, jobs, settling);
+    return await respond(deps, db, worker, jobs, settling, body.version ?? null);
   } finally {
     worker.onCancelled.delete(stopWaiting);
   }
@@ -67,11 +71,18 @@ const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorke
   (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter(({ queue }) => mayServe(principal, queue));
 
 /** Jobs that were claimed are given back if the response fails. */
-async function respond(deps: WorkDeps, worker: KnownWorker, jobs: readonly GivenJob[], settling: Promise<Settled[]>): Promise<WorkDone> {
+async function respond(
+  deps: WorkDeps,
+  db: Db,
+  worker: KnownWorker,
+  jobs: readonly GivenJob[],
+  settling: Promise<Settled[]>,
+  version: string | null,
+): Promise<WorkDone> {
   try {
     const settled = await settling;
-    const given = await giveJobs(deps, worker, jobs);
-    return { ...given, worker, settled, cancelled: takeCancelled(worker) };
+    const cancelled = await takeCancelled(db, worker);
+    return { ...(await giveJobs(deps, db, worker, jobs, version)), worker, settled, cancelled };
   } catch (error) {
     const claims = jobs.map(({ claim }) => claim);
     void giveBackJobs(deps, worker, claims);
@@ -80,26 +91,32 @@ async function respond(deps: WorkDeps, worker: KnownWorker, jobs: readonly Given
 }
 
 function withQueues(claims: readonly WorkerClaim[], lanes: readonly PolledLane[]) {
-  const queueOf = new Map(lanes.map(({ laneId, queue }) => [laneId, queue]));
+  const queueOf = new Map(lanes.map(({ laneId, name }) => [laneId, name]));
   return claims.map((claim) => ({ claim, queue: queueOf.get(claim.laneId) ?? "" }));
 }
 
-/** The lanes of queues, looked up if they were not lately. */
-async function lanesOf({ polls, clock }: WorkDeps, db: Db, principal: Principal, queues: readonly string[]): Promise<PolledLane[]> {
-  const { workspaceId } = principal;
-  for (const queue of queues) checkMayServe(principal, queue);
+/** The lanes of queues or workflows, looked up if they were not lately. */
+async function lanesOf(
+  { polls, clock }: WorkDeps,
+  db: Db,
+  workspaceId: WorkspaceId,
+  kind: LaneKind,
+  names: readonly string[],
+): Promise<PolledLane[]> {
   const nowMs = clock.elapsedMs();
-  const lanes = new Map(queues.map((queue) => [queue, polls.lanes.fresh(workspaceId, queue, nowMs)]));
-  const unknown = queues.filter((queue) => !lanes.get(queue));
-  const found = new Map((unknown.length > 0 ? await findQueues(db, workspaceId, unknown) : []).map((one) => [one.name, one]));
+  const lanes = new Map(names.map((name) => [name, polls.lanes.fresh(workspaceId, kind, name, nowMs)]));
+  const unknown = names.filter((name) => !lanes.get(name));
+  const found = new Map((unknown.length > 0 ? await findLanes(db, workspaceId, kind, unknown) : []).map((one) => [one.name, one]));
   for (const name of unknown) {
-    const queue = found.get(name);
-    if (!queue) throw await queueNotFound(db, workspaceId, name);
-    if (queue.served !== "pull") throw servedByNodes(name);
-    lanes.set(name, polls.lanes.found(queue, name, nowMs));
+    const lane = found.get(name);
+    if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
+    if (lane.served !== "pull") throw servedByNodes(name);
+    lanes.set(name, polls.lanes.found(lane, kind, name, nowMs));
   }
   return [...lanes.values()].filter((lane) => lane !== undefined);
 }
+
+const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not execute runs." });
 
 const servedByNodes = (queue: string) =>
   problem(
@@ -127,13 +144,14 @@ export async function extend(
   const workers = new Set(proven.flatMap((one) => one?.worker ?? []));
   const cancelled = lost.length > 0 ? await findCancelled(db, workspaceId, lost) : [];
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
+  const notified = await Promise.all([...workers].map((worker) => takeCancelled(db, worker)));
   return {
     leases: leases.map(({ id }, index) => {
       const jobId = proven[index]?.claim.id;
       const until = jobId && extended.get(jobId);
       return { id, ok: until !== undefined, lease_expires_at: until ?? null };
     }),
-    cancelled: [...new Set([...cancelled.map(showJobId), ...[...workers].flatMap(takeCancelled)])],
+    cancelled: [...new Set([...cancelled.map(showJobId), ...notified.flat()])],
   };
 }
 
@@ -149,11 +167,17 @@ async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, sig
   for (const { onCancelled } of workers) onCancelled.delete(resolve);
 }
 
-/** The jobs that were cancelled while the worker held them. One response names each of them. */
-function takeCancelled(worker: KnownWorker): string[] {
-  const ids = [...worker.cancelled].map(showJobId);
-  worker.cancelled.clear();
-  return ids;
+/**
+ * The jobs and runs that were cancelled while the worker held them. One response names each of them. A job that was retried and taken again
+ * is left out: its attempt under way is not cancelled.
+ */
+async function takeCancelled(db: Db, { workspaceId, leaseId, cancelled }: KnownWorker): Promise<string[]> {
+  const ids = [...cancelled];
+  cancelled.clear();
+  const jobs = ids.flatMap((id) => readJobId(id) ?? []);
+  if (jobs.length === 0) return ids;
+  const held = new Set((await findHeldAmong(db, workspaceId, leaseId, jobs)).map(showJobId));
+  return ids.filter((id) => !held.has(id));
 }
 
 /** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */

@@ -1,13 +1,15 @@
 import type { Engine } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent, JobId, Random, Shares, Tenants } from "#kernel";
+import type { Clock, Database, EmitEvent, Random, Shares, Tenants, WorkspaceId } from "#kernel";
 import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
+import type { ProveExecution } from "#workflows";
 import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
+import { proveClaims } from "./prove-claims.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
@@ -31,9 +33,13 @@ export interface Workers extends Module {
   /** Jobs of these lanes may be claimable. */
   woken(lanes: readonly LaneKey[]): void;
   wokenAll(): void;
-  /** A job was cancelled while this lease held it. */
-  cancelled(leaseId: number, id: JobId): void;
+  /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
+  cancelled(leaseId: number, id: string): void;
   laneDeleted(laneId: LaneId): void;
+  /** A key of the workspace was revoked, or something else about it changed: calls that wait end, since theirs may be that key. */
+  workspaceChanged(workspaceId: WorkspaceId): void;
+  /** Checks that a token proves the execution of a run. */
+  readonly prove: ProveExecution;
   /** Ends the requests that wait for jobs. */
   drain(): void;
 }
@@ -61,6 +67,8 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (laneId) => polls.laneDeleted(laneId),
+    workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
+    prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     drain: () => polls.close(),
   };
 }

@@ -119,8 +119,8 @@ test("a body may nest 64 deep and no deeper, however deep it goes on", async ({ 
   expect(await complaintsAbout(service, "VALIDATION_ERROR", [...tooDeep, ...deep])).toEqual([]);
 });
 
-/** The limit of an operation's body: 16 MiB for a batch or a worker's call, 2 MiB otherwise. Source: contract §8. */
-const limitOf = ({ id }: Operation): number => (id === "enqueueBatch" || id === "work" ? 16 : 2) * MEBIBYTE;
+/** The limit of an operation's body: 16 MiB for a batch, a worker's call or steps, 2 MiB otherwise. Source: contract §8. */
+const limitOf = ({ id }: Operation): number => (["enqueueBatch", "work", "reportSteps"].includes(id) ? 16 : 2) * MEBIBYTE;
 
 test("a body over its limit is refused with the limit, whether its length is told or not", async ({ service }) => {
   const operations = await withBody(service);

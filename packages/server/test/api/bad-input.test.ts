@@ -148,8 +148,29 @@ const ROWS: Record<string, Row> = {
       wait: WAIT,
       version: [...NO_TEXT, ...UNSTORABLE, '""', text(65)],
       request: [...NO_TEXT, ...UNSTORABLE, '""', text(65)],
+      workflows: [...NO_QUEUES, `[${Array.from({ length: 101 }, (_, n) => `"w${n}"`).join()}]`],
+      repeat: NO_BOOLEAN,
       settle: NO_LIST,
     },
+  },
+  putWorkflow: {
+    good: {},
+    fields: {
+      attempts: job.attempts,
+      backoff: job.backoff,
+      "backoff.type": job["backoff.type"],
+      "backoff.delay": job["backoff.delay"],
+      concurrency: settings.concurrency,
+      version: [...NO_TEXT.filter((one) => one !== "null"), ...UNSTORABLE, '""', text(65)],
+    },
+  },
+  triggerWorkflow: {
+    good: {},
+    fields: { input: [], idempotencyKey: [...NO_TEXT, ...UNSTORABLE, '""', text(257)], delay: [...NO_INTEGER, "-1", "31536001"] },
+  },
+  reportSteps: {
+    good: { lease_token: '"a"', steps: '[{"key":"a","type":"run","status":"completed"}]' },
+    fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"] },
   },
   extendLeases: {
     good: { worker: '"w1"', leases: '[{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a"}]' },

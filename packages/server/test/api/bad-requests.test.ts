@@ -14,7 +14,7 @@ const PATHS: Record<string, readonly string[]> = {
   name: ["", "-a", ".a", "_a", "a%20b", "a%2Fb", "a%00b", "%00", "%C3%A9", "a%0Ab", "%F0%9F%98%80", "..%2F..", "x".repeat(129), "x".repeat(600), "x".repeat(8_000), ...NOT_UTF8],
   id: [
     "x", "job_", "job_1", "1", "job_01kajv3k4ve6nsd9z5kgtzx0rW", "job_01kajv3k4ve6nsd9z5kgtzx0rwx", "job_81kajv3k4ve6nsd9z5kgtzx0rw", "JOB_01kajv3k4ve6nsd9z5kgtzx0rw",
-    "run_01kajv3k4ve6nsd9z5kgtzx0rw", "01kajv3k4ve6nsd9z5kgtzx0rw", "job_01kajv3k4ve6nsd9z5kgtzx0r%00", "019aa5b1-cc9b-7196-8a6b-e59c21afe818", "x".repeat(600), "job_01kajv3k4ve6nsd9z5kgtzx0rw%27--", ...NOT_UTF8,
+    "key-01kajv3k4ve6nsd9z5kgtzx0rw", "01kajv3k4ve6nsd9z5kgtzx0rw", "job_01kajv3k4ve6nsd9z5kgtzx0r%00", "019aa5b1-cc9b-7196-8a6b-e59c21afe818", "x".repeat(600), "job_01kajv3k4ve6nsd9z5kgtzx0rw%27--", ...NOT_UTF8,
   ],
 };
 
@@ -31,7 +31,8 @@ const NO_MOMENT = [
   "1",
   ...TEXTS,
 ];
-const HEADERS: Record<string, readonly string[]> = { "Idempotency-Key": ["", "x".repeat(257)] };
+// An invalid trace is no error: it is ignored.
+const HEADERS: Record<string, readonly string[]> = { "Idempotency-Key": ["", "x".repeat(257)], traceparent: [], tracestate: [] };
 // biome-ignore format: a table
 const QUERIES: Record<string, readonly string[]> = {
   limit: [
@@ -82,6 +83,8 @@ const QUERIES: Record<string, readonly string[]> = {
     "Paused",
     ...TEXTS,
   ],
+  status: ["", "nope", "Failed", "failed,", "failed,nope", ...TEXTS],
+  workflowId: TEXTS,
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
   queue: TEXTS,
@@ -264,10 +267,12 @@ test("an operation that takes no body refuses one that says something", async ({
   const { operations, bad } = await asked(service);
   const bodyless = operations.filter(({ method, requestBody }) => !requestBody && method !== "GET");
   expect(bodyless.map(({ id }) => id).sort()).toEqual([
+    "cancelRun",
     "deleteJob",
     "deleteQueue",
     "deleteSchedule",
     "deleteSecret",
+    "deleteWorkflow",
     "pauseSchedule",
     "replayJob",
     "resumeSchedule",

@@ -102,9 +102,9 @@ describe("GET /doc", () => {
     );
   });
 
-  test("GET /doc is under 200 kB", async ({ service }) => {
+  test("GET /doc is under 260 kB", async ({ service }) => {
     const { text } = await service.api("GET", "/doc");
-    expect(Buffer.byteLength(text)).toBeLessThan(200_000);
+    expect(Buffer.byteLength(text)).toBeLessThan(260_000);
   });
 
   test("GET /doc is the openapi.json of the repository", async ({ service }) => {
@@ -206,7 +206,8 @@ describe("every operation", () => {
         "503",
         ...(method === "GET" ? [] : ["403"]),
         ...(requestBody ? ["413"] : []),
-        ...(path.includes("{") ? ["404"] : []),
+        // What a PUT names need not be there.
+        ...(path.includes("{") && method !== "PUT" ? ["404"] : []),
       ];
       expect([id, Object.keys(responses)]).toEqual([id, expect.arrayContaining(needed)]);
     }

@@ -12,6 +12,7 @@ import { STATUS } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, startTestNode, test } from "../harness/service.ts";
 import { settle, take, takeOne } from "../harness/workers.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, formats: FORMATS });
 
@@ -165,6 +166,29 @@ const worker =
     return plain({ body: { worker: "w1", queues: [name], settle: settled, ...settings } })(service, operation);
   };
 
+type RunState = "pending" | "running" | "sleeping" | "failed" | "completed" | "cancelled";
+
+/** As `plain`, for a run in this state, or for its workflow. */
+const run =
+  (state: RunState, { body, lose = false }: { body?: object; lose?: boolean } = {}): Ask =>
+  async (service, operation) => {
+    const { id: name, trigger, take: takeRun, end } = await putWorkflow(service, { attempts: 1 });
+    const id = await trigger({ input: [1], idempotencyKey: "k" });
+    const taken = state === "pending" || state === "cancelled" ? null : await takeRun({ version: "v1" });
+    const sleep = { key: "nap", type: "sleep", status: "waiting", sleepFor: 60_000 };
+    if (taken && state === "sleeping") await end(taken, { outcome: "suspended", steps: [sleep] });
+    if (taken && state === "failed") await end(taken, { outcome: "failed", error: "bad" });
+    if (taken && state === "completed") await end(taken, { outcome: "completed", result: { n: 1 } });
+    if (taken && lose) await end(taken, { outcome: "released" });
+    if (state === "cancelled") await service.ok("POST", `/v1/runs/${id}/cancel`);
+    const steps = { lease_token: taken?.lease_token, steps: [{ key: "a", type: "run", status: "completed", output: 1 }] };
+    const reported = operation.id === "reportSteps" ? { body: steps } : {};
+    return plain({ values: { name, id }, ...reported, ...(body && { body }) })(service, operation);
+  };
+
+const RUN_STATES = ["pending", "running", "sleeping", "failed", "completed", "cancelled"] as const;
+const everyRun = RUN_STATES.map((state) => run(state));
+
 /** A queue that nodes serve. */
 const served: Ask = async (service, operation) => {
   const { queue: name } = await service.handler();
@@ -215,6 +239,17 @@ const SUCCESSES: Record<string, Ask[]> = {
       return plain({ query: "?limit=1" })(service, operation);
     },
   ],
+  "putWorkflow 200": [run("pending"), run("pending", { body: {} })],
+  "putWorkflow 201": [plain()],
+  "getWorkflow 200": [run("pending")],
+  "listWorkflows 200": [plain(), run("pending"), plain({ query: "?limit=1" })],
+  "deleteWorkflow 204": everyRun,
+  "triggerWorkflow 201": [run("pending"), run("pending", { body: {} })],
+  "triggerWorkflow 200": [run("completed", { body: { idempotencyKey: "k" } })],
+  "listRuns 200": [plain(), ...everyRun, plain({ query: "?limit=1&status=failed,completed" })],
+  "getRun 200": everyRun,
+  "cancelRun 200": [run("pending"), run("running"), run("sleeping")],
+  "reportSteps 200": [run("running")],
   "listSchedules 200": [
     plain(),
     schedule({ query: "?limit=1" }),
@@ -274,6 +309,10 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   402: () => [
     async (service, operation) => {
       const limited = await limitedTo(service, { executions_per_month: 0 });
+      if (operation.id === "triggerWorkflow") {
+        const { id: name } = await putWorkflow(limited);
+        return plain({ values: { name } })(limited, operation);
+      }
       return (operation.path.startsWith("/v1/schedules/") ? schedule() : queue())(limited, operation);
     },
   ],
@@ -305,6 +344,8 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         completeJob: [held({}, { lose: true })],
         failJob: [held({}, { lose: true })],
         heartbeatJob: [held({}, { lose: true })],
+        cancelRun: [run("failed"), run("completed"), run("cancelled")],
+        reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
         replayJob: [job("waiting")],
         approveJob: [job("waiting"), job("rejected"), job("completed")],
@@ -314,7 +355,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   },
   413: () => [
     (service, operation) => {
-      const body = Buffer.alloc((["enqueueBatch", "work"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1, " ");
+      const body = Buffer.alloc((["enqueueBatch", "work", "reportSteps"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1, " ");
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
       return sendRaw(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },

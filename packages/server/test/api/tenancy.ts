@@ -7,6 +7,7 @@ import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
 
 /** The resource that a path names. */
@@ -18,6 +19,12 @@ interface Named {
 /** Another tenant, with a workspace on the same node. */
 async function neighbour({ node, database, clock }: Service): Promise<Service> {
   return new Service(node, database, clock, await newWorkspace(database));
+}
+
+/** Registers a workflow with this name, and starts a run of it. Returns its id. */
+async function furnishRun(service: Service, name: string): Promise<string> {
+  await service.ok("PUT", `/v1/workflows/${name}`, {});
+  return (await service.ok("POST", `/v1/workflows/${name}/trigger`, { delay: 60 })).runIds[0];
 }
 
 /** Creates a queue with this name and a job in each state that callers can act on. Returns the jobs' ids. */
@@ -55,7 +62,7 @@ const ask = (
 /** The same names for resources that exist in no workspace. The name of the caller's own queue stays. */
 const absentTwin = ({ name, id }: Named): Named => ({
   name: name.replace("theirs", "absent").replace("THEIRS", "ABSENT"),
-  id: id.startsWith("key_") ? ABSENT_KEY : id && ABSENT_JOB,
+  id: id.startsWith("key_") ? ABSENT_KEY : id.startsWith("run_") ? ABSENT_RUN : id && ABSENT_JOB,
 });
 
 const names = (operation: Operation): string[] => operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
@@ -69,10 +76,11 @@ export function describeTenancy(test: typeof Test): void {
       const mine = await furnish(service, "mine");
       await furnish(other, "mine");
       await service.ok("POST", "/v1/queues", { name: "mine-too" });
+      const theirRun = await furnishRun(other, "theirs");
       const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
       const before = await everythingStored(service.database);
       let compared = 0;
-      for (const operation of (await operationsOf(service)).filter((one) => names(one).length > 0)) {
+      for (const operation of (await operationsOf(service)).filter((one) => names(one).length > 0 && one.method !== "PUT")) {
         expect([operation.id, names(operation).every((name) => name === "name" || name === "id")]).toEqual([operation.id, true]);
         const ofKeys = operation.path.startsWith("/v1/keys/");
         const ofSecrets = operation.path.startsWith("/v1/secrets/");
@@ -83,7 +91,14 @@ export function describeTenancy(test: typeof Test): void {
           { name: "mine", id: ABSENT_JOB },
         ];
         const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
-        const foreign = ofKeys ? keys : names(operation).includes("id") ? jobs : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
+        const ofRuns = operation.path.startsWith("/v1/runs/");
+        const foreign = ofRuns
+          ? [{ name: "", id: theirRun }]
+          : ofKeys
+            ? keys
+            : names(operation).includes("id")
+              ? jobs
+              : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           const twin = absentTwin(named);
@@ -108,7 +123,7 @@ export function describeTenancy(test: typeof Test): void {
       const askAll = async () => {
         const replies: [string, string, unknown][] = [];
         for (const name of ["email", "emial"]) {
-          for (const operation of operations.filter((one) => names(one).length > 0 && !one.path.startsWith("/v1/keys/"))) {
+          for (const operation of operations.filter((one) => names(one).includes("name") && one.method !== "PUT")) {
             const named = { name: operation.path.startsWith("/v1/secrets/") ? name.toUpperCase() : name, id: ABSENT_JOB };
             replies.push([operation.id, named.name, comparable(await ask(service, operation, named))]);
           }
@@ -127,7 +142,9 @@ export function describeTenancy(test: typeof Test): void {
           name,
           expect.objectContaining({ status: 404, text: expect.stringContaining(name) }),
         ]);
-      await furnish(await neighbour(service), "email");
+      const theirs = await neighbour(service);
+      await furnish(theirs, "email");
+      await furnishRun(theirs, "email");
       expect(await askAll()).toEqual(before);
     });
 

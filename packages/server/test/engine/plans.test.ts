@@ -5,9 +5,16 @@ import {
   claimForWorkersAcrossWorkspaces,
   completeAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
+  extendClaims,
+  findCancelled,
+  findExpiredClaimsAcrossWorkspaces,
+  findHeld,
+  findHeldAmong,
   findLanesWithWorkAcrossWorkspaces,
+  findLogsOf,
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
+  findTakenBy,
   moveDueAcrossWorkspaces,
   purgeFailed,
   refuseAcrossWorkspaces,
@@ -20,6 +27,7 @@ import { listPending } from "../../src/approvals/list.ts";
 import { listFailed } from "../../src/dead-letters/store.ts";
 import { findExplained } from "../../src/explain/store.ts";
 import { listJobs } from "../../src/jobs/list.ts";
+import { findBatchesAcrossWorkspaces } from "../../src/jobs/store/batch-keys.ts";
 import {
   claimKeysAcrossWorkspaces,
   findExistingAcrossWorkspaces,
@@ -27,6 +35,7 @@ import {
   releaseKeysAcrossWorkspaces,
 } from "../../src/jobs/store/idempotency-keys.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
+import { listWorkers } from "../../src/workers/store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 
@@ -42,6 +51,15 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   "claim for workers": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null }], false),
+  "find held claims": (db) => findHeld(db, LANE.workspaceId, [SETTLED]),
+  "find held jobs among some": (db) => findHeldAmong(db, LANE.workspaceId, 1, [SETTLED.id]),
+  "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),
+  "find logs of claims": (db) => findLogsOf(db, LANE.workspaceId, [SETTLED]),
+  "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
+  "find expired claims": (db) => findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], limit: 1 }),
+  "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
+  "list workers": (db) => listWorkers(db, LANE.workspaceId, null, 51),
+  "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
     refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
@@ -78,6 +96,10 @@ interface PlanNode {
 
 const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
+/** Whether a scan has a condition on its index. In a primary key, the workspace alone is none: a workspace may have all of the jobs. */
+const hasCondition = ({ "Index Name": index = "", "Index Cond": condition = "" }: PlanNode): boolean =>
+  index.endsWith("_pkey") ? /\b(id|lane_id|key) [<=>]/.test(condition) : condition.includes("id");
+
 /** Finds where a plan reads all of a growing table, or all of its index without a condition on it. */
 const wholesale = (plan: PlanNode): string[] =>
   nodesOf(plan)
@@ -87,8 +109,8 @@ const wholesale = (plan: PlanNode): string[] =>
     )
     .filter(
       (node) =>
-        !node["Index Cond"]?.includes("id") &&
-        !/^job_(due|due_share|failed|pending|active|undecided|undecided_share)$|^idempotency_key_check$|^batch_key_expiry$/.test(
+        !hasCondition(node) &&
+        !/^job_(due|due_share|failed|lease_until|pending|active|undecided|undecided_share)$|^idempotency_key_check$|^batch_key_expiry$/.test(
           node["Index Name"] ?? "",
         ),
     )

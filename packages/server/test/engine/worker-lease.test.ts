@@ -1,12 +1,13 @@
 import { describe, expect } from "vitest";
 import { giveBackAll, JobKinds, recordCallsAcrossWorkspaces, registerNode, Settler } from "#engine";
 import { explainJob } from "#explain";
-import { type Claim, claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces } from "#jobs";
-import { type Database, toMoment } from "#kernel";
+import { type Claim, claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces, extendClaims } from "#jobs";
+import { type Database, sql, toMoment } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putLane, putNode } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
+import { hold } from "../harness/locks.ts";
 import { rescue } from "../harness/rescue.ts";
 
 const test = base.extend("lane", async ({ database }): Promise<LaneKey> => {
@@ -50,6 +51,25 @@ const logOf = async (database: TestDatabase, id: string): Promise<Record<string,
 };
 
 describe("a worker's lease", () => {
+  test("an extend does not wait for a job that is locked: it reports it as held, and extends the others", async ({
+    database,
+    engine,
+    lane,
+  }) => {
+    await putJobs(database, lane, { state: "waiting", count: 2 });
+    const claims = await claim(engine, lane, await openLease(engine, lane));
+    const until = async () =>
+      (await database.query<{ at: string }>("select lease_until::text as at from job order by id")).map(({ at }) => at);
+    const [before] = await until();
+    const [first] = claims.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    const lock = hold(engine, sql`select from job where id = ${first?.id} for update`);
+    await lock.held;
+    expect(await extendClaims(engine, lane.workspaceId, claims, 600)).toHaveLength(2);
+    await lock.release();
+    const [locked, extended] = await until();
+    expect([locked, extended === before]).toEqual([before, false]);
+  });
+
   test("a worker's lease claims from lanes that workers serve, and a node's from those that nodes serve", async ({
     database,
     engine,

@@ -13,6 +13,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault } from "#vault";
 import { createWorkers } from "#workers";
+import { createWorkflows } from "#workflows";
 import { createWorkspaces } from "#workspaces";
 import { mountPublic } from "../../src/app.ts";
 
@@ -36,6 +37,7 @@ const MODULES: Module[] = [
   createUsage,
   createVault,
   createWorkers,
+  createWorkflows,
   createWorkspaces,
 ].map((create) => create(anything));
 

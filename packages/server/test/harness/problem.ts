@@ -63,6 +63,10 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "job_history",
     "idempotency_key",
     "batch_key",
+    "workflow",
+    "run",
+    "run_step",
+    "run_key",
     "audit_event",
     "quota_month",
   ];

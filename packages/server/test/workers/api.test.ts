@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { test } from "../harness/service.ts";
+import { test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
 
 const at = (queue: string, id: string, verb: string) => `/v1/queues/${queue}/jobs/${id}/${verb}`;
@@ -76,6 +76,26 @@ describe("bad input", () => {
     expect(await settle(service, jobs[0] as never, { outcome: "failed", error: "too large" })).toMatchObject({ ok: true });
   });
 
+  test("a refused outcome does not keep the call from taking a job", async ({ service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 2; n += 1) await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const { settled, jobs } = await work(service, {
+      queues: [queue],
+      settle: [{ ...proofOf(job), lease_token: "wrong", outcome: "completed" }],
+    });
+    expect(settled).toMatchObject([{ ok: false, code: "LEASE_LOST" }]);
+    expect(jobs).toMatchObject([{ attempt: 1 }]);
+  });
+
+  test("a result that is too large for one job is refused with the limit", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const { id, lease_token } = await takeOne(service, queue);
+    const reply = await service.api("POST", `/v1/queues/${queue}/jobs/${id}/complete`, { lease_token, result: "x".repeat(70_000) });
+    expect(reply).toMatchObject({ status: 413, body: { error: { code: "PAYLOAD_TOO_LARGE", details: { limit_bytes: 65_536 } } } });
+  });
+
   test("numbers of a result stay as they were sent", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue });
@@ -97,5 +117,17 @@ describe("the list of workers", () => {
     const rest = await service.ok("GET", `/v1/workers?cursor=${next_cursor}`);
     expect(rest.data).toMatchObject([{ name: "b", version: "1.2.0", queues: [queue], in_flight: 2 }]);
     expect(rest.next_cursor).toBeNull();
+  });
+
+  test("keeps the queues of a worker when it only settles", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    await service.advance(60);
+    await settle(service, job, { outcome: "completed" });
+    const listed = async () => (await service.ok("GET", "/v1/workers")).data[0];
+    await service.advance(60);
+    await until(async () => (await listed()).last_seen_at > job.lease_expires_at, "the last call to be written");
+    expect(await listed()).toMatchObject({ name: "w1", queues: [queue] });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { ask } from "../harness/ask.ts";
 import { makeKey } from "../harness/operator.ts";
-import { type Service, test } from "../harness/service.ts";
+import { type Service, test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne } from "../harness/workers.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
@@ -31,6 +31,20 @@ describe("a key of role worker", () => {
     expect((await as("POST", "/v1/work", lie)).body.settled).toMatchObject([LOST]);
     expect((await as("GET", `/v1/queues/${queue}`)).status).toBe(403);
     expect((await as("POST", `/v1/queues/${queue}/jobs`, { payload: 1 })).status).toBe(403);
+  });
+
+  test("a call that waits ends when its key is revoked, and takes no job that comes later", async ({ service }) => {
+    const queue = await service.queue();
+    const key = await makeKey(service, { role: "worker" });
+    const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue], wait: 30 });
+    const polls = async () => (await service.ok("GET", "/v1/workers")).data.length;
+    await until(async () => (await polls()) === 1, "the worker to wait");
+    const { data } = await service.ok("GET", "/v1/keys");
+    await service.ok("DELETE", `/v1/keys/${data.find(({ role }: { role: string }) => role === "worker").id}`);
+    await service.enqueue({ queue });
+    expect((await waiting).body).toMatchObject({ jobs: [] });
+    expect((await ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue] })).status).toBe(401);
+    expect(await take(service, queue)).toMatchObject([{ attempt: 1 }]);
   });
 
   test("a key of role write takes no jobs: a template would show it secrets", async ({ service }) => {

@@ -75,6 +75,19 @@ describe("a lease", () => {
     expect(settled.filter(({ ok }) => ok)).toHaveLength(1);
   });
 
+  test("several outcomes of a job in one call: the first one counts, and the others are refused", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const outcomes = [
+      { ...proofOf(job), outcome: "completed", result: 1 },
+      { ...proofOf(job), outcome: "failed", retry: false },
+      { ...proofOf(job), outcome: "completed", result: 2 },
+    ];
+    expect((await work(service, { settle: outcomes })).settled).toMatchObject([{ ok: true }, LOST, LOST]);
+    expect(await service.job({ queue, id: job.id })).toMatchObject({ state: "completed", result: 1 });
+  });
+
   test("a token says whose job it is: no other one settles it", async ({ service, database }) => {
     const queue = await service.queue();
     for (let n = 0; n < 2; n += 1) await service.enqueue({ queue });
@@ -202,5 +215,14 @@ describe("a cancel", () => {
     expect((await extending).cancelled).toEqual([id]);
     const again = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] });
     expect(again).toMatchObject({ leases: [{ id, ok: false, lease_expires_at: null }], cancelled: [id] });
+  });
+
+  test("a job that was retried and taken again is not reported as cancelled", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    await takeOne(service, queue);
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
+    await service.ok("POST", `/v1/queues/${queue}/jobs/${id}/retry`);
+    expect(await work(service, { queues: [queue] })).toMatchObject({ jobs: [{ id, attempt: 2 }], cancelled: [] });
   });
 });

@@ -8,6 +8,7 @@ export interface WorkerCall {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
   readonly version: string | null;
+  /** Empty for a call that only settles. */
   readonly queues: readonly string[];
   readonly seenAt: Timestamp;
 }
@@ -20,7 +21,7 @@ export interface WorkerLease {
   readonly secret: Buffer;
 }
 
-/** Writes when workers called, and what for. A new worker gets a lease. Uses index lease_worker. */
+/** Writes when workers called, and the queues that they asked for last. A new worker gets a lease. Uses index lease_worker. */
 export const recordCallsAcrossWorkspaces = (db: Db, calls: readonly WorkerCall[]): Promise<WorkerLease[]> =>
   rows(
     db,
@@ -38,7 +39,8 @@ export const recordCallsAcrossWorkspaces = (db: Db, calls: readonly WorkerCall[]
         insert into worker (lease_id, version, queues, last_seen_at)
         select o.id, c.version, array(select json_array_elements_text(c.queues::json)), c.seen_at
         from opened o join call c on c.workspace_id = o.workspace_id and c.worker = o.worker
-        on conflict (lease_id) do update set version = excluded.version, queues = excluded.queues, last_seen_at = excluded.last_seen_at
+        on conflict (lease_id) do update set version = excluded.version, last_seen_at = excluded.last_seen_at,
+          queues = case when excluded.queues = '{}' then worker.queues else excluded.queues end
         returning lease_id, secret
       )
       select o.workspace_id as "workspaceId", o.worker as name, o.id as "leaseId", r.secret from opened o join recorded r on r.lease_id = o.id`,

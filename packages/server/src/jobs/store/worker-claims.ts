@@ -1,4 +1,4 @@
-import { type Db, type JobId, plainArray, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { CLAIMED_COLUMNS } from "./fragments.ts";
@@ -20,20 +20,45 @@ export interface HeldRow extends Claim {
   readonly leaseUntil: Timestamp;
 }
 
+/** The columns of claims, as arrays. Each has its workspace: compared with one value, the planner could read all jobs of it (docs/sql.md). */
+const columnsOf = (workspaceId: WorkspaceId, claims: readonly NamedClaim[]) => ({
+  workspaceIds: plainArray(claims.map(() => workspaceId)),
+  laneIds: plainArray(claims.map((one) => one.laneId)),
+  ids: plainArray(claims.map((one) => one.id)),
+  leaseIds: plainArray(claims.map((one) => one.leaseId)),
+  attempts: plainArray(claims.map((one) => one.attempt)),
+});
+
+/** Whether the claim `c` is still held on `job`. */
+const IS_HELD = fragment`job.workspace_id = any(array[c.workspace_id]) and job.lane_id = c.lane_id and job.id = c.id
+  and job.lease_id is not distinct from c.lease_id and job.attempt = c.attempt`;
+
 /** Finds those of these claims that are still held. Uses the primary key. */
-export const findHeld = (db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<HeldRow[]> =>
-  rows(
+export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<HeldRow[]> {
+  const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
+  return rows(
     db,
     sql`
       select ${CLAIMED_COLUMNS}, case when position('{' in job.payload) > 0 then job.payload else '' end as payload, 0 as revision,
         null::json as probe, true as limited, lane.name as queue, job.lease_until as "leaseUntil"
-      from unnest(${plainArray(claims.map((one) => one.laneId))}::bigint[], ${plainArray(claims.map((one) => one.id))}::uuid[],
-        ${plainArray(claims.map((one) => one.leaseId))}::bigint[], ${plainArray(claims.map((one) => one.attempt))}::int[])
-        c (lane_id, id, lease_id, attempt)
-      join job on job.workspace_id = ${workspaceId} and job.lane_id = c.lane_id and job.id = c.id
-        and job.lease_id is not distinct from c.lease_id and job.attempt = c.attempt
-      join lane on lane.workspace_id = ${workspaceId} and lane.id = c.lane_id`,
+      from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[])
+        c (workspace_id, lane_id, id, lease_id, attempt)
+      join job on ${IS_HELD}
+      join lane on lane.workspace_id = any(array[c.workspace_id]) and lane.id = c.lane_id`,
   );
+}
+
+/** Those of these jobs that a worker holds. Uses index job_active. */
+export const findHeldAmong = async (db: Db, workspaceId: WorkspaceId, leaseId: number, ids: readonly JobId[]): Promise<JobId[]> =>
+  (
+    await rows<{ id: JobId }>(
+      db,
+      sql`
+        select id from job
+        where state = 'active' and lease_id = ${leaseId} and workspace_id is not distinct from ${workspaceId}
+          and id in (select unnest(${plainArray(ids)}::uuid[]))`,
+    )
+  ).map(({ id }) => id);
 
 /** The jobs that a worker still holds from a call of this name, with payloads. Uses index job_active. */
 export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<HeldRow[]> =>
@@ -48,51 +73,66 @@ export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, r
       order by job.priority desc, job.run_at, job.id`,
   );
 
-/** Lets claims last `seconds` from now. Returns those that are still held. Uses the primary key. */
-export const extendClaims = (
+/**
+ * Lets claims last `seconds` from now. Returns those that are still held. A job that another statement has locked, which may wait for one of
+ * the others, is left as it is: it is settled or cancelled at this moment, or extended by another call. Uses the primary key.
+ */
+export function extendClaims(
   db: Db,
   workspaceId: WorkspaceId,
   claims: readonly NamedClaim[],
   seconds: number,
-): Promise<{ id: JobId; leaseUntil: Timestamp }[]> =>
-  rows(
+): Promise<{ id: JobId; leaseUntil: Timestamp }[]> {
+  const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
+  return rows(
     db,
     sql`
-      update job set lease_until = moment() + ${seconds} * interval '1 second'
-      from unnest(${plainArray(claims.map((one) => one.laneId))}::bigint[], ${plainArray(claims.map((one) => one.id))}::uuid[],
-        ${plainArray(claims.map((one) => one.leaseId))}::bigint[], ${plainArray(claims.map((one) => one.attempt))}::int[])
-        c (lane_id, id, lease_id, attempt)
-      where job.workspace_id = ${workspaceId} and job.lane_id = c.lane_id and job.id = c.id
-        and job.lease_id is not distinct from c.lease_id and job.attempt = c.attempt
-      returning job.id, job.lease_until as "leaseUntil"`,
+      with c as (
+        select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[])
+          c (workspace_id, lane_id, id, lease_id, attempt)
+      ), held as (
+        select job.id, job.lease_until from c join job on ${IS_HELD}
+      ), locked as (
+        select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} for update of job skip locked
+      ), extended as (
+        update job set lease_until = moment() + ${seconds} * interval '1 second' from locked
+        where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = locked.lane_id and job.id = locked.id
+        returning job.id, job.lease_until
+      )
+      select id, lease_until as "leaseUntil" from extended
+      union all
+      select id, lease_until from held where (id in (select id from extended)) is not true`,
   );
+}
 
-/** Which of these jobs were cancelled. Uses the primary key. */
-export const findCancelled = async (db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<JobId[]> =>
-  (
-    await rows<{ id: JobId }>(
-      db,
-      sql`
-        select h.id from unnest(${plainArray(claims.map((one) => one.laneId))}::bigint[], ${plainArray(claims.map((one) => one.id))}::uuid[])
-          c (lane_id, id)
-        join job_history h on h.workspace_id = ${workspaceId} and h.lane_id = c.lane_id and h.id = c.id
-        where h.state = 'cancelled'`,
-    )
-  ).map(({ id }) => id);
+/** Which of these jobs were cancelled. Uses the primary keys of job_history's partitions. */
+export async function findCancelled(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<JobId[]> {
+  const { workspaceIds, laneIds, ids } = columnsOf(workspaceId, claims);
+  const found = await rows<{ id: JobId }>(
+    db,
+    sql`
+      select h.id from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[]) c (workspace_id, lane_id, id)
+      join job_history h on h.workspace_id = any(array[c.workspace_id]) and h.lane_id = c.lane_id and h.id = c.id
+      where h.state = 'cancelled'`,
+  );
+  return found.map(({ id }) => id);
+}
 
 /** The logs of the jobs that these claims are or were of, live or finished. Uses the primary keys of job and of job_history's partitions. */
-export const findLogsOf = (
+export function findLogsOf(
   db: Db,
   workspaceId: WorkspaceId,
   claims: readonly NamedClaim[],
-): Promise<{ id: JobId; queue: string; log: string }[]> =>
-  rows(
+): Promise<{ id: JobId; queue: string; log: string }[]> {
+  const { workspaceIds, laneIds, ids } = columnsOf(workspaceId, claims);
+  return rows(
     db,
     sql`
       select r.id, lane.name as queue, r.attempts_log as log
-      from unnest(${plainArray(claims.map((one) => one.laneId))}::bigint[], ${plainArray(claims.map((one) => one.id))}::uuid[]) c (lane_id, id)
-      join lane on lane.workspace_id = ${workspaceId} and lane.id = c.lane_id
+      from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[]) c (workspace_id, lane_id, id)
+      join lane on lane.workspace_id = any(array[c.workspace_id]) and lane.id = c.lane_id
       cross join lateral (
-        select id, attempts_log from job_record j where j.workspace_id = ${workspaceId} and j.lane_id = c.lane_id and j.id = c.id offset 0
+        select id, attempts_log from job_record j where j.workspace_id = c.workspace_id and j.lane_id = c.lane_id and j.id = c.id offset 0
       ) r`,
   );
+}

@@ -1,0 +1,345 @@
+import { type Static, Type } from "typebox";
+import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
+import { LeaseToken } from "./leases.ts";
+import { LIMITS } from "./limits.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
+
+/** Source: contract §11. */
+export const WorkflowId = Type.String({
+  title: "WorkflowId",
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  description: "Id of a workflow, unique in the workspace; its author's choice.",
+  examples: ["user.onboard"],
+});
+
+export const RunId = Type.String({
+  title: "RunId",
+  pattern: "^run_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+  description: "Identifier of a run.",
+  examples: ["run_01kajv3k4ve6nsd9z5kgtzx0rw"],
+});
+
+export const WorkflowPath = Type.Object({ name: WorkflowId });
+export type WorkflowPath = Static<typeof WorkflowPath>;
+export const RunPath = Type.Object({ id: RunId });
+export type RunPath = Static<typeof RunPath>;
+
+export const CodeVersion = Type.String({
+  title: "CodeVersion",
+  format: "storable",
+  minLength: 1,
+  maxLength: 64,
+  description: "Version of the code that executes the workflow.",
+  examples: ["2026-11-23"],
+});
+
+const settings = {
+  attempts: Type.Optional(Attempts),
+  backoff: Type.Optional(Backoff),
+  concurrency: Type.Optional(
+    Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), { description: "How many runs execute at once; null: no limit." }),
+  ),
+  version: Type.Optional(Nullable(CodeVersion, { description: "Version of the code that is current, for people to see." })),
+};
+
+const example = { attempts: 3, backoff: { type: "exponential", delay: 1000 }, concurrency: null, version: "2026-11-23" };
+
+export const PutWorkflow = Type.Object(settings, {
+  title: "PutWorkflow",
+  description: "Settings of a workflow. Those that are left out get their defaults.",
+  additionalProperties: false,
+  examples: [example],
+});
+export type PutWorkflow = Static<typeof PutWorkflow>;
+
+const at = "2026-11-23T09:30:00.000Z";
+const onboard = { id: "user.onboard", ...example, createdAt: at, updatedAt: at };
+
+export const Workflow = Type.Object(
+  {
+    id: WorkflowId,
+    attempts: Type.Integer({ description: "Executions of a run that may fail, the last one included." }),
+    backoff: Backoff,
+    concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
+    version: Nullable(Type.String(), { description: "Version of the code that is current." }),
+    createdAt: Moment("When it was registered first."),
+    updatedAt: Moment("When it was registered last."),
+  },
+  { title: "Workflow", description: "A workflow.", examples: [onboard] },
+);
+export type Workflow = Static<typeof Workflow>;
+
+export const ListWorkflows = Type.Object(
+  { limit: PageQuery.limit, cursor: Cursor("WorkflowCursor", "d29ya2Zsb3cgMTIzNDU2Nw") },
+  { additionalProperties: false },
+);
+export type ListWorkflows = Static<typeof ListWorkflows>;
+
+export const TriggerWorkflow = Type.Object(
+  {
+    input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value, null when left out." })),
+    idempotencyKey: Type.Optional({
+      ...IdempotencyKey,
+      title: "TriggerKey",
+      description: "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.",
+    }),
+    delay: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "How long the run waits before it starts. Seconds." }),
+    ),
+  },
+  {
+    title: "TriggerWorkflow",
+    description: "Starts a run.",
+    additionalProperties: false,
+    examples: [{ input: { userId: "u1" }, idempotencyKey: "signup-u1" }],
+  },
+);
+export type TriggerWorkflow = Static<typeof TriggerWorkflow>;
+
+const RUN_ID = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
+
+export const Triggered = Type.Object(
+  {
+    runIds: Type.Array(RunId, { description: "The run that was started, or the one that an earlier trigger with the same key started." }),
+    duplicate: Type.Boolean({ description: "Whether the key was known, so that no run was started." }),
+  },
+  { title: "Triggered", description: "What a trigger has started.", examples: [{ runIds: [RUN_ID], duplicate: false }] },
+);
+export type Triggered = Static<typeof Triggered>;
+
+/** Every status of a workflow run, in order of life. Source: contract §11; specification, Run states. */
+export const RUN_STATUSES = ["pending", "running", "sleeping", "waiting", "completed", "failed", "cancelled"] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+const RunStatus = Type.Enum([...RUN_STATUSES], { title: "RunStatus", description: "The status of a run." });
+
+export const RunError = Type.Object(
+  {
+    name: Type.String({ description: "Name of the error's class." }),
+    message: Type.String({ description: "What went wrong." }),
+  },
+  { title: "RunError", description: "An error of a workflow's code.", examples: [{ name: "Error", message: "The card was declined." }] },
+);
+export type RunError = Static<typeof RunError>;
+
+export const STEP_TYPES = ["run", "value", "sleep"] as const;
+export type StepType = (typeof STEP_TYPES)[number];
+const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
+const StepStatus = Type.Enum(["completed", "failed", "waiting"], { title: "StepStatus", description: "The status of a step." });
+
+const StepKey = Type.String({
+  title: "StepKey",
+  format: "storable",
+  minLength: 1,
+  maxLength: 256,
+  description: "Name of the step, unique in its run.",
+  examples: ["load user"],
+});
+
+const step = {
+  key: "load user",
+  type: "run",
+  status: "completed",
+  output: { name: "Ada" },
+  error: null,
+  attempt: 1,
+  startedAt: at,
+  endedAt: at,
+  wakeAt: null,
+};
+
+export const RunStep = Type.Object(
+  {
+    key: StepKey,
+    type: StepType,
+    status: StepStatus,
+    output: Nullable(Type.Unknown(), { description: "What a completed step returned." }),
+    error: Nullable(RunError, { description: "Why a step failed." }),
+    attempt: Type.Integer({ description: "Which attempt of the step had this outcome, from 1." }),
+    startedAt: Moment("When it began."),
+    endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
+    wakeAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When a sleep ends." }),
+  },
+  { title: "RunStep", description: "A step of a run.", examples: [step] },
+);
+export type RunStep = Static<typeof RunStep>;
+
+/** A step as the program reports it (docs/run-protocol.md). */
+export const ReportedStep = Type.Object(
+  {
+    key: StepKey,
+    type: StepType,
+    status: StepStatus,
+    output: Type.Optional(
+      Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
+    ),
+    error: Type.Optional(RunError),
+    attempt: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
+    ),
+    startedAt: Type.Optional(Type.String({ format: "date-time", description: "When it began. The time of the report unless given." })),
+    sleepFor: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: LIMITS.delaySeconds * 1_000,
+        description: "How long a waiting sleep lasts from now. Milliseconds.",
+      }),
+    ),
+    sleepUntil: Type.Optional(Type.String({ format: "date-time", description: "When a waiting sleep ends, instead." })),
+  },
+  {
+    title: "ReportedStep",
+    description: "A step that a program has executed, or waits for.",
+    additionalProperties: false,
+    examples: [{ key: "load user", type: "run", status: "completed", output: { name: "Ada" }, attempt: 1, startedAt: at }],
+  },
+);
+export type ReportedStep = Static<typeof ReportedStep>;
+
+const trigger = Type.Object(
+  { type: Type.Enum(["api"], { description: "What started the run." }) },
+  { title: "RunTrigger", description: "What started a run.", examples: [{ type: "api" }] },
+);
+
+const run = {
+  runId: RUN_ID,
+  workflowId: "user.onboard",
+  version: "2026-11-23",
+  status: "sleeping",
+  attempt: 1,
+  attempts: 3,
+  trigger: { type: "api" },
+  idempotencyKey: null,
+  error: null,
+  nextAttemptAt: null,
+  createdAt: at,
+  startedAt: at,
+  endedAt: null,
+};
+
+const listed = {
+  runId: RunId,
+  workflowId: WorkflowId,
+  version: Nullable(Type.String(), { description: "Version of the code that started the run; null before." }),
+  status: RunStatus,
+  attempt: Type.Integer({ description: "Executions that failed, and one." }),
+  attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
+  trigger,
+  idempotencyKey: Nullable(Type.String(), { description: "The key that it was triggered with." }),
+  error: Nullable(RunError, { description: "Why it failed, or its last execution did." }),
+  nextAttemptAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it is executed again after a failure." }),
+  createdAt: Moment("When it was triggered."),
+  startedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it was executed first." }),
+  endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it was completed, failed or cancelled." }),
+};
+
+export const ListedRun = Type.Object(listed, { title: "ListedRun", description: "A run in a list, without its data.", examples: [run] });
+export type ListedRun = Static<typeof ListedRun>;
+
+export const Run = Type.Object(
+  {
+    ...listed,
+    input: Nullable(Type.Unknown(), { description: "What it was triggered with." }),
+    result: Nullable(Type.Unknown(), { description: "What a completed run returned." }),
+    steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
+    hookErrors: Type.Array(
+      Type.Object(
+        {
+          hook: Type.String({ description: "Which hook." }),
+          message: Type.String({ description: "What it threw." }),
+          occurredAt: Moment("When."),
+        },
+        {
+          title: "HookError",
+          description: "An error of a lifecycle hook.",
+          examples: [{ hook: "onFailure", message: "It failed.", occurredAt: at }],
+        },
+      ),
+      { description: "Errors thrown inside lifecycle hooks." },
+    ),
+  },
+  {
+    title: "Run",
+    description: "A run of a workflow.",
+    examples: [{ ...run, input: { userId: "u1" }, result: null, steps: [step], hookErrors: [] }],
+  },
+);
+export type Run = Static<typeof Run>;
+
+export const ListRuns = Type.Object(
+  {
+    limit: PageQuery.limit,
+    cursor: Cursor("RunCursor", RUN_ID),
+    status: Type.Optional(
+      Type.String({
+        title: "RunStatusFilter",
+        format: "run-statuses",
+        description: "Only runs with this status, or with one of several, separated by commas.",
+        examples: ["failed"],
+      }),
+    ),
+    workflowId: Type.Optional(
+      Type.String({ title: "WorkflowFilter", format: "storable", description: "Only runs of this workflow.", examples: ["user.onboard"] }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ListRuns = Static<typeof ListRuns>;
+
+const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
+
+export const ReportedSteps = Type.Object(
+  {
+    lease_token: LeaseToken,
+    steps: Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+  },
+  {
+    title: "ReportedSteps",
+    description: "What a worker has executed of a run.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, steps: [{ key: "load user", type: "run", status: "completed", output: { name: "Ada" } }] }],
+  },
+);
+export type ReportedSteps = Static<typeof ReportedSteps>;
+
+export const StepsStored = Type.Object(
+  { steps: Type.Integer({ description: "How many steps the journal has." }) },
+  { title: "StepsStored", description: "The steps are stored.", examples: [{ steps: 2 }] },
+);
+export type StepsStored = Static<typeof StepsStored>;
+
+/** An execution as its worker gets it (docs/run-protocol.md). */
+export const TakenRun = Type.Object(
+  {
+    runId: RunId,
+    workflowId: WorkflowId,
+    version: Nullable(Type.String(), { description: "Version of the code that started the run." }),
+    attempt: Type.Integer({ description: "Executions that failed, and one." }),
+    attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
+    input: Type.Unknown({ description: "What the run was triggered with." }),
+    trigger,
+    createdAt: Moment("When it was triggered."),
+    journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+    lease_token: LeaseToken,
+    lease_expires_at: Moment("When the execution fails if the worker has neither ended it nor extended its lease."),
+  },
+  {
+    title: "TakenRun",
+    description: "A run that the worker now executes.",
+    examples: [
+      {
+        runId: RUN_ID,
+        workflowId: "user.onboard",
+        version: "2026-11-23",
+        attempt: 1,
+        attempts: 3,
+        input: { userId: "u1" },
+        trigger: { type: "api" },
+        createdAt: at,
+        journal: [step],
+        lease_token: TOKEN,
+        lease_expires_at: "2026-11-23T09:30:30.000Z",
+      },
+    ],
+  },
+);
+export type TakenRun = Static<typeof TakenRun>;

@@ -1,0 +1,31 @@
+import type { ListedRun, ListRuns, ReportedSteps, Run, StepsStored } from "@tidemill/contract";
+import { type Api, pathOf } from "../api.ts";
+import type { CallOptions } from "../options.ts";
+import type { List } from "../page.ts";
+
+/** Runs of workflows. */
+export class Runs {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  list(filter: ListRuns = {}, call?: CallOptions): List<ListedRun, ListRuns> {
+    return this.#api.list("/v1/runs", filter, call);
+  }
+
+  /** A run with its data and its journal. */
+  get(id: string, call?: CallOptions): Promise<Run> {
+    return this.#api.get(pathOf("runs", id), call);
+  }
+
+  cancel(id: string, call?: CallOptions): Promise<Run> {
+    return this.#api.post(pathOf("runs", id, "cancel"), undefined, call);
+  }
+
+  /** Stores steps of a run that is being executed. It may be repeated. */
+  reportSteps(id: string, steps: ReportedSteps, call?: CallOptions): Promise<StepsStored> {
+    return this.#api.postRepeatably(pathOf("runs", id, "steps"), steps, call);
+  }
+}

@@ -1,0 +1,70 @@
+import type * as contract from "@tidemill/contract";
+import { wait } from "../wait.ts";
+import type { HeldLeases, Lease } from "./held-leases.ts";
+
+export interface LeaseKeeperOptions {
+  readonly held: HeldLeases;
+  readonly leaseSeconds: number;
+  /** Extends leases. The response may wait this long for something to be cancelled. Tries again until there is one. */
+  readonly extend: (leases: Lease[], waitSeconds: number, signal: AbortSignal) => Promise<contract.ExtendResponse>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Leases in one call. */
+const MAX_LEASES = 1_000;
+/** Jobs and runs that are executed for less are not extended, and rounds begin at least this far apart. Milliseconds. */
+const ROUND_MS = 1_000;
+const MAX_WAIT_SECONDS = 10;
+
+/** Extends the leases of all jobs and runs that a worker holds, as long as there are any. */
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions;
+  readonly #stopped = new AbortController();
+  #isRunning = false;
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** How long something is executed before its lease is extended. Milliseconds. */
+  get firstMs(): number {
+    return Math.min(ROUND_MS, (this.#options.leaseSeconds * 1_000) / 3);
+  }
+
+  /** Extends leases from now on, unless that is going on. Never rejects. */
+  async start(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    const { signal } = this.#stopped;
+    try {
+      while (this.#options.held.size > 0 && !signal.aborted) {
+        // A response comes at once when one has ended meanwhile, which is always so while many short jobs run beside a long one.
+        const next = wait(this.firstMs, signal);
+        next.catch(() => {});
+        await this.#extendAll(signal);
+        await next;
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#options.onError(error);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  /** Ends the call under way. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #extendAll(signal: AbortSignal): Promise<void> {
+    const { held, leaseSeconds, extend } = this.#options;
+    const leases = [...held];
+    for (let from = 0; from < leases.length; from += MAX_LEASES) {
+      const some = leases.slice(from, from + MAX_LEASES);
+      const isLast = from + MAX_LEASES >= leases.length;
+      const answer = await extend(some, isLast ? Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 3)) : 0, signal);
+      for (const id of answer.cancelled) held.lose(id, "cancelled");
+      for (const [index, { id, ok }] of answer.leases.entries()) if (!ok) held.lose(id, "lease_lost", some[index]?.lease_token);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { ReportedStep } from "@tidemill/contract";
+import type { Lease } from "./held-leases.ts";
+
+/** How an attempt on a job, or an execution of a run, ended. */
+export type Outcome =
+  | {
+      readonly outcome: "completed";
+      /** JSON, made when the handler ended: what it returned may change later. */
+      readonly result?: string;
+      /** Of a run. */
+      readonly steps?: readonly ReportedStep[];
+    }
+  | Failed
+  | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
+  | { readonly outcome: "released" };
+
+interface Failed {
+  readonly outcome: "failed";
+  readonly error: string;
+  /** Of a run. */
+  readonly error_name?: string;
+  readonly retry?: boolean;
+  /** Seconds. */
+  readonly retry_in?: number;
+}
+
+/** An outcome of a job or a run, to be reported. */
+export interface WorkOutcome {
+  readonly lease: Lease;
+  readonly outcome: Outcome;
+  /** As it is sent. JSON. */
+  readonly text: string;
+}
+
+/** As many outcomes as the service takes in a call. */
+const MAX_OUTCOMES = 500;
+/** A character takes at most 3 bytes, and a call at most 16 MiB. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+export function workOutcome({ id, lease_token }: Lease, outcome: Outcome): WorkOutcome {
+  const { result, ...rest } = outcome as Extract<Outcome, { outcome: "completed" }>;
+  const text = JSON.stringify({ id, lease_token, ...rest });
+  return { lease: { id, lease_token }, outcome, text: result === undefined ? text : `${text.slice(0, -1)},"result":${result}}` };
+}
+
+export const kindOf = ({ id }: Pick<Lease, "id">): "job" | "run" => (id.startsWith("run_") ? "run" : "job");
+
+/**
+ * What is reported in place of an outcome that the service refuses: without what the handler or workflow wrote. Null if there is nothing to
+ * leave out. A job whose result is refused has succeeded all the same. A run, whose result others need, fails for good.
+ *
+ * @param code why it was refused
+ */
+export function withoutContent({ lease, outcome }: WorkOutcome, code: string | null): WorkOutcome | null {
+  const rest = kindOf(lease) === "run" ? runWithoutContent(outcome, code) : jobWithoutContent(outcome);
+  return rest && workOutcome(lease, rest);
+}
+
+function jobWithoutContent(outcome: Outcome): Outcome | null {
+  if (outcome.outcome === "completed" && outcome.result !== undefined) return { outcome: "completed" };
+  return outcome.outcome === "failed" ? withoutError(outcome, "The handler failed with an error that the service refused.") : null;
+}
+
+function runWithoutContent(outcome: Outcome, code: string | null): Outcome | null {
+  const problem = code === "PAYLOAD_TOO_LARGE" ? "is too large" : "was refused by the service";
+  const failed = { outcome: "failed", error_name: "Error", retry: false } as const;
+  switch (outcome.outcome) {
+    case "completed":
+      return { ...failed, error: `The result of the workflow ${problem}.` };
+    case "suspended":
+      return { ...failed, error: `The output of a step ${problem}.` };
+    case "failed":
+      return withoutError(outcome, "The workflow failed with an error that the service refused.");
+    case "released":
+      return null;
+  }
+}
+
+function withoutError({ error, error_name, retry }: Failed, unreported: string): Failed | null {
+  if (error === unreported) return null;
+  return {
+    outcome: "failed",
+    error: unreported,
+    ...(error_name !== undefined && { error_name: "Error" }),
+    ...(retry === false && { retry }),
+  };
+}
+
+/** Outcomes that wait to be reported. */
+export class Outcomes {
+  #waiting: WorkOutcome[] = [];
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  add(outcome: WorkOutcome): void {
+    this.#waiting.push(outcome);
+  }
+
+  /** Takes as many as one call may report, oldest first. */
+  take(): WorkOutcome[] {
+    let count = 0;
+    let characters = 0;
+    for (const { text } of this.#waiting) {
+      characters += text.length;
+      if (count === MAX_OUTCOMES || (count > 0 && characters > MAX_CHARACTERS)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  clear(): void {
+    this.#waiting = [];
+  }
+}

@@ -1,0 +1,130 @@
+import { type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { describe, expect } from "vitest";
+import { test as base, until } from "../../../server/test/harness/service.ts";
+
+const quiet = () => {};
+const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+
+/** Starts workers that are stopped after the test. */
+const test = base
+  .extend("client", ({ service }) => new Tidemill({ url: service.node.url, key: service.key }))
+  .extend("worker", async ({ service }, { onCleanup }) => {
+    const started: Worker[] = [];
+    onCleanup(async () => {
+      await Promise.all(started.map((one) => one.stop()));
+    });
+    return (workflows: NonNullable<WorkerOptions["workflows"]>, options: Partial<WorkerOptions> = {}) => {
+      const one = new Worker({ url: service.node.url, key: service.key, workflows, signals: [], logger: SILENT, ...options });
+      started.push(one);
+      one.run().catch(quiet);
+      return one;
+    };
+  });
+
+/** Starts a run, once a worker has registered its workflow. */
+async function trigger(client: Tidemill, id: string, input: unknown): Promise<string> {
+  await until(() => client.workflows.get(id).then(Boolean, () => false), `workflow ${id} to be registered`);
+  const [runId = ""] = (await client.workflows.trigger(id, { input })).runIds;
+  return runId;
+}
+
+const untilStatus = (client: Tidemill, runId: string, status: string) =>
+  until(async () => (await client.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
+
+describe("a worker executes runs of the service", () => {
+  test("with steps, a sleep and steps in parallel", async ({ service, client, worker }) => {
+    const executed: string[] = [];
+    const work = (name: string, result: unknown) => () => {
+      executed.push(name);
+      return result;
+    };
+    const onboard = workflow({ id: "onboard", attempts: 2 }, async ({ input, step }: WorkflowContext<{ userId: string }>) => {
+      const user = await step.run("load user", work("load user", { id: input.userId, name: "Ada" }));
+      await step.run("welcome", work("welcome", null));
+      await step.sleep("a day", "24h");
+      const [plan, quota] = await Promise.all([step.run("plan", work("plan", "free")), step.run("quota", work("quota", 10))]);
+      return { user, plan, quota };
+    });
+    worker([onboard]);
+    const runId = await trigger(client, "onboard", { userId: "u1" });
+    await untilStatus(client, runId, "sleeping");
+    expect(executed).toEqual(["load user", "welcome"]);
+
+    await service.advance(86_400);
+    await untilStatus(client, runId, "completed");
+    const run = await client.runs.get(runId);
+    expect(run).toMatchObject({ attempt: 1, attempts: 2, result: { user: { id: "u1", name: "Ada" }, plan: "free", quota: 10 } });
+    expect(run.steps.slice(0, 3)).toMatchObject([
+      { key: "load user", type: "run", status: "completed", output: { id: "u1", name: "Ada" } },
+      { key: "welcome", type: "run", status: "completed", output: null },
+      { key: "a day", type: "sleep", status: "completed" },
+    ]);
+    expect(run.steps.slice(3).map(({ key, output }) => [key, output])).toEqual(
+      expect.arrayContaining([
+        ["plan", "free"],
+        ["quota", 10],
+      ]),
+    );
+    expect(executed.toSorted()).toEqual(["load user", "plan", "quota", "welcome"]);
+  });
+
+  test("that another worker began, and executes each step once", async ({ client, worker }) => {
+    const executed: string[] = [];
+    const reached = Promise.withResolvers<void>();
+    const program = async ({ step }: WorkflowContext<unknown>) => {
+      const by = await step.run("first", () => executed.push("first"));
+      const second = await step.run("second", ({ signal }) => {
+        executed.push("second");
+        reached.resolve();
+        return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("done at the stop")));
+      });
+      await step.run("third", () => executed.push("third"));
+      return [by, second];
+    };
+    const first = worker([workflow({ id: "moved" }, program)], { name: "first", stopTimeoutMs: 0 });
+    const runId = await trigger(client, "moved", null);
+    await reached.promise;
+    await first.stop();
+    expect(executed).toEqual(["first", "second"]);
+
+    worker([workflow({ id: "moved" }, program)], { name: "second" });
+    await untilStatus(client, runId, "completed");
+    expect(await client.runs.get(runId)).toMatchObject({
+      attempt: 1,
+      result: [1, "done at the stop"],
+      steps: [{ key: "first" }, { key: "second" }, { key: "third" }],
+    });
+    expect(executed).toEqual(["first", "second", "third"]);
+  });
+
+  test("and gives a run back whose step does not end when the worker stops", async ({ client, worker }) => {
+    const reached = Promise.withResolvers<void>();
+    let executions = 0;
+    const program = async ({ step }: WorkflowContext<unknown>) => {
+      await step.run("once", () => null);
+      return step.run("stuck", () => {
+        executions += 1;
+        reached.resolve();
+        return executions === 1 ? new Promise(quiet) : "free";
+      });
+    };
+    const first = worker([workflow({ id: "stuck" }, program)], { name: "first", stopTimeoutMs: 0 });
+    const runId = await trigger(client, "stuck", null);
+    await reached.promise;
+    await first.stop();
+
+    worker([workflow({ id: "stuck" }, program)], { name: "second" });
+    await untilStatus(client, runId, "completed");
+    expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, result: "free" });
+  });
+
+  test("and fails a run for good whose result is refused", async ({ client, worker }) => {
+    worker([workflow({ id: "large" }, async () => "x".repeat(2 * 1024 * 1024))]);
+    const runId = await trigger(client, "large", null);
+    await untilStatus(client, runId, "failed");
+    expect(await client.runs.get(runId)).toMatchObject({
+      attempt: 1,
+      error: { name: "Error", message: "The result of the workflow is too large." },
+    });
+  });
+});

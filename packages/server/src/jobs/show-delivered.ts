@@ -1,0 +1,14 @@
+import type { Claim } from "./claim.ts";
+
+/** What a delivery says of its job. */
+export type DeliveredJob = Pick<Claim, "attempt" | "attempts" | "spared" | "tag" | "createdAt" | "schedule" | "scheduledFor">;
+
+/**
+ * A job as a handler or a worker receives it. The payload is inserted as text, so that it arrives as it was enqueued. Source: contract §4.
+ *
+ * @param more members before the payload, each with a comma behind it
+ */
+export const showDelivered = (job: DeliveredJob, id: string, queue: string, payload: string, more = ""): string =>
+  `{"id":"${id}","queue":${JSON.stringify(queue)},"attempt":${job.attempt},"attempts":${job.attempts + job.spared},` +
+  `"tag":${JSON.stringify(job.tag)},"created_at":"${job.createdAt}","schedule":${JSON.stringify(job.schedule)},` +
+  `"scheduled_for":${JSON.stringify(job.scheduledFor)},${more}"payload":${payload}}`;

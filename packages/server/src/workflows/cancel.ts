@@ -1,0 +1,45 @@
+import type { Actor, AuditLog } from "#audit";
+import { removeUnrecorded } from "#jobs";
+import { type JobId, problem, type Transactional } from "#kernel";
+import { endRun } from "./execution-store.ts";
+import { ENDED, type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
+import { findRun, lockRun } from "./run-store.ts";
+
+/**
+ * Cancels a run that has not ended. No execution of it begins afterwards (I4). When a cancel and the end of a run race, one of them wins.
+ *
+ * @throws NOT_FOUND; INVALID_STATE for a run that has ended
+ * @returns the run, and the lease of the worker that was executing it
+ */
+export const cancelRun = (
+  database: Transactional,
+  audit: AuditLog,
+  { actorId }: Pick<Actor, "actorId">,
+  key: RunKey,
+): Promise<{ run: RunWithData; leaseId: number | null }> =>
+  database.transaction(async (tx) => {
+    const found = await findRun(tx, key);
+    if (!found) throw runNotFound(showRunId(key.id));
+    // The job before the run, in the order in which a settle locks them.
+    const job = await removeUnrecorded(tx, { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId });
+    const locked = await lockRun(tx, key);
+    if (!locked || ENDED.includes(locked.status)) throw ended(locked ?? found);
+    await endRun(tx, key, { status: "cancelled" });
+    await audit.record(tx, {
+      workspaceId: key.workspaceId,
+      actorId,
+      eventType: "run.cancelled",
+      resourceType: "run",
+      resourceId: showRunId(key.id),
+      input: null,
+      output: null,
+    });
+    return { run: (await findRun(tx, key)) as RunWithData, leaseId: job?.lease_id ?? null };
+  });
+
+const ended = ({ id, status }: Pick<RunWithData, "id" | "status">) =>
+  problem(
+    "INVALID_STATE",
+    { state: status, allowed_from: ["pending", "running", "sleeping", "waiting"] },
+    { message: `The run ${showRunId(id)} has ended: it is ${status}.` },
+  );

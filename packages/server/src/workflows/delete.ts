@@ -1,0 +1,30 @@
+import type { Actor } from "#audit";
+import type { Transactional } from "#kernel";
+import { type LaneKey, laneNotFound, markLaneDeleted } from "#lanes";
+import type { WorkflowContext } from "./workflow.ts";
+
+/**
+ * Deletes a workflow with its runs. Callers see neither any more; a sweep deletes the rows later.
+ *
+ * @throws NOT_FOUND
+ */
+export const deleteWorkflow = (
+  database: Transactional,
+  { audit }: WorkflowContext,
+  { workspaceId, actorId }: Actor,
+  name: string,
+): Promise<LaneKey> =>
+  database.transaction(async (tx) => {
+    const deleted = await markLaneDeleted(tx, workspaceId, "workflow", name);
+    if (!deleted) throw await laneNotFound(tx, workspaceId, "workflow", name);
+    await audit.record(tx, {
+      workspaceId,
+      actorId,
+      eventType: "workflow.deleted",
+      resourceType: "workflow",
+      resourceId: name,
+      input: null,
+      output: null,
+    });
+    return { workspaceId, laneId: deleted.id };
+  });

@@ -1,0 +1,166 @@
+import {
+  LIMITS,
+  ListWorkflows,
+  Page,
+  PutWorkflow,
+  Triggered,
+  TriggerWorkflow,
+  WorkflowPath,
+  Workflow as WorkflowRecord,
+} from "@tidemill/contract";
+import { requestActor } from "#audit";
+import {
+  type Api,
+  noContent,
+  openNumber,
+  PAGE_END,
+  principalOf,
+  type RawJson,
+  readPage,
+  replies,
+  routeDefaults,
+  sealNumber,
+  workspaceOf,
+} from "#http";
+import { cutPage, problem, type Tenants } from "#kernel";
+import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
+import { readCursorKey } from "#workspaces";
+import { deleteWorkflow } from "./delete.ts";
+import { putWorkflow } from "./put.ts";
+import { showRunId } from "./run.ts";
+import { findWorkflow, listWorkflows } from "./store.ts";
+import { type TriggerContext, triggerWorkflow } from "./trigger.ts";
+import { showWorkflow, type WorkflowContext } from "./workflow.ts";
+
+export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
+  readonly tenants: Tenants;
+  readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
+  readonly aborter: Aborter;
+}
+
+const { tags, security } = routeDefaults("Workflows");
+
+/** The endpoints of workflows. Source: contract §11. */
+export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }: WorkflowRoutes): void {
+  api.put(
+    "/v1/workflows/:name",
+    {
+      config: { access: "worker" },
+      schema: {
+        tags,
+        security,
+        summary: "Register a workflow",
+        description:
+          "Registers a workflow whose runs workers execute, or replaces its settings. Settings that are left out get their defaults.",
+        operationId: "putWorkflow",
+        params: WorkflowPath,
+        body: PutWorkflow,
+        response: replies({ 200: WorkflowRecord, 201: WorkflowRecord }, "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request, reply) => {
+      const actor = requestActor(request);
+      const { workflow, isNew } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name, request.body);
+      waker.wakePulled([{ workspaceId: workflow.workspace_id, laneId: workflow.id }]);
+      return reply.code(isNew ? 201 : 200).send(showWorkflow(workflow));
+    },
+  );
+
+  api.get(
+    "/v1/workflows",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "List workflows",
+        description: `Returns the workflows of the workspace, newest first. ${PAGE_END}`,
+        operationId: "listWorkflows",
+        querystring: ListWorkflows,
+        response: replies({ 200: Page(WorkflowRecord) }),
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const cursorKey = await readCursorKey(db, workspaceId);
+      const page = readPage(request.query, (cursor) => openNumber(cursorKey, "workflows", cursor));
+      const found = await listWorkflows(db, workspaceId, page.after as LaneId | null, page.limit + 1);
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return { data: records.map(showWorkflow), next_cursor: next && sealNumber(cursorKey, "workflows", next) };
+    },
+  );
+
+  api.get(
+    "/v1/workflows/:name",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "Get a workflow",
+        description: "Returns the settings of a workflow.",
+        operationId: "getWorkflow",
+        params: WorkflowPath,
+        response: replies({ 200: WorkflowRecord }, "NOT_FOUND"),
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const workflow = await findWorkflow(db, workspaceId, request.params.name);
+      if (!workflow) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
+      return showWorkflow(workflow);
+    },
+  );
+
+  api.delete(
+    "/v1/workflows/:name",
+    {
+      config: { access: "write" },
+      schema: {
+        tags,
+        security,
+        summary: "Delete a workflow",
+        description: "Deletes a workflow with its runs. Runs that have not ended are cancelled. This cannot be undone.",
+        operationId: "deleteWorkflow",
+        params: WorkflowPath,
+        response: replies({ 204: noContent("The workflow is gone.") }, "NOT_FOUND"),
+      },
+    },
+    async (request, reply) => {
+      const actor = requestActor(request);
+      aborter.abortLane(await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name));
+      return reply.code(204).send();
+    },
+  );
+
+  api.post(
+    "/v1/workflows/:name/trigger",
+    {
+      config: { access: "write", rawMember: "input" },
+      schema: {
+        tags,
+        security,
+        summary: "Start a run",
+        description:
+          "Starts a run of a workflow. A trigger with a known `idempotencyKey` starts none and returns the run that it named, whatever its " +
+          "input. When the month's executions are used up, `QUOTA_EXCEEDED` refuses it, also with a known key.",
+        operationId: "triggerWorkflow",
+        params: WorkflowPath,
+        body: TriggerWorkflow,
+        response: replies({ 200: Triggered, 201: Triggered }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request, reply) => {
+      const { workspaceId } = principalOf(request);
+      const { input, ...options } = request.body;
+      const text = (input as RawJson | undefined)?.text ?? "null";
+      if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
+      const started = await triggerWorkflow(tenants.of(workspaceId), context, workspaceId, request.params.name, options, text);
+      if (started.dueMs !== null) waker.wakeAt(started.dueMs);
+      else if (!started.duplicate) waker.wakePulled([started.lane]);
+      return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });
+    },
+  );
+}

@@ -1,0 +1,136 @@
+import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
+import type { AuditLog } from "#audit";
+import { requestActor } from "#audit";
+import { type Api, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { problem, type RunId, type Tenants } from "#kernel";
+import { type Aborter, findLane } from "#lanes";
+import { cancelRun } from "./cancel.ts";
+import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
+import { type RunKey, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
+import { findRun, listRuns, readJournal } from "./run-store.ts";
+
+export interface RunRoutes {
+  readonly tenants: Tenants;
+  readonly audit: AuditLog;
+  readonly aborter: Pick<Aborter, "abortRun">;
+  readonly prove: ProveExecution;
+}
+
+const { tags, security } = routeDefaults("Runs");
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
+export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoutes): void {
+  const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
+
+  api.get(
+    "/v1/runs",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "List runs",
+        description: "Returns runs of the workspace's workflows, newest first, without their data.",
+        operationId: "listRuns",
+        querystring: ListRuns,
+        response: replies({ 200: Page(ListedRun) }),
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const { workflowId, status } = request.query;
+      const page = readPage(request.query, readRunId);
+      const lane = workflowId === undefined ? null : await findLane(db, workspaceId, "workflow", workflowId);
+      if (workflowId !== undefined && !lane) return { data: [], next_cursor: null };
+      const found = await listRuns(db, {
+        workspaceId,
+        statuses: (status?.split(",") ?? null) as RunStatus[] | null,
+        laneId: lane?.id ?? null,
+        before: page.after,
+        limit: page.limit + 1,
+      });
+      const last = found.length > page.limit ? found[page.limit - 1] : undefined;
+      return { data: found.slice(0, page.limit).map(showListedRun), next_cursor: last ? showRunId(last.id) : null };
+    },
+  );
+
+  api.get(
+    "/v1/runs/:id",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "Get a run",
+        description: "Returns a run with its data and its journal.",
+        operationId: "getRun",
+        params: RunPath,
+        response: replies({ 200: Run }, "NOT_FOUND"),
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const key = keyOf(workspaceId, request.params.id);
+      const run = await findRun(db, key);
+      if (!run) throw runNotFound(request.params.id);
+      return reply.type(JSON_TYPE).send(showRun(run, await readJournal(db, key)));
+    },
+  );
+
+  api.post(
+    "/v1/runs/:id/cancel",
+    {
+      config: { access: "write" },
+      schema: {
+        tags,
+        security,
+        summary: "Cancel a run",
+        description: "Cancels a run that has not ended. A worker that is executing it is told so.",
+        operationId: "cancelRun",
+        params: RunPath,
+        response: replies({ 200: Run }, "NOT_FOUND", "INVALID_STATE"),
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const key = keyOf(workspaceId, request.params.id);
+      const { run, leaseId } = await cancelRun(db, audit, requestActor(request), key);
+      if (leaseId !== null) aborter.abortRun(key.id, leaseId);
+      return reply.type(JSON_TYPE).send(showRun(run, await readJournal(db, key)));
+    },
+  );
+
+  api.post(
+    "/v1/runs/:id/steps",
+    {
+      bodyLimit: LIMITS.batchBodyBytes,
+      config: { access: "worker", rawMember: "output", rawList: "steps" },
+      schema: {
+        tags,
+        security,
+        summary: "Report steps of a run",
+        description:
+          "Stores steps of a run that the worker executes. A step that the journal has is left as it is, so the call may be repeated. " +
+          "`LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
+        operationId: "reportSteps",
+        params: RunPath,
+        body: ReportedSteps,
+        response: replies({ 200: StepsStored }, "NOT_FOUND", "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { lease_token, steps } = request.body;
+      const stored = readSteps(steps, "steps");
+      const db = tenants.of(workspaceId);
+      if (!(await findRun(db, keyOf(workspaceId, request.params.id)))) throw runNotFound(request.params.id);
+      const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
+      if (!claim) throw problem("LEASE_LOST");
+      return { steps: await reportSteps(db, keyOf(workspaceId, request.params.id), claim, stored) };
+    },
+  );
+}

@@ -1,0 +1,91 @@
+import type { RunStatus } from "@tidemill/contract";
+import { type Db, fragment, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { RECORD_RUNS } from "#usage";
+import type { RunKey, RunRow, RunWithData, StepRow } from "./run.ts";
+
+export interface RunToInsert extends LaneKey, RunKey {
+  readonly attempts: number;
+  /** JSON texts. */
+  readonly input: string;
+  readonly trigger: string;
+  readonly idempotencyKey: string | null;
+}
+
+/** Takes the key of a trigger for a run. Returns null, or the run that has it: the insert waits for one that is taking it. Uses the primary key. */
+export async function claimRunKey(tx: Db, { workspaceId, laneId }: LaneKey, key: string, id: RunId): Promise<RunId | null> {
+  const claimed = await rows(
+    tx,
+    sql`insert into run_key (workspace_id, lane_id, key, run_id) values (${workspaceId}, ${laneId}, ${key}, ${id}) on conflict do nothing returning key`,
+  );
+  if (claimed.length > 0) return null;
+  const known = await row<{ run_id: RunId }>(
+    tx,
+    sql`select run_id from run_key where workspace_id = ${workspaceId} and lane_id = ${laneId} and key = ${key}`,
+  );
+  return known?.run_id ?? claimRunKey(tx, { workspaceId, laneId }, key, id);
+}
+
+/** Inserts a run, and counts it as an execution. */
+export const insertRun = (tx: Db, run: RunToInsert): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      with started as (
+        insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, created_at)
+        values (${run.workspaceId}, ${run.laneId}, ${run.id}, ${run.attempts}, ${run.input}, ${run.trigger}, ${run.idempotencyKey}, moment())
+        returning workspace_id, lane_id
+      ), used as (
+        ${RECORD_RUNS}
+      )
+      select count(*) from started`,
+  );
+
+const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,
+  r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
+
+/** Finds a run of a workflow that is not deleted. Uses the primary keys. */
+export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithData | null> =>
+  row(
+    db,
+    sql`
+      select ${LISTED}, r.input, r.result from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+      where r.workspace_id = ${workspaceId} and r.id = ${id}`,
+  );
+
+/** The same, locked until the transaction ends. */
+export const lockRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RunWithData | null> =>
+  row(
+    tx,
+    sql`
+      select ${LISTED}, r.input, r.result from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+      where r.workspace_id = ${workspaceId} and r.id = ${id} for no key update of r`,
+  );
+
+/** The journal of a run: steps in the order of their outcomes, then those that wait. Uses the primary key. */
+export const readJournal = (db: Db, { workspaceId, id }: RunKey): Promise<StepRow[]> =>
+  rows(
+    db,
+    sql`
+      select key, type, status, output, error, attempt, started_at, ended_at, wake_at from run_step
+      where workspace_id = ${workspaceId} and run_id = ${id} order by status = 'waiting', seq`,
+  );
+
+export interface RunsPage {
+  readonly workspaceId: WorkspaceId;
+  readonly statuses: readonly RunStatus[] | null;
+  readonly laneId: number | null;
+  readonly before: RunId | null;
+  readonly limit: number;
+}
+
+/** A page of runs, newest first. Uses index run_lane, run_status or the primary key. */
+export const listRuns = (db: Db, { workspaceId, statuses, laneId, before, limit }: RunsPage): Promise<RunRow[]> =>
+  rows(
+    db,
+    sql`
+      select ${LISTED} from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+      where r.workspace_id = ${workspaceId} and (${before}::uuid is null or r.id < ${before})
+        and (${laneId}::bigint is null or r.lane_id = ${laneId}) and (${statuses}::run_status[] is null or r.status = any(${statuses}))
+      order by r.id desc limit ${limit}`,
+  );

@@ -1,0 +1,81 @@
+import type { ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
+import { notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
+
+/** Identifies a run in statements, which start with the workspace (I11). */
+export interface RunKey {
+  readonly workspaceId: WorkspaceId;
+  readonly id: RunId;
+}
+
+/** A run, with the name of its workflow. Input, result, error and trigger are JSON texts. */
+export interface RunRow {
+  readonly id: RunId;
+  readonly lane_id: LaneId;
+  readonly workflow: string;
+  readonly status: RunStatus;
+  readonly version: string | null;
+  readonly failures: number;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly trigger: string;
+  readonly idempotency_key: string | null;
+  readonly next_attempt_at: Timestamp | null;
+  readonly created_at: Timestamp;
+  readonly started_at: Timestamp | null;
+  readonly ended_at: Timestamp | null;
+}
+
+export interface RunWithData extends RunRow {
+  readonly input: string;
+  readonly result: string | null;
+}
+
+/** A step of a journal. Output and error are JSON texts. */
+export interface StepRow {
+  readonly key: string;
+  readonly type: RunStep["type"];
+  readonly status: RunStep["status"];
+  readonly output: string | null;
+  readonly error: string | null;
+  readonly attempt: number;
+  readonly started_at: Timestamp;
+  readonly ended_at: Timestamp | null;
+  readonly wake_at: Timestamp | null;
+}
+
+export const ENDED: readonly RunStatus[] = ["completed", "failed", "cancelled"];
+
+export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
+export const readRunId = (text: string): RunId | null => uuidOf("run", text) as RunId | null;
+export const runNotFound = (id: string): ProblemError => notFound({ resource: "run", id });
+
+/** A run in a list. */
+export const showListedRun = (run: RunRow): ListedRun => ({
+  runId: showRunId(run.id),
+  workflowId: run.workflow,
+  version: run.version,
+  status: run.status,
+  attempt: run.failures + 1,
+  attempts: run.attempts,
+  trigger: JSON.parse(run.trigger),
+  idempotencyKey: run.idempotency_key,
+  error: run.error === null ? null : JSON.parse(run.error),
+  nextAttemptAt: run.next_attempt_at,
+  createdAt: run.created_at,
+  startedAt: run.started_at,
+  endedAt: run.ended_at,
+});
+
+/** A run with its journal, as JSON text. Values are inserted as they were stored. */
+export const showRun = (run: RunWithData, steps: readonly StepRow[]): string =>
+  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
+  `"steps":${journalText(steps)},"hookErrors":[]}`;
+
+/** A journal as JSON text. */
+export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(stepText).join(",")}]`;
+
+const stepText = (step: StepRow): string =>
+  `{"key":${JSON.stringify(step.key)},"type":"${step.type}","status":"${step.status}","output":${step.output ?? "null"},` +
+  `"error":${step.error ?? "null"},"attempt":${step.attempt},"startedAt":${JSON.stringify(step.started_at)},` +
+  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)}}`;

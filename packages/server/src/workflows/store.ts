@@ -1,0 +1,47 @@
+import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+import type { Workflow } from "./workflow.ts";
+
+/** Uses index lane_name. */
+export const findWorkflow = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Workflow | null> =>
+  row(
+    db,
+    sql`
+      select w.* from lane l join workflow_record w on w.workspace_id = l.workspace_id and w.id = l.id
+      where l.workspace_id = ${workspaceId} and l.kind = 'workflow' and l.name = ${name} and l.deleted_at is null`,
+  );
+
+/** Stores what a workflow's lane does not have. Uses the primary key. */
+export const putWorkflowOfLane = (db: Db, { workspaceId, laneId }: LaneKey, version: string | null): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      insert into workflow (workspace_id, id, version) values (${workspaceId}, ${laneId}, ${version})
+      on conflict (workspace_id, id) do update set version = excluded.version, updated_at = moment()`,
+  );
+
+/** A page of the workflows: newest first, those with an id below `before`. Uses the primary keys. */
+export const listWorkflows = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  before: LaneId | null,
+  limit: number,
+): Promise<(Workflow & PageRow<LaneId>)[]> =>
+  rows(
+    db,
+    sql`
+      with requested as (
+        select ${limit}::int as records
+      ), matched as (
+        select r.*, '' as payload, null::text as result
+        from (select workspace_id, id from workflow
+          where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before}) order by id desc limit ${MAX_SCANNED_ROWS}) w
+        cross join lateral (select * from workflow_record r where r.workspace_id = w.workspace_id and r.id = w.id offset 0) r
+        order by r.id desc limit ${limit}
+      ), reached as (
+        select case when (select count(*) from matched) < ${limit}::int then (
+          select id from workflow where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before})
+          order by id desc offset ${MAX_SCANNED_ROWS}::int - 1 limit 1) end as end_id
+      )
+      ${CUT_PAGE}`,
+  );

@@ -1,0 +1,63 @@
+import type { TriggerWorkflow } from "@tidemill/contract";
+import { insertOfKind } from "#jobs";
+import type { JobId, RunId, Transactional, UuidSource, WorkspaceId } from "#kernel";
+import { type LaneKey, laneNotFound } from "#lanes";
+import { openQuotas } from "#usage";
+import { claimRunKey, insertRun } from "./run-store.ts";
+import { findWorkflow } from "./store.ts";
+
+export interface TriggerContext {
+  readonly ids: UuidSource;
+  readonly nowMs: () => number;
+}
+
+/** The run of a trigger, and whether an earlier trigger with the same key has started it. */
+export interface StartedRun {
+  readonly id: RunId;
+  readonly duplicate: boolean;
+  readonly lane: LaneKey;
+  /** When it is due. Milliseconds since 1970; null: now. */
+  readonly dueMs: number | null;
+}
+
+/**
+ * Starts a run. A trigger with a known key starts none. It is refused like any other when the quota is used up. Source: specification,
+ * Workflow behavior 7 and 8.
+ *
+ * @throws NOT_FOUND for the workflow; QUOTA_EXCEEDED
+ */
+export const triggerWorkflow = (
+  database: Transactional,
+  { ids, nowMs }: TriggerContext,
+  workspaceId: WorkspaceId,
+  name: string,
+  { idempotencyKey = null, delay = 0 }: Pick<TriggerWorkflow, "delay"> & { idempotencyKey?: string | null },
+  input: string,
+): Promise<StartedRun> =>
+  database.transaction(async (tx) => {
+    const workflow = await findWorkflow(tx, workspaceId, name);
+    if (!workflow) throw await laneNotFound(tx, workspaceId, "workflow", name);
+    const lane = { workspaceId, laneId: workflow.id };
+    const quotas = await openQuotas(tx, [workspaceId]);
+    const refusal = quotas.take({ workspaceId, executions: 1 });
+    if (refusal) throw refusal;
+    const id = ids.next() as RunId;
+    const known = idempotencyKey === null ? null : await claimRunKey(tx, lane, idempotencyKey, id);
+    if (known) return { id: known, duplicate: true, lane, dueMs: null };
+    await quotas.store();
+    const dueMs = delay > 0 ? nowMs() + delay * 1_000 : null;
+    await insertRun(tx, { ...lane, id, attempts: workflow.attempts, input, trigger: '{"type":"api"}', idempotencyKey });
+    await insertOfKind(tx, [
+      {
+        ...lane,
+        id: id as string as JobId,
+        kind: "run",
+        payload: "{}",
+        attempts: workflow.attempts,
+        backoffDelayMs: workflow.backoff_delay_ms,
+        runAtMs: dueMs,
+        concurrencyKey: null,
+      },
+    ]);
+    return { id, duplicate: false, lane, dueMs };
+  });

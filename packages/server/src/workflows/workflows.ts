@@ -1,0 +1,27 @@
+import type { AuditLog } from "#audit";
+import type { Module } from "#http";
+import type { Clock, Tenants, UuidSource } from "#kernel";
+import type { Aborter, PulledWaker, Waker } from "#lanes";
+import type { ProveExecution } from "./report-steps.ts";
+import { mountWorkflows } from "./routes.ts";
+import { mountRuns } from "./run-routes.ts";
+
+export interface WorkflowsOptions {
+  readonly tenants: Tenants;
+  readonly audit: AuditLog;
+  readonly ids: UuidSource;
+  readonly clock: Clock;
+  readonly waker: Waker & PulledWaker;
+  readonly aborter: Aborter;
+  readonly prove: ProveExecution;
+}
+
+/** Workflows: their settings, their runs, and how these move. */
+export function createWorkflows({ tenants, audit, ids, clock, waker, aborter, prove }: WorkflowsOptions): Module {
+  return {
+    routes(api) {
+      mountWorkflows(api, { tenants, audit, ids, nowMs: () => clock.nowMs(), waker, aborter });
+      mountRuns(api, { tenants, audit, aborter, prove });
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import { describe, expect } from "vitest";
+import { test } from "../harness/service.ts";
+import { putWorkflow } from "../harness/workflows.ts";
+
+const step = (key: string, more: object = {}) => ({ key, type: "run", status: "completed", output: key, ...more });
+const sleep = (key: string, seconds: number) => ({ key, type: "sleep", status: "waiting", sleepFor: seconds * 1_000 });
+
+describe("the journal of a run", () => {
+  test("has the outcomes of steps in the order in which they were stored", async ({ service }) => {
+    const { trigger, take, end, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const run = await take();
+    const report = (...steps: object[]) => service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: run.lease_token, steps });
+    expect(await report(step("b"), step("a"))).toEqual({ steps: 2 });
+    const error = { name: "CardError", message: "Declined." };
+    expect(await report({ key: "c", type: "run", status: "failed", error, attempt: 3 }, step("d", { type: "value", output: 0.5 }))).toEqual(
+      {
+        steps: 4,
+      },
+    );
+    await end(run, { outcome: "suspended", steps: [] });
+    const journal = [
+      { key: "b", output: "b" },
+      { key: "a", output: "a" },
+      { key: "c", status: "failed", output: null, error, attempt: 3 },
+      { key: "d", type: "value", output: 0.5 },
+    ];
+    expect((await take()).journal).toMatchObject(journal);
+    expect((await get(runId)).steps).toMatchObject(journal);
+  });
+
+  test("keeps the first outcome of a step: a report may be repeated", async ({ service }) => {
+    const { trigger, take, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    for (const output of [1, 2])
+      expect(await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("a", { output })] })).toEqual({ steps: 1 });
+    expect((await get(runId)).steps).toMatchObject([{ key: "a", output: 1 }]);
+  });
+
+  test("keeps outputs as they were written", async ({ service }) => {
+    const { trigger, take } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    const text = `{"lease_token":"${lease_token}","steps":[{"key":"a","type":"run","status":"completed","output":{"n":12345678901234567890,"x":1.0}}]}`;
+    const url = `${service.node.url}/v1/runs/${runId}/steps`;
+    const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
+    await fetch(url, { method: "POST", headers, body: text });
+    const shown = await (await fetch(`${service.node.url}/v1/runs/${runId}`, { headers: { authorization: headers.authorization } })).text();
+    expect(shown).toContain('"output":{"n":12345678901234567890,"x":1.0}');
+  });
+
+  test("has sleeps in the order of their ends, after which the run goes on", async ({ service }) => {
+    const { id, trigger, take, end, get, work } = await putWorkflow(service);
+    const runId = await trigger();
+    await end(await take(), { outcome: "suspended", steps: [sleep("long", 120), sleep("short", 60)] });
+    expect(await get(runId)).toMatchObject({ status: "sleeping", steps: [{ key: "long", wakeAt: expect.any(String) }, { key: "short" }] });
+    await service.advance(59);
+    expect((await work({ workflows: [id] })).runs).toEqual([]);
+    await service.advance(2);
+    const second = await take();
+    expect(second.journal).toMatchObject([
+      { key: "short", status: "completed", output: null },
+      { key: "long", status: "waiting" },
+    ]);
+    await end(second, { outcome: "suspended", steps: [] });
+    await service.advance(60);
+    expect((await take()).journal).toMatchObject([
+      { key: "short", status: "completed" },
+      { key: "long", status: "completed" },
+    ]);
+  });
+
+  test("has a sleep until a moment that has passed as over, and the run goes on at once", async ({ service }) => {
+    const { trigger, take, end } = await putWorkflow(service);
+    await trigger();
+    const until = { key: "until", type: "sleep", status: "waiting", sleepUntil: "2020-01-01T00:00:00Z" };
+    await end(await take(), { outcome: "suspended", steps: [until] });
+    expect((await take()).journal).toMatchObject([{ key: "until", status: "completed" }]);
+  });
+
+  test("refuses steps whose fields do not go together, and stores none of the report", async ({ service }) => {
+    const { trigger, take, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    const misfits: [object, string][] = [
+      [sleep("s", 1), ""],
+      [{ key: "s", type: "sleep", status: "completed" }, "steps[1].status"],
+      [{ key: "s", type: "sleep", status: "waiting" }, "steps[1].sleepFor"],
+      [{ key: "s", type: "run", status: "waiting" }, "steps[1].status"],
+      [{ key: "s", type: "run", status: "failed" }, "steps[1].error"],
+      [step("s", { error: { name: "E", message: "m" } }), "steps[1].error"],
+      [step("s", { sleepFor: 1 }), "steps[1].sleepFor"],
+      [{ key: "s", type: "run", status: "failed", output: 1, error: { name: "E", message: "m" } }, "steps[1].output"],
+    ];
+    for (const [misfit, path] of misfits.slice(1)) {
+      const { status, body } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("ok"), misfit] });
+      expect([status, body.error.details.issues[0].path]).toEqual([400, path]);
+    }
+    expect((await get(runId)).steps).toEqual([]);
+  });
+
+  test("takes no steps with the token of another run", async ({ service }) => {
+    const { trigger, take, get } = await putWorkflow(service);
+    const [runId] = [await trigger(), await trigger()];
+    const [one, other] = [await take({ limit: 1 }), await take({ limit: 1 })];
+    const mine = [one, other].find((run) => run.runId === runId);
+    const theirs = [one, other].find((run) => run !== mine);
+    // Both tokens say the same lane, worker and attempt: what differs is the run of the path, which the worker holds as well.
+    const { status } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token: `${theirs?.lease_token}x`, steps: [step("a")] });
+    expect(status).toBe(409);
+    expect((await get(runId)).steps).toEqual([]);
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect } from "vitest";
+import { limitedTo } from "../harness/limits.ts";
+import { newWorkspace, Service, test } from "../harness/service.ts";
+import { putWorkflow } from "../harness/workflows.ts";
+
+describe("a trigger with an idempotency key", () => {
+  test("starts one run, also when it is sent twice at once", async ({ service }) => {
+    const { id } = await putWorkflow(service);
+    const send = () => service.api("POST", `/v1/workflows/${id}/trigger`, { idempotencyKey: "k", input: 1 });
+    const replies = await Promise.all([send(), send(), send()]);
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
+    expect(new Set(replies.map(({ body }) => body.runIds[0])).size).toBe(1);
+    expect((await service.ok("GET", `/v1/runs?workflowId=${id}`)).data).toHaveLength(1);
+    expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(1);
+  });
+
+  test("is a duplicate whatever its input, and starts a run of its own under another workflow or another key", async ({ service }) => {
+    const [one, other] = [await putWorkflow(service), await putWorkflow(service)];
+    const send = (id: string, body: object) => service.ok("POST", `/v1/workflows/${id}/trigger`, body);
+    const first = await send(one.id, { idempotencyKey: "k", input: 1 });
+    expect(first.duplicate).toBe(false);
+    expect(await send(one.id, { idempotencyKey: "k", input: 2 })).toEqual({ ...first, duplicate: true });
+    for (const again of [
+      await send(one.id, {}),
+      await send(one.id, { idempotencyKey: "l" }),
+      await send(other.id, { idempotencyKey: "k" }),
+    ]) {
+      expect(again.duplicate).toBe(false);
+      expect(again.runIds).not.toEqual(first.runIds);
+    }
+  });
+});
+
+describe("a trigger of a workspace whose executions are used up", () => {
+  test("is refused with 402, also with a known key, and starts nothing", async ({ service }) => {
+    const limited = await limitedTo(service, { executions_per_month: 1 });
+    const { id, trigger } = await putWorkflow(limited);
+    await trigger({ idempotencyKey: "k" });
+    for (const body of [{}, { idempotencyKey: "k" }]) {
+      const { status, body: reply } = await limited.api("POST", `/v1/workflows/${id}/trigger`, body);
+      expect([status, reply.error.code]).toEqual([402, "QUOTA_EXCEEDED"]);
+    }
+    expect((await limited.ok("GET", `/v1/runs?workflowId=${id}`)).data).toHaveLength(1);
+  });
+
+  test("takes nothing of the quota as a duplicate", async ({ service }) => {
+    const { trigger } = await putWorkflow(await limitedTo(service, { executions_per_month: 2 }));
+    const first = await trigger({ idempotencyKey: "k" });
+    expect(await trigger({ idempotencyKey: "k" })).toBe(first);
+    expect(await trigger()).not.toBe(first);
+  });
+});
+
+test("a workflow of another workspace is not there", async ({ service }) => {
+  const { id } = await putWorkflow(service);
+  const other = new Service(service.node, service.database, service.clock, await newWorkspace(service.database));
+  for (const [method, path] of [
+    ["GET", ""],
+    ["DELETE", ""],
+    ["POST", "/trigger"],
+  ] as const)
+    expect((await other.api(method, `/v1/workflows/${id}${path}`, method === "POST" ? {} : undefined)).status).toBe(404);
+  expect((await other.api("POST", "/v1/work", { worker: "w", queues: [], workflows: [id] })).status).toBe(404);
+});
