@@ -7,8 +7,6 @@ export type Outcome =
       readonly outcome: "completed";
       /** JSON, made when the handler ended: what it returned may change later. */
       readonly result?: string;
-      /** Of a run. */
-      readonly steps?: readonly ReportedStep[];
     }
   | Failed
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }

@@ -1,10 +1,17 @@
 import type * as contract from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
 import { executeRun } from "../workflow/execute.ts";
+import { failureOf } from "../workflow/failure.ts";
+import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
+
+/** Steps in one call. */
+const MAX_STEPS = 100;
+
+type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
 /** Executes a run that the worker holds. Never rejects. */
 export async function runWorkflow(
@@ -18,7 +25,7 @@ export async function runWorkflow(
   if (!found) return { outcome: "released" };
   const { runId, lease_token } = taken;
   // At a shutdown, outcomes of steps in progress are still stored.
-  const store = async (steps: readonly contract.ReportedStep[]): Promise<void> => {
+  const store: Store = async (steps) => {
     try {
       await calls.storeSteps(runId, { lease_token, steps: [...steps] }, lost.signal);
     } catch (error) {
@@ -27,5 +34,21 @@ export async function runWorkflow(
     }
   };
   const outcome = await executeRun(found, taken, { store, signal: controller.signal });
-  return outcome.outcome === "completed" ? { ...outcome, result: JSON.stringify(outcome.result) } : outcome;
+  return "steps" in outcome ? storeRest(outcome, store) : asReported(outcome);
+}
+
+const asReported = (outcome: RunOutcome): Outcome =>
+  outcome.outcome === "completed" ? { outcome: "completed", result: JSON.stringify(outcome.result) } : outcome;
+
+/** Stores the steps of an outcome that the service does not take with it. */
+async function storeRest(outcome: Extract<RunOutcome, { steps?: unknown }>, store: Store): Promise<Outcome> {
+  const { steps = [] } = outcome;
+  const first = steps.length - (outcome.outcome === "suspended" ? MAX_STEPS : 0);
+  try {
+    for (let from = 0; from < first; from += MAX_STEPS) await store(steps.slice(from, Math.min(first, from + MAX_STEPS)));
+  } catch (error) {
+    // The next execution would have the same steps.
+    return { outcome: "failed", error: failureOf(error).message, error_name: "Error", retry: false };
+  }
+  return outcome.outcome === "suspended" ? { outcome: "suspended", steps: steps.slice(Math.max(0, first)) } : asReported(outcome);
 }

@@ -118,6 +118,27 @@ describe("a worker executes runs of the service", () => {
     expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, result: "free" });
   });
 
+  test("and stores values that the workflow used last", async ({ client, worker }) => {
+    worker([workflow({ id: "named" }, ({ run }: WorkflowContext<unknown>) => run.uuid())]);
+    const runId = await trigger(client, "named", null);
+    await untilStatus(client, runId, "completed");
+    const { result, steps } = await client.runs.get(runId);
+    expect(steps).toMatchObject([{ key: "run.uuid", type: "value", output: result }]);
+  });
+
+  test("and suspends a run with more sleeps than one call takes", async ({ service, client, worker }) => {
+    const program = async ({ step }: WorkflowContext<unknown>) => {
+      await Promise.all(Array.from({ length: 250 }, (_, at) => step.sleep("nap", "1h", { key: at })));
+      return "rested";
+    };
+    worker([workflow({ id: "naps" }, program)]);
+    const runId = await trigger(client, "naps", null);
+    await untilStatus(client, runId, "sleeping");
+    expect((await client.runs.get(runId)).steps).toHaveLength(250);
+    await service.advance(3_600);
+    await untilStatus(client, runId, "completed");
+  });
+
   test("and fails a run for good whose result is refused", async ({ client, worker }) => {
     worker([workflow({ id: "large" }, async () => "x".repeat(2 * 1024 * 1024))]);
     const runId = await trigger(client, "large", null);
