@@ -2,12 +2,13 @@ import { type Static, Type } from "typebox";
 import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
+import { NAME } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** Source: contract §11. */
 export const WorkflowId = Type.String({
   title: "WorkflowId",
-  pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+  pattern: NAME,
   description: "Id of a workflow, unique in the workspace; its author's choice.",
   examples: ["user.onboard"],
 });

@@ -2,8 +2,8 @@ import type { Actor, AuditLog } from "#audit";
 import { removeUnrecorded } from "#jobs";
 import { type JobId, problem, type Transactional } from "#kernel";
 import { endRun } from "./execution-store.ts";
-import { ENDED, type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
-import { findRun, lockRun } from "./run-store.ts";
+import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
+import { findRun } from "./run-store.ts";
 
 /**
  * Cancels a run that has not ended. No execution of it begins afterwards (I4). When a cancel and the end of a run race, one of them wins.
@@ -22,9 +22,10 @@ export const cancelRun = (
     if (!found) throw runNotFound(showRunId(key.id));
     // The job before the run, in the order in which a settle locks them.
     const job = await removeUnrecorded(tx, { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId });
-    const locked = await lockRun(tx, key);
-    if (!locked || ENDED.includes(locked.status)) throw ended(locked ?? found);
-    await endRun(tx, key, { status: "cancelled" });
+    const isCancelled = await endRun(tx, key, { status: "cancelled" });
+    const run = await findRun(tx, key);
+    if (!run) throw runNotFound(showRunId(key.id));
+    if (!isCancelled) throw ended(run);
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,
@@ -34,7 +35,7 @@ export const cancelRun = (
       input: null,
       output: null,
     });
-    return { run: (await findRun(tx, key)) as RunWithData, leaseId: job?.lease_id ?? null };
+    return { run, leaseId: job?.lease_id ?? null };
   });
 
 const ended = ({ id, status }: Pick<RunWithData, "id" | "status">) =>

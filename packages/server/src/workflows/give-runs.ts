@@ -2,7 +2,7 @@ import type { Claim } from "#jobs";
 import type { Db, JobId, RunId, Timestamp, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
 import { journalText, showRunId } from "./run.ts";
-import { readJournal } from "./run-store.ts";
+import { readJournals } from "./run-store.ts";
 
 /** A claimed execution, with the id of its workflow and the token for its worker. */
 export interface ClaimedRun {
@@ -21,10 +21,11 @@ export async function giveRuns(
   if (runs.length === 0) return new Map();
   const ids = runs.map(({ claim }) => claim.id as string as RunId);
   const begun = new Map((await beginExecutions(db, workspaceId, ids, version)).map((run) => [run.id as string, run]));
+  const journals = await readJournals(db, workspaceId, ids);
   const texts = new Map<JobId, string>();
   for (const run of runs) {
     const found = begun.get(run.claim.id);
-    if (found) texts.set(run.claim.id, textOf(run, found, journalText(await readJournal(db, { workspaceId, id: found.id }))));
+    if (found) texts.set(run.claim.id, textOf(run, found, journalText(journals.get(found.id) ?? [])));
   }
   return texts;
 }

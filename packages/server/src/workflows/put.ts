@@ -1,8 +1,9 @@
 import type { PutWorkflow } from "@tidemill/contract";
+import type { Actor } from "#audit";
 import type { Transactional } from "#kernel";
 import { findLane, insertLane, type LaneKey, type LaneSettings, updateLane } from "#lanes";
 import { findWorkflow, putWorkflowOfLane } from "./store.ts";
-import type { Workflow, WorkflowActor, WorkflowContext } from "./workflow.ts";
+import type { Workflow, WorkflowContext } from "./workflow.ts";
 
 const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000 };
 
@@ -10,7 +11,7 @@ const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000 };
 export const putWorkflow = (
   database: Transactional,
   { audit }: WorkflowContext,
-  { workspaceId, actorId }: WorkflowActor,
+  { workspaceId, actorId }: Actor,
   name: string,
   request: PutWorkflow,
 ): Promise<{ workflow: Workflow; isNew: boolean }> =>

@@ -1,4 +1,4 @@
-import type { ReportedStep } from "@tidemill/contract";
+import { LIMITS, type ReportedStep } from "@tidemill/contract";
 import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
 import { type Db, invalid, problem, type Transactional, type WorkspaceId } from "#kernel";
@@ -12,19 +12,18 @@ export type ProveExecution = (
   execution: { readonly id: string; readonly lease_token: string },
 ) => Promise<NamedClaim | null>;
 
-const MAX_OUTPUT_BYTES = 1024 * 1024;
-
 /**
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
  *
- * @throws LEASE_LOST unless the claim holds
- * @returns how many steps the journal has
+ * @returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds
  */
-export const reportSteps = (database: Transactional, key: RunKey, claim: NamedClaim, steps: readonly StepToInsert[]): Promise<number> =>
-  database.transaction(async (tx) => {
-    if (!(await lockExecution(tx, key, claim))) throw problem("LEASE_LOST");
-    return insertSteps(tx, key, steps);
-  });
+export const reportSteps = (
+  database: Transactional,
+  key: RunKey,
+  claim: NamedClaim,
+  steps: readonly StepToInsert[],
+): Promise<number | null> =>
+  database.transaction(async (tx) => ((await lockExecution(tx, key, claim)) ? insertSteps(tx, key, steps) : null));
 
 /**
  * Reported steps as they are stored.
@@ -52,7 +51,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
 
 function outputOf(output: unknown): string {
   const text = (output as RawJson | undefined)?.text ?? JSON.stringify(output ?? null);
-  if (Buffer.byteLength(text) > MAX_OUTPUT_BYTES) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: MAX_OUTPUT_BYTES });
+  if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
   return text;
 }
 

@@ -1,7 +1,6 @@
 import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
-import type { AuditLog } from "#audit";
-import { requestActor } from "#audit";
-import { type Api, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type AuditLog, requestActor } from "#audit";
+import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { problem, type RunId, type Tenants } from "#kernel";
 import { type Aborter, findLane } from "#lanes";
 import { cancelRun } from "./cancel.ts";
@@ -51,8 +50,8 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
         before: page.after,
         limit: page.limit + 1,
       });
-      const last = found.length > page.limit ? found[page.limit - 1] : undefined;
-      return { data: found.slice(0, page.limit).map(showListedRun), next_cursor: last ? showRunId(last.id) : null };
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showRunId(id));
+      return { data: rows.map(showListedRun), next_cursor: nextCursor };
     },
   );
 
@@ -127,10 +126,11 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
       const { lease_token, steps } = request.body;
       const stored = readSteps(steps, "steps");
       const db = tenants.of(workspaceId);
-      if (!(await findRun(db, keyOf(workspaceId, request.params.id)))) throw runNotFound(request.params.id);
+      const key = keyOf(workspaceId, request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
-      if (!claim) throw problem("LEASE_LOST");
-      return { steps: await reportSteps(db, keyOf(workspaceId, request.params.id), claim, stored) };
+      const journal = claim && (await reportSteps(db, key, claim, stored));
+      if (journal !== null) return { steps: journal };
+      throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },
   );
 }

@@ -1,5 +1,5 @@
 import type { RunStatus } from "@tidemill/contract";
-import { type Db, fragment, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_RUNS } from "#usage";
 import type { RunKey, RunRow, RunWithData, StepRow } from "./run.ts";
@@ -53,23 +53,20 @@ export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithDat
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
 
-/** The same, locked until the transaction ends. */
-export const lockRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RunWithData | null> =>
-  row(
-    tx,
-    sql`
-      select ${LISTED}, r.input, r.result from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
-      where r.workspace_id = ${workspaceId} and r.id = ${id} for no key update of r`,
-  );
-
-/** The journal of a run: steps in the order of their outcomes, then those that wait. Uses the primary key. */
-export const readJournal = (db: Db, { workspaceId, id }: RunKey): Promise<StepRow[]> =>
-  rows(
+/** The journals of runs: steps in the order of their outcomes, then those that wait. Uses the primary key. */
+export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, StepRow[]>> {
+  const steps = await rows<StepRow & { run_id: RunId }>(
     db,
     sql`
-      select key, type, status, output, error, attempt, started_at, ended_at, wake_at from run_step
-      where workspace_id = ${workspaceId} and run_id = ${id} order by status = 'waiting', seq`,
+      select run_id, key, type, status, output, error, attempt, started_at, ended_at, wake_at from run_step
+      where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[]) order by run_id, status = 'waiting', seq`,
   );
+  return Map.groupBy(steps, ({ run_id }) => run_id);
+}
+
+/** The journal of one run. */
+export const readJournal = async (db: Db, { workspaceId, id }: RunKey): Promise<StepRow[]> =>
+  (await readJournals(db, workspaceId, [id])).get(id) ?? [];
 
 export interface RunsPage {
   readonly workspaceId: WorkspaceId;

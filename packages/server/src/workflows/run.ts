@@ -44,8 +44,6 @@ export interface StepRow {
   readonly wake_at: Timestamp | null;
 }
 
-export const ENDED: readonly RunStatus[] = ["completed", "failed", "cancelled"];
-
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
 export const readRunId = (text: string): RunId | null => uuidOf("run", text) as RunId | null;
 export const runNotFound = (id: string): ProblemError => notFound({ resource: "run", id });

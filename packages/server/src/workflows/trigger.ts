@@ -1,6 +1,6 @@
 import type { TriggerWorkflow } from "@tidemill/contract";
 import { insertOfKind } from "#jobs";
-import type { JobId, RunId, Transactional, UuidSource, WorkspaceId } from "#kernel";
+import type { Clock, JobId, RunId, Transactional, UuidSource, WorkspaceId } from "#kernel";
 import { type LaneKey, laneNotFound } from "#lanes";
 import { openQuotas } from "#usage";
 import { claimRunKey, insertRun } from "./run-store.ts";
@@ -8,7 +8,7 @@ import { findWorkflow } from "./store.ts";
 
 export interface TriggerContext {
   readonly ids: UuidSource;
-  readonly nowMs: () => number;
+  readonly clock: Pick<Clock, "nowMs">;
 }
 
 /** The run of a trigger, and whether an earlier trigger with the same key has started it. */
@@ -28,7 +28,7 @@ export interface StartedRun {
  */
 export const triggerWorkflow = (
   database: Transactional,
-  { ids, nowMs }: TriggerContext,
+  { ids, clock }: TriggerContext,
   workspaceId: WorkspaceId,
   name: string,
   { idempotencyKey = null, delay = 0 }: Pick<TriggerWorkflow, "delay"> & { idempotencyKey?: string | null },
@@ -45,7 +45,7 @@ export const triggerWorkflow = (
     const known = idempotencyKey === null ? null : await claimRunKey(tx, lane, idempotencyKey, id);
     if (known) return { id: known, duplicate: true, lane, dueMs: null };
     await quotas.store();
-    const dueMs = delay > 0 ? nowMs() + delay * 1_000 : null;
+    const dueMs = delay > 0 ? clock.nowMs() + delay * 1_000 : null;
     await insertRun(tx, { ...lane, id, attempts: workflow.attempts, input, trigger: '{"type":"api"}', idempotencyKey });
     await insertOfKind(tx, [
       {

@@ -1,5 +1,5 @@
 import type { Workflow as WorkflowRecord } from "@tidemill/contract";
-import type { Actor, AuditLog } from "#audit";
+import type { AuditLog } from "#audit";
 import type { Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
@@ -19,8 +19,6 @@ export interface Workflow {
 export interface WorkflowContext {
   readonly audit: AuditLog;
 }
-
-export type WorkflowActor = Actor;
 
 export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
   id: workflow.name,

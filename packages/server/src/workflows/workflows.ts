@@ -20,7 +20,7 @@ export interface WorkflowsOptions {
 export function createWorkflows({ tenants, audit, ids, clock, waker, aborter, prove }: WorkflowsOptions): Module {
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, audit, ids, nowMs: () => clock.nowMs(), waker, aborter });
+      mountWorkflows(api, { tenants, audit, ids, clock, waker, aborter });
       mountRuns(api, { tenants, audit, aborter, prove });
     },
   };

@@ -16,7 +16,7 @@ export const setDue = (tx: Db, { workspaceId, laneId, id }: JobKey, at: Timestam
       select ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   );
 
-/** Deletes a job of a kind that leaves no record, whoever holds it. Returns the lease that held it; null if there was no job. Uses the primary key. */
+/** Deletes a job that leaves no record, also if it is claimed. Returns the lease of its claim; null if there was no job. Uses the primary key. */
 export const removeUnrecorded = (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<{ lease_id: number | null } | null> =>
   row(
     tx,
@@ -25,5 +25,5 @@ export const removeUnrecorded = (tx: Db, { workspaceId, laneId, id }: JobKey): P
         delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}
         returning workspace_id, lane_id, id, concurrency_key, lease_id
       )
-      select lease_id, (select ${ASSIGN_SLOTS_OF_GONE}) as assigned from gone`,
+      select lease_id, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   );
