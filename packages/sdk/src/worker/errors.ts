@@ -14,19 +14,30 @@ export class RetryAfterError extends Error {
   }
 }
 
-/** Why the signal of a job was aborted: `cancelled` by a caller, `lease_lost` to another worker, or the worker stops (`shutdown`). */
-export class JobAbortedError extends Error {
-  override readonly name: string = "JobAbortedError";
-  readonly why: "cancelled" | "lease_lost" | "shutdown";
+/** Why a worker ends what it executes: `cancelled` by a caller, `lease_lost` to another worker, or the worker stops (`shutdown`). */
+export type AbortCause = "cancelled" | "lease_lost" | "shutdown";
 
-  constructor(why: JobAbortedError["why"]) {
-    super(MESSAGES[why]);
+/** Why the signal of a job or a run was aborted. */
+export abstract class AbortedError extends Error {
+  readonly why: AbortCause;
+
+  constructor(kind: "job" | "run", why: AbortCause) {
+    super(MESSAGES[why](kind));
     this.why = why;
   }
 }
 
-const MESSAGES = {
-  cancelled: "The job was cancelled.",
-  lease_lost: "The worker's lease on the job ended: another worker may have it.",
-  shutdown: "The worker stops.",
+/** Why the signal of a job was aborted. */
+export class JobAbortedError extends AbortedError {
+  override readonly name: string = "JobAbortedError";
+
+  constructor(why: AbortCause) {
+    super("job", why);
+  }
+}
+
+const MESSAGES: Readonly<Record<AbortCause, (kind: string) => string>> = {
+  cancelled: (kind) => `The ${kind} was cancelled.`,
+  lease_lost: (kind) => `The worker's lease on the ${kind} ended: another worker may have it.`,
+  shutdown: () => "The worker stops.",
 };

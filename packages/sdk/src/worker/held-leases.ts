@@ -1,7 +1,5 @@
 import type * as contract from "@tidemill/contract";
-
-/** Why a worker ends what it executes. */
-export type AbortCause = "cancelled" | "lease_lost" | "shutdown";
+import type { AbortCause } from "./errors.ts";
 
 export type Lease = contract.ExtendRequest["leases"][number];
 

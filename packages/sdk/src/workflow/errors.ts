@@ -1,5 +1,5 @@
 import type { RunError, StepType } from "@tidemill/contract";
-import { NonRetryableError } from "../worker/errors.ts";
+import { type AbortCause, AbortedError, NonRetryableError } from "../worker/errors.ts";
 
 /** A step failed. Its `name` and `message` are those of the error that the step threw, also when the failure is remembered. */
 export class StepError extends Error {
@@ -63,19 +63,11 @@ export class JournalMismatchError extends Error {
 
 const ADVICE = "Keep the steps of runs in progress, and put new code behind run.patched(name).";
 
-/** Why the signal of a step was aborted: the run was `cancelled`, its lease was lost to another worker (`lease_lost`), or the worker stops (`shutdown`). */
-export class RunAbortedError extends Error {
+/** Why the signal of a step was aborted. */
+export class RunAbortedError extends AbortedError {
   override readonly name: string = "RunAbortedError";
-  readonly why: "cancelled" | "lease_lost" | "shutdown";
 
-  constructor(why: RunAbortedError["why"]) {
-    super(MESSAGES[why]);
-    this.why = why;
+  constructor(why: AbortCause) {
+    super("run", why);
   }
 }
-
-const MESSAGES = {
-  cancelled: "The run was cancelled.",
-  lease_lost: "The worker's lease on the run ended: another worker may have it.",
-  shutdown: "The worker stops.",
-};

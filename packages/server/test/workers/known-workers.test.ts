@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { type Db, type JobId, toMoment, type WorkspaceId } from "#kernel";
 import { KnownWorkers } from "../../src/workers/known-workers.ts";
@@ -13,15 +12,13 @@ const db: Db = {
 };
 
 test("a worker that has only waited for a long time is notified of a cancelled job", async ({ onTestFinished }) => {
-  let nowMs = 1_000;
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
-  onTestFinished(() => clock.mockRestore());
+  // Those that the cache reads.
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   const workers = new KnownWorkers(db, () => {});
   for (let minute = 0; minute < 30; minute += 1) {
     await workers.calls(CALL);
-    nowMs += 60_000;
-    // The cache reads the clock once a millisecond.
-    await wait(2);
+    vi.advanceTimersByTime(60_000);
   }
   const worker = await workers.calls(CALL);
   const reported = vi.fn();

@@ -84,7 +84,6 @@ describe("the journal of a run", () => {
     const runId = await trigger();
     const { lease_token } = await take();
     const misfits: [object, string][] = [
-      [sleep("s", 1), ""],
       [{ key: "s", type: "sleep", status: "completed" }, "steps[1].status"],
       [{ key: "s", type: "sleep", status: "waiting" }, "steps[1].sleepFor"],
       [{ key: "s", type: "run", status: "waiting" }, "steps[1].status"],
@@ -93,22 +92,21 @@ describe("the journal of a run", () => {
       [step("s", { sleepFor: 1 }), "steps[1].sleepFor"],
       [{ key: "s", type: "run", status: "failed", output: 1, error: { name: "E", message: "m" } }, "steps[1].output"],
     ];
-    for (const [misfit, path] of misfits.slice(1)) {
+    for (const [misfit, path] of misfits) {
       const { status, body } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("ok"), misfit] });
       expect([status, body.error.details.issues[0].path]).toEqual([400, path]);
     }
     expect((await get(runId)).steps).toEqual([]);
   });
 
-  test("takes no steps with the token of another run", async ({ service }) => {
-    const { trigger, take, get } = await putWorkflow(service);
-    const [runId] = [await trigger(), await trigger()];
-    const [one, other] = [await take({ limit: 1 }), await take({ limit: 1 })];
-    const mine = [one, other].find((run) => run.runId === runId);
-    const theirs = [one, other].find((run) => run !== mine);
-    // Both tokens say the same lane, worker and attempt: what differs is the run of the path, which the worker holds as well.
-    const { status } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token: `${theirs?.lease_token}x`, steps: [step("a")] });
+  test("takes no steps with the token of a run of another workflow", async ({ service }) => {
+    const [mine, other] = [await putWorkflow(service), await putWorkflow(service)];
+    const runId = await mine.trigger();
+    await mine.take();
+    await other.trigger();
+    const { lease_token } = await other.take();
+    const { status } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("a")] });
     expect(status).toBe(409);
-    expect((await get(runId)).steps).toEqual([]);
+    expect((await mine.get(runId)).steps).toEqual([]);
   });
 });
