@@ -12,12 +12,18 @@ const db: Db = {
 };
 
 test("a worker that has only waited for a long time is notified of a cancelled job", async ({ onTestFinished }) => {
-  // Those that the cache reads.
-  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
+  // The cache reads the clock, and a timer lets it read it again.
+  let nowMs = 1_000;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => {
+    clock.mockRestore();
+    vi.useRealTimers();
+  });
   const workers = new KnownWorkers(db, () => {});
   for (let minute = 0; minute < 30; minute += 1) {
     await workers.calls(CALL);
+    nowMs += 60_000;
     vi.advanceTimersByTime(60_000);
   }
   const worker = await workers.calls(CALL);
