@@ -7,13 +7,18 @@ import { proofOf, settle, type Taken, take, takeOne, work } from "../harness/wor
 
 const LOST = { ok: false, code: "LEASE_LOST" };
 
-/** The length of a payload. A dozen of them are more than the buffers of a connection hold. Characters. */
-const LARGE = 1_000_000;
+/** How long a payload is for its worker. A hundred are more than the buffers of a connection hold. Characters. */
+const LARGE = 2 * 64 * 1024;
 
-const enqueueLarge = (service: Service, queue: string, count: number): Promise<string[]> =>
-  Promise.all(
-    Array.from({ length: count }, async () => (await service.enqueue({ queue, payload: "x".repeat(LARGE), attempts: 1 })).id as string),
-  );
+/** A claim brings 4 MiB of payloads, which is less than a connection's buffers hold. Their secrets make them large. */
+async function enqueueLarge(service: Service, queue: string, count: number): Promise<string[]> {
+  await service.ok("POST", "/v1/secrets", { name: "LARGE", value: "x".repeat(LARGE / 2) });
+  const jobs = Array.from({ length: count }, () => ({ payload: "${{ secrets.LARGE }}".repeat(2), attempts: 1 }));
+  // The node learns how small the payloads are.
+  await service.enqueue({ queue, ...jobs[0], priority: 1 });
+  await take(service, queue);
+  return (await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs })).jobs.map(({ id }: { id: string }) => id);
+}
 
 /** Asks for jobs, and does not read the response. */
 function workUnread(service: Service, request: object): net.Socket {
@@ -168,28 +173,28 @@ describe("a lease", () => {
 
   test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
     const queue = await service.queue();
-    const ids = await enqueueLarge(service, queue, 12);
-    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+    const ids = await enqueueLarge(service, queue, 100);
+    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 100 });
     await service.untilState({ queue, id: ids[0] as string }, "active");
     socket.destroy();
     const taken = new Set<string>();
     await until(async () => {
-      for (const { id } of await take(service, queue, { limit: 12, worker: "w2" })) taken.add(id);
-      return taken.size === 12;
+      for (const { id } of await take(service, queue, { limit: 100, worker: "w2" })) taken.add(id);
+      return taken.size === 100;
     }, "all jobs to be taken by another worker");
   });
 });
 
 test("a response that its worker does not read counts as memory of its workspace", async ({ service }) => {
   const queue = await service.queue();
-  const [id] = await enqueueLarge(service, queue, 12);
-  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+  const [id] = await enqueueLarge(service, queue, 100);
+  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 100 });
   await service.untilState({ queue, id: id as string }, "active");
   const held = async () => {
     const { text } = await operate(service, "GET", "/metrics");
     return Number(/^tidemill_share_held\{resource="request_memory"\} (\d+)$/m.exec(text)?.[1]);
   };
-  await until(async () => (await held()) > 12 * LARGE, "the response to be counted");
+  await until(async () => (await held()) > 100 * LARGE, "the response to be counted");
   socket.destroy();
   await until(async () => (await held()) === 0, "the response to be gone");
 });
