@@ -1,6 +1,6 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
-import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
+import { type Db, type EmitEvent, type Timestamp, tolerate, typeId } from "#kernel";
 import { giveRuns } from "#workflows";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
@@ -60,6 +60,9 @@ export async function giveJobs(
 }
 
 const isRun = ({ claim }: GivenJob): boolean => claim.kind === "run";
+
+/** The id of a claimed job or run, as the API shows it. */
+export const showIdOf = ({ kind, id }: Claim): string => (kind === "run" ? typeId("run", id) : showJobId(id));
 
 async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {
   const filled = await fillSecrets(deps, claim, queue, worker.name);

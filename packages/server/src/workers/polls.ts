@@ -97,7 +97,8 @@ export class Polls {
     this.wake([...this.lanes]);
   }
 
-  laneDeleted(laneId: LaneId): void {
+  /** The lane was deleted, or workers serve it no more. The next calls of those who wait for its jobs look it up. */
+  forget(laneId: LaneId): void {
     const lane = this.lanes.delete(laneId);
     if (lane) this.#slow.delete(lane);
     for (const poll of [...(lane?.polls ?? [])]) this.#end(poll, []);
@@ -187,8 +188,8 @@ export class Polls {
     for (const { poll } of asks) poll.claiming = true;
     try {
       const { claims, found } = await this.#options.claim(asks.map(holderOf), limited);
-      this.#learn(asks, claims, found, limited);
       for (const [poll, got] of divide(asks, claims)) this.#end(poll, got);
+      this.#learn(asks, claims, found, limited);
     } catch (error) {
       if (isTimeout(error)) for (const { lane } of asks) this.#slow.add(lane);
       throw error;
@@ -203,7 +204,11 @@ export class Polls {
     for (const [lane, ofLane] of Map.groupBy(asks, (ask) => ask.lane)) {
       const got = claims.filter(({ laneId }) => laneId === lane.laneId);
       if (got.length > 0) lane.payloadLength = got.reduce((sum, { payload }) => sum + payload.length, 0) / got.length;
-      const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };
+      const { limited: isLimited, opensInMs, isPulled } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null, isPulled: true };
+      if (!isPulled) {
+        this.forget(lane.laneId);
+        continue;
+      }
       if (isLimited !== limited) {
         lane.limited = isLimited;
         continue;

@@ -31,19 +31,18 @@ export interface WorkDone extends Given {
  * Settles what a worker has done, and takes jobs for it.
  *
  * @param signal is aborted when the client is gone
- * @throws NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
+ * @throws if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, signal: AbortSignal): Promise<WorkDone> {
   const { workspaceId } = principal;
   const { queues, workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
-  for (const queue of queues) checkMayServe(principal, queue);
-  if (workflows.length > 0 && principal.queues !== null) throw boundToQueues();
-  const lanes = [
-    ...(await lanesOf(deps, db, workspaceId, "queue", queues)),
-    ...(await lanesOf(deps, db, workspaceId, "workflow", workflows)),
-  ];
+  // Outcomes are stored though a queue was deleted: the call takes no jobs then, and the next one without outcomes is refused.
+  const lanes = await askedLanes(deps, db, principal, queues, workflows).catch((error: unknown) => {
+    if (settle.length === 0) throw error;
+    return [];
+  });
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
@@ -93,6 +92,22 @@ async function respond(
 function withQueues(claims: readonly WorkerClaim[], lanes: readonly PolledLane[]) {
   const queueOf = new Map(lanes.map(({ laneId, name }) => [laneId, name]));
   return claims.map((claim) => ({ claim, queue: queueOf.get(claim.laneId) ?? "" }));
+}
+
+/** @throws as `work` */
+async function askedLanes(
+  deps: WorkDeps,
+  db: Db,
+  principal: Principal,
+  queues: readonly string[],
+  workflows: readonly string[],
+): Promise<PolledLane[]> {
+  for (const queue of queues) checkMayServe(principal, queue);
+  if (workflows.length > 0 && principal.queues !== null) throw boundToQueues();
+  return [
+    ...(await lanesOf(deps, db, principal.workspaceId, "queue", queues)),
+    ...(await lanesOf(deps, db, principal.workspaceId, "workflow", workflows)),
+  ];
 }
 
 /** The lanes of queues or workflows, looked up if they were not lately. */

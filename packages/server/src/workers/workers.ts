@@ -5,7 +5,7 @@ import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
 import type { ProveExecution } from "#workflows";
-import { giveBackJobs } from "./give-jobs.ts";
+import { giveBackJobs, showIdOf } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
@@ -66,7 +66,10 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     woken: (lanes) => polls.wake(lanes),
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
-    laneDeleted: (laneId) => polls.laneDeleted(laneId),
+    laneDeleted: (laneId) => {
+      polls.forget(laneId);
+      for (const claim of held.forgetLane(laneId)) workers.cancelled(claim.leaseId, showIdOf(claim));
+    },
     workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
     prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     drain: () => polls.close(),

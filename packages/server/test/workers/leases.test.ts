@@ -185,6 +185,42 @@ describe("a lease", () => {
   });
 });
 
+describe("a deleted queue", () => {
+  test("its jobs are cancelled for the workers that hold them, which can neither extend nor settle them", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    await service.api("DELETE", `/v1/queues/${queue}`);
+    expect(await work(service)).toMatchObject({ cancelled: [job.id] });
+    const extended = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] });
+    expect(extended.leases).toEqual([{ id: job.id, ok: false, lease_expires_at: null }]);
+    expect(await settle(service, job, { outcome: "completed" })).toMatchObject(LOST);
+  });
+
+  test("does not keep the outcomes of a call from being stored that still asks for its jobs", async ({ service }) => {
+    const [queue, deleted] = [await service.queue(), await service.queue()];
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    await service.api("DELETE", `/v1/queues/${deleted}`);
+    const queues = [queue, deleted];
+    expect(await work(service, { queues, settle: [{ ...proofOf(job), outcome: "completed" }] })).toMatchObject({
+      settled: [{ id: job.id, ok: true }],
+      jobs: [],
+    });
+    const { status, body } = await service.api("POST", "/v1/work", { worker: "w1", queues });
+    expect([status, body.error.details.name]).toEqual([404, deleted]);
+  });
+});
+
+test("a token does not settle a job of another queue", async ({ service }) => {
+  const queues = [await service.queue(), await service.queue()];
+  for (const queue of queues) await service.enqueue({ queue });
+  const [one, other] = [await takeOne(service, queues[0] as string), await takeOne(service, queues[1] as string)];
+  const settled = await settle(service, { ...one, lease_token: other.lease_token }, { outcome: "completed" });
+  expect(settled).toMatchObject(LOST);
+  expect(await service.job(one)).toMatchObject({ state: "active" });
+});
+
 test("a response that its worker does not read counts as memory of its workspace", async ({ service }) => {
   const queue = await service.queue();
   const [id] = await enqueueLarge(service, queue, 100);

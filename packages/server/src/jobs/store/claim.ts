@@ -38,6 +38,8 @@ export interface LaneFound {
   readonly limited: boolean;
   /** When more of its jobs may start, if only its rate limit or another claim holds them, or they came too late for this one. Milliseconds from now. */
   readonly opensInMs: number | null;
+  /** False for a lane that workers do not serve any more. */
+  readonly isPulled: boolean;
 }
 
 type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneFound | null };
@@ -204,16 +206,16 @@ async function claim(
       ), started as (
         ${RECORD_STARTS}
       ), found as (
-        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'opensInMs',
+        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'isPulled', l.served = 'pull', 'opensInMs',
           case when exists (select from next where next.lane_id = l.lane_id and not seen) or l.lane_id in (select lane_id from cut) then 0
             when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
             then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
         from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
-        where ${limited} or l.limited
+        where ${limited} or l.limited or (${served}::lane_service = 'pull' and l.served <> 'pull')
         union all
-        select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'opensInMs', 0) from cut where not ${limited}
+        select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'opensInMs', 0) from cut where not ${limited}
         union all
-        select json_build_object('laneId', l.id, 'limited', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
+        select json_build_object('laneId', l.id, 'limited', true, 'isPulled', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
           requested (workspace_id, lane_id)
         join lane l on l.workspace_id = requested.workspace_id and l.id = requested.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'
