@@ -14,6 +14,8 @@ export interface Workflow {
   readonly concurrency: number | null;
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
+  /** Names of events that start runs of it. */
+  readonly events: readonly string[];
 }
 
 export interface WorkflowContext {
@@ -26,6 +28,7 @@ export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
   backoff: { type: "exponential", delay: workflow.backoff_delay_ms },
   concurrency: workflow.concurrency,
   version: workflow.version,
+  events: [...workflow.events],
   createdAt: workflow.created_at,
   updatedAt: workflow.updated_at,
 });
