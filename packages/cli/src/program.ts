@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { addApprovalCommands } from "./client/approval.ts";
 import { addDeadLetterCommands } from "./client/dead-letter.ts";
 import { addEnqueueCommand } from "./client/enqueue.ts";
+import { addEventCommands } from "./client/event.ts";
 import { addExplainCommand } from "./client/explain.ts";
 import { addJobCommands } from "./client/job.ts";
 import { addLiveCommands } from "./client/live.ts";
@@ -30,6 +31,7 @@ export function createProgram(): Command {
   addExplainCommand(program);
   addDeadLetterCommands(program);
   addScheduleCommands(program);
+  addEventCommands(program);
   addSecretCommands(program);
   addApprovalCommands(program);
   addLiveCommands(program);

@@ -2,7 +2,7 @@ import type { RunError, RunStep } from "@tidemill/contract";
 import { type Moment, momentMs } from "../clock.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
-import { MemoryRun } from "./memory-run.ts";
+import { MemoryRun, type SentByRun } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -26,6 +26,8 @@ export type TestOptions<Input> = TestSettings & (undefined extends Input ? { rea
 interface EndedRun {
   /** The journal: steps in the order of their outcomes. */
   readonly steps: readonly RunStep[];
+  /** Events that its steps have sent, in their order. */
+  readonly events: readonly SentByRun[];
   /** In which attempt of the run it ended. */
   readonly attempt: number;
   /** How much time of the virtual clock it took. Milliseconds. */
@@ -60,7 +62,7 @@ export async function testWorkflow<Input, Result>(
   const clock = new VirtualClock(startMs);
   const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), crash !== undefined);
   const ended = await finish(run, clock, workflow);
-  return { ...ended, steps: run.steps, attempt: run.attempt, elapsedMs: clock.nowMs() - startMs } as TestedRun<Result>;
+  return { ...ended, steps: run.steps, events: run.events, attempt: run.attempt, elapsedMs: clock.nowMs() - startMs } as TestedRun<Result>;
 }
 
 type End =

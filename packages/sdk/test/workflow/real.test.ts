@@ -1,4 +1,4 @@
-import { type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { event, type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import { test as base, until } from "../../../server/test/harness/service.ts";
 
@@ -30,6 +30,31 @@ async function trigger(client: Tidemill, id: string, input: unknown): Promise<st
 
 const untilStatus = (client: Tidemill, runId: string, status: string) =>
   until(async () => (await client.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
+
+test("an event of a step starts the workflow that listens to it, once, and the client sends one with a type", async ({
+  client,
+  worker,
+}) => {
+  const done = event<{ id: string }>("user.onboarded");
+  const created = event<{ userId: string }>("user.created");
+  const onboard = workflow({ id: "onboard", on: created }, async ({ input, step }) => {
+    const { runIds } = await step.sendEvent("tell", { name: done, data: { id: input.userId } });
+    return runIds;
+  });
+  const report = workflow({ id: "report", on: [done] }, ({ input }) => input.id);
+  worker([onboard, report]);
+  await until(() => client.workflows.get("report").then(Boolean, () => false), "the workflows to be registered");
+  const { runIds } = await client.events.send(created, { userId: "u1" });
+  const [runId = ""] = runIds;
+  await untilStatus(client, runId, "completed");
+  const [child = ""] = (await client.runs.get(runId)).result as string[];
+  await untilStatus(client, child, "completed");
+  expect(await client.runs.get(child)).toMatchObject({
+    workflowId: "report",
+    result: "u1",
+    trigger: { type: "event", name: "user.onboarded" },
+  });
+});
 
 describe("a worker executes runs of the service", () => {
   test("with steps, a sleep and steps in parallel", async ({ service, client, worker }) => {
