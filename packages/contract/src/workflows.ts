@@ -34,6 +34,11 @@ export const CodeVersion = Type.String({
   examples: ["2026-11-23"],
 });
 
+/** The lifecycle hooks of workflows. Source: specification, Lifecycle hooks. */
+export const HOOKS = ["onSuccess", "onFailure", "onCancel"] as const;
+export type Hook = (typeof HOOKS)[number];
+const HookName = Type.Enum([...HOOKS], { title: "Hook", description: "A lifecycle hook of a workflow." });
+
 const settings = {
   attempts: Type.Optional(Attempts),
   backoff: Type.Optional(Backoff),
@@ -48,6 +53,9 @@ const settings = {
       description: "Names of events that start runs of the workflow. None unless given.",
     }),
   ),
+  hooks: Type.Optional(
+    Type.Array(HookName, { uniqueItems: true, description: "Lifecycle hooks that the workflow's code has. None unless given." }),
+  ),
 };
 
 const example = {
@@ -56,6 +64,7 @@ const example = {
   concurrency: null,
   version: "2026-11-23",
   events: ["user.created"],
+  hooks: ["onFailure"],
 };
 
 export const PutWorkflow = Type.Object(settings, {
@@ -77,6 +86,7 @@ export const Workflow = Type.Object(
     concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
     version: Nullable(Type.String(), { description: "Version of the code that is current." }),
     events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
+    hooks: Type.Array(HookName, { description: "Lifecycle hooks that its code has." }),
     createdAt: Moment("When it was registered first."),
     updatedAt: Moment("When it was registered last."),
   },
@@ -320,7 +330,7 @@ export const Run = Type.Object(
     hookErrors: Type.Array(
       Type.Object(
         {
-          hook: Type.String({ description: "Which hook." }),
+          hook: HookName,
           message: Type.String({ description: "What it threw." }),
           occurredAt: Moment("When."),
         },
@@ -438,3 +448,42 @@ export const TakenRun = Type.Object(
   },
 );
 export type TakenRun = Static<typeof TakenRun>;
+
+/** A lifecycle hook as its worker gets it (docs/run-protocol.md). */
+export const TakenHook = Type.Object(
+  {
+    id: Type.String({
+      title: "HookId",
+      pattern: "^hook_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+      description: "Identifier of the hook of this run.",
+      examples: ["hook_01kajv3k4ve6nsd9z5kgtzx0rw"],
+    }),
+    hook: HookName,
+    runId: RunId,
+    workflowId: WorkflowId,
+    attempt: Type.Integer({ description: "In which attempt the run ended." }),
+    result: Type.Optional(Nullable(Type.Unknown(), { description: "With `onSuccess`: what the run returned." })),
+    error: Type.Optional(
+      Nullable(RunError, { description: "With `onFailure`: why the run failed. With `onCancel`: null, or why its last attempt failed." }),
+    ),
+    lease_token: LeaseToken,
+    lease_expires_at: Moment("When the hook has failed if the worker has neither settled it nor extended its lease."),
+  },
+  {
+    title: "TakenHook",
+    description: "A lifecycle hook of a run that the worker now executes.",
+    examples: [
+      {
+        id: "hook_01kajv3k4ve6nsd9z5kgtzx0rw",
+        hook: "onFailure",
+        runId: RUN_ID,
+        workflowId: "user.onboard",
+        attempt: 3,
+        error: { name: "Error", message: "The card was declined." },
+        lease_token: TOKEN,
+        lease_expires_at: "2026-11-23T09:30:30.000Z",
+      },
+    ],
+  },
+);
+export type TakenHook = Static<typeof TakenHook>;

@@ -25,9 +25,31 @@ create index event_key_expiry on event_key (expires_at);
 alter table run_step drop constraint run_step_type_check;
 alter table run_step add constraint run_step_type_check check (type in ('run', 'value', 'sleep', 'event'));
 
+-- The job of a lifecycle hook.
+alter type job_kind add value 'hook';
+
+-- Lifecycle hooks that the workflow's code has.
+alter table workflow add column hooks text[] not null default '{}';
+
+-- Hooks of runs that have ended: those that have not fired yet, and those that failed. `id` is that of the hook's job.
+create table run_hook (
+  workspace_id uuid not null,
+  id           uuid not null,
+  run_id       uuid not null,
+  hook         text not null check (hook in ('onSuccess', 'onFailure', 'onCancel')),
+  -- Why it failed, and when. Null: it has not ended.
+  message      text,
+  occurred_at  timestamptz,
+  primary key (workspace_id, id),
+  check ((message is null) = (occurred_at is null)),
+  foreign key (workspace_id, run_id) references run on delete cascade
+);
+create index run_hook_run on run_hook (workspace_id, run_id);
+
 create or replace view workflow_record as
   select w.workspace_id, w.id, l.name, w.version, l.attempts, l.backoff_delay_ms, l.concurrency, l.revision, w.created_at, w.updated_at,
-    array(select e.name from workflow_event e where e.workspace_id = w.workspace_id and e.lane_id = w.id order by e.name) as events
+    array(select e.name from workflow_event e where e.workspace_id = w.workspace_id and e.lane_id = w.id order by e.name) as events,
+    w.hooks
   from workflow w join lane l on l.workspace_id = w.workspace_id and l.id = w.id
   where l.deleted_at is null;
 

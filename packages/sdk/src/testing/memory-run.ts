@@ -12,6 +12,8 @@ import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
+/** The id of the run. */
+export const TEST_RUN = "run_test";
 /** What the function of a step gets that sends an event. */
 const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
 
@@ -103,7 +105,7 @@ export class MemoryRun {
     const now = momentText(this.#clock.nowMs());
     const { version = null, attempts = 3 } = options;
     return {
-      runId: "run_test",
+      runId: TEST_RUN,
       workflowId: id,
       version,
       attempt: this.attempt,

@@ -1,10 +1,11 @@
 import type { StandardSchema } from "../schema.ts";
 import type { WorkflowContext } from "./context.ts";
+import type { LifecycleHooks } from "./hooks.ts";
 import type { Remembered } from "./remembered.ts";
 import type { StartInput, Starts } from "./start.ts";
 
 /** Settings of a workflow. */
-export interface WorkflowOptions<Parsed, Input> {
+export interface WorkflowOptions<Parsed, Input> extends LifecycleHooks {
   /** Unique in the workspace, for example `user.onboard`: letters, digits, dots, hyphens and underscores, at most 128. */
   readonly id: string;
   /** What starts runs of it, besides a trigger: an event, or several. Without `input`, it gives the input its type. */

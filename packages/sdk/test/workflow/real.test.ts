@@ -56,6 +56,47 @@ test("an event of a step starts the workflow that listens to it, once, and the c
   });
 });
 
+test("hooks fire when runs end, and what they throw is recorded with the run", async ({ client, worker }) => {
+  const calls: unknown[] = [];
+  const hooked = workflow(
+    {
+      id: "hooked",
+      attempts: 1,
+      onSuccess: (end) => void calls.push(end),
+      onFailure: () => Promise.reject(new Error("No mail today.")),
+    },
+    ({ input }: WorkflowContext<{ fails: boolean }>) => {
+      if (input.fails) throw new RangeError("It broke.");
+      return { ok: true };
+    },
+  );
+  worker([hooked]);
+  const good = await trigger(client, "hooked", { fails: false });
+  await until(() => calls.length > 0, "onSuccess to fire");
+  expect(calls).toEqual([{ runId: good, functionId: "hooked", attempt: 1, result: { ok: true } }]);
+  const bad = await trigger(client, "hooked", { fails: true });
+  await until(async () => (await client.runs.get(bad)).hookErrors.length > 0, "the error of onFailure to be recorded");
+  expect(await client.runs.get(bad)).toMatchObject({ status: "failed", hookErrors: [{ hook: "onFailure", message: "No mail today." }] });
+});
+
+test("a hook that has begun does not fire again when its worker stops", async ({ client, worker }) => {
+  const fired: string[] = [];
+  const onSuccess = ({ runId }: { runId: string }) => {
+    fired.push(runId);
+    return new Promise(() => {});
+  };
+  const hooked = workflow({ id: "hooked", onSuccess }, () => 1);
+  const stopped = worker([hooked], { stopTimeoutMs: 0 });
+  const runId = await trigger(client, "hooked", null);
+  await until(() => fired.length > 0, "onSuccess to fire");
+  await stopped.stop();
+  expect((await client.runs.get(runId)).hookErrors).toMatchObject([{ message: "The worker stopped before the hook ended." }]);
+  worker([hooked]);
+  const next = await trigger(client, "hooked", null);
+  await until(() => fired.includes(next), "the hook of the next run to fire");
+  expect(fired).toEqual([runId, next]);
+});
+
 describe("a worker executes runs of the service", () => {
   test("with steps, a sleep and steps in parallel", async ({ service, client, worker }) => {
     const executed: string[] = [];

@@ -23,8 +23,8 @@ export async function proveClaims(
 }
 
 function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
-  // The execution of a run is a job with the id of the run.
-  const jobId = readJobId(id) ?? (uuidOf("run", id) as JobId | null);
+  // The execution of a run is a job with the id of the run, and a hook is a job with an id of its own.
+  const jobId = readJobId(id) ?? ((uuidOf("run", id) ?? uuidOf("hook", id)) as JobId | null);
   const worker = token && known.get(token.leaseId);
   if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
   return { worker, claim: claimOf(jobId, token) };

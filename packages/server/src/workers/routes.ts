@@ -245,6 +245,8 @@ async function answer(deps: WorkDeps, reply: FastifyReply, run: (signal: AbortSi
     ...jsonItems(done.texts),
     `],"runs":[`,
     ...jsonItems(done.runTexts),
+    `],"hooks":[`,
+    ...jsonItems(done.hookTexts),
     "]}",
   ];
   return reply.type(JSON_TYPE).send(jsonText(parts));

@@ -27,7 +27,7 @@ export const putWorkflow = (
     if (!found) throw new Error("The workflow was deleted just now.");
     const lane: LaneKey = { workspaceId, laneId: found.id };
     if (!created) await updateLane(tx, lane, settings);
-    await putWorkflowOfLane(tx, lane, request.version ?? null);
+    await putWorkflowOfLane(tx, lane, request);
     await putEvents(tx, lane, request.events ?? []);
     await audit.record(tx, {
       workspaceId,

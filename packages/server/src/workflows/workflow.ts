@@ -1,4 +1,4 @@
-import type { Workflow as WorkflowRecord } from "@tidemill/contract";
+import type { Hook, Workflow as WorkflowRecord } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import type { Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
@@ -16,6 +16,8 @@ export interface Workflow {
   readonly updated_at: Timestamp;
   /** Names of events that start runs of it. */
   readonly events: readonly string[];
+  /** Lifecycle hooks that its code has. */
+  readonly hooks: readonly Hook[];
 }
 
 export interface WorkflowContext {
@@ -29,6 +31,7 @@ export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
   concurrency: workflow.concurrency,
   version: workflow.version,
   events: [...workflow.events],
+  hooks: [...workflow.hooks],
   createdAt: workflow.created_at,
   updatedAt: workflow.updated_at,
 });

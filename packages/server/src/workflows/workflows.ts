@@ -24,7 +24,7 @@ export function createWorkflows({ tenants, audit, ids, clock, shares, waker, abo
     routes(api) {
       mountWorkflows(api, { tenants, audit, ids, clock, waker, aborter });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
-      mountRuns(api, { tenants, audit, aborter, prove });
+      mountRuns(api, { tenants, audit, ids, waker, aborter, prove });
     },
   };
 }
