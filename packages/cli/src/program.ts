@@ -8,6 +8,7 @@ import { addExplainCommand } from "./client/explain.ts";
 import { addJobCommands } from "./client/job.ts";
 import { addLiveCommands } from "./client/live.ts";
 import { addQueueCommands } from "./client/queue.ts";
+import { addRunCommands } from "./client/run.ts";
 import { addScheduleCommands } from "./client/schedule.ts";
 import { addSecretCommands } from "./client/secret.ts";
 import { addAuditList, addWorkspaceViews } from "./client/workspace-views.ts";
@@ -32,6 +33,7 @@ export function createProgram(): Command {
   addDeadLetterCommands(program);
   addScheduleCommands(program);
   addEventCommands(program);
+  addRunCommands(program);
   addSecretCommands(program);
   addApprovalCommands(program);
   addLiveCommands(program);

@@ -35,6 +35,7 @@ export const AUDIT_EVENT_TYPES = [
   "workflow.updated",
   "workflow.deleted",
   "run.cancelled",
+  "run.retried",
   "workflow.hook.errored",
   "workflow.hook.slow",
 ] as const;

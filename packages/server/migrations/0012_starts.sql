@@ -31,6 +31,9 @@ alter type job_kind add value 'hook';
 -- Lifecycle hooks that the workflow's code has.
 alter table workflow add column hooks text[] not null default '{}';
 
+-- The attempts of its jobs before it ended last: those of a retry go on from here, so that no token of an earlier execution fits.
+alter table run add column executions integer not null default 0;
+
 -- Hooks of runs that have ended: those that have not fired yet, and those that failed. `id` is that of the hook's job.
 create table run_hook (
   workspace_id uuid not null,

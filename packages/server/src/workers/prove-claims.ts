@@ -22,9 +22,11 @@ export async function proveClaims(
   return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known));
 }
 
+/** The job behind an id. The execution of a run is a job with the id of the run, and a hook is a job with an id of its own. */
+export const readWorkId = (id: string): JobId | null => readJobId(id) ?? ((uuidOf("run", id) ?? uuidOf("hook", id)) as JobId | null);
+
 function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
-  // The execution of a run is a job with the id of the run, and a hook is a job with an id of its own.
-  const jobId = readJobId(id) ?? ((uuidOf("run", id) ?? uuidOf("hook", id)) as JobId | null);
+  const jobId = readWorkId(id);
   const worker = token && known.get(token.leaseId);
   if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
   return { worker, claim: claimOf(jobId, token) };

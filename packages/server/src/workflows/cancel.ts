@@ -34,7 +34,7 @@ export const cancelRun = (
     if (!found) throw runNotFound(showRunId(key.id));
     // The job before the run, in the order in which a settle locks them.
     const job = await removeUnrecorded(tx, { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId });
-    const cancelled = await endRun(tx, ids, key, { status: "cancelled" });
+    const cancelled = await endRun(tx, ids, key, { status: "cancelled", executions: job?.attempt ?? 0 });
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
     if (!cancelled) throw ended(run);

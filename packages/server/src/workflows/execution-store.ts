@@ -119,6 +119,8 @@ export interface RunEnd {
   readonly status: Extract<RunStatus, "completed" | "failed" | "cancelled">;
   readonly result?: string | null;
   readonly error?: string;
+  /** The attempt of its job. */
+  readonly executions: number;
 }
 
 /** A run that has ended just now. */
@@ -134,12 +136,16 @@ export interface EndedRun {
 }
 
 /** Ends a run that has not ended, with the retention of its workspace's plan. Returns null if it had ended. Uses the primary keys. */
-export const markEnded = (tx: Db, { workspaceId, id }: RunKey, { status, result = null, error }: RunEnd): Promise<EndedRun | null> =>
+export const markEnded = (
+  tx: Db,
+  { workspaceId, id }: RunKey,
+  { status, result = null, error, executions }: RunEnd,
+): Promise<EndedRun | null> =>
   row(
     tx,
     sql`
       with ended as (
-        update run r set status = ${status}::run_status, result = ${result}, ended_at = moment(), next_attempt_at = null,
+        update run r set status = ${status}::run_status, result = ${result}, ended_at = moment(), next_attempt_at = null, executions = ${executions},
           error = case when ${status} = 'completed' then null else coalesce(${error ?? null}, error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from workspace w

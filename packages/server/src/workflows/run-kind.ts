@@ -31,9 +31,11 @@ async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, wak
   const run: RunKey = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
   switch (verdict.kind) {
     case "complete":
-      return (await endRun(tx, ids, run, { status: "completed", result: verdict.result ?? "null" }))?.enqueued ?? null;
+      return (
+        (await endRun(tx, ids, run, { status: "completed", result: verdict.result ?? "null", executions: claim.attempt }))?.enqueued ?? null
+      );
     case "fail":
-      return (await endRun(tx, ids, run, { status: "failed", error: errorOf(verdict) }))?.enqueued ?? null;
+      return (await endRun(tx, ids, run, { status: "failed", error: errorOf(verdict), executions: claim.attempt }))?.enqueued ?? null;
     case "retry":
       await recordFailure(tx, run, errorOf(verdict), verdict.waitMs);
       return null;

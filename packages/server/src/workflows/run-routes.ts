@@ -6,6 +6,7 @@ import { type Aborter, findLane, type PulledWaker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { findHookErrors } from "./hook-store.ts";
 import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
+import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, listRuns, readJournal } from "./run-store.ts";
 
@@ -106,6 +107,32 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const { run, leaseId, enqueued } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
       if (enqueued) waker.wakePulled([enqueued]);
+      return reply.type(JSON_TYPE).send(await show(db, key, run));
+    },
+  );
+
+  api.post(
+    "/v1/runs/:id/retry",
+    {
+      config: { access: "write" },
+      schema: {
+        tags,
+        security,
+        summary: "Retry a run",
+        description:
+          "Lets a failed or cancelled run go on from its journal, with fresh attempts. Completed steps are kept, and the failures that ended " +
+          "the run are forgotten, so that these steps are executed again. It does not count as another execution.",
+        operationId: "retryRun",
+        params: RunPath,
+        response: replies({ 200: Run }, "NOT_FOUND", "INVALID_STATE"),
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const key = keyOf(workspaceId, request.params.id);
+      const { run, lane } = await retryRun(db, audit, requestActor(request), key);
+      waker.wakePulled([lane]);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
