@@ -74,6 +74,12 @@ export class WorkerCalls {
     await this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
   }
 
+  /** @throws {TidemillError} when the service refuses the event, for example QUOTA_EXCEEDED or LEASE_LOST */
+  sendEvent(runId: string, event: contract.SendStepEvent, signal: AbortSignal): Promise<unknown> {
+    const body = JSON.stringify(event);
+    return this.#send({ path: pathOf("runs", runId, "events"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
+  }
+
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);

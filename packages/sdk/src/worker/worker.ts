@@ -6,8 +6,9 @@ import { JobAbortedError } from "./errors.ts";
 import { type Held, HeldLeases } from "./held-leases.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from "./options.ts";
-import { kindOf, type Outcome, Outcomes, type WorkOutcome, withoutContent, workOutcome } from "./outcomes.ts";
+import { atStop, kindOf, type Outcome, Outcomes, type WorkOutcome, withoutContent, workOutcome } from "./outcomes.ts";
 import { registerWorkflows } from "./register.ts";
+import { runHook } from "./run-hook.ts";
 import { runJob } from "./run-job.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import { onSignals } from "./signals.ts";
@@ -118,12 +119,14 @@ export class Worker {
     this.#pump();
   }
 
-  /** Gives back the jobs and runs that do not end. */
+  /** Gives back the jobs and runs that do not end. Hooks have failed. */
   #releaseAll(): void {
     for (const { lease } of this.#held.removeAll()) {
       const kind = kindOf(lease);
-      this.#settings.logger.warn(`A ${kind} did not end in time. It is given back.`, { worker: this.name, [kind]: lease.id });
-      this.#outcomes.add(workOutcome(lease, { outcome: "released" }));
+      const outcome = atStop(lease);
+      const what = outcome.outcome === "released" ? "It is given back." : "It has failed.";
+      this.#settings.logger.warn(`A ${kind} did not end in time. ${what}`, { worker: this.name, [kind]: lease.id });
+      this.#outcomes.add(workOutcome(lease, outcome));
     }
     this.#pump();
   }
@@ -227,6 +230,7 @@ export class Worker {
       for (const id of response.cancelled) this.#held.lose(id, "cancelled");
       for (const job of response.jobs) void this.#runJob(job);
       for (const run of response.runs) void this.#runWorkflow(run);
+      for (const hook of response.hooks) void this.#runHook(hook);
       return response;
     } finally {
       this.#expected -= asked.limit ?? 0;
@@ -242,6 +246,11 @@ export class Worker {
     const { runId: id, lease_token } = run;
     const held = this.#held.add({ id, lease_token }, (why) => new RunAbortedError(why));
     return this.#execute(held, runWorkflow(this.#settings, this.#calls, this.#held, run, held));
+  }
+
+  #runHook(hook: contract.TakenHook): Promise<void> {
+    const held = this.#held.add(hook, (why) => new RunAbortedError(why));
+    return this.#execute(held, runHook(this.#settings, hook));
   }
 
   async #execute(held: Held, execution: Promise<Outcome>): Promise<void> {
