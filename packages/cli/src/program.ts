@@ -11,6 +11,7 @@ import { addQueueCommands } from "./client/queue.ts";
 import { addRunCommands } from "./client/run.ts";
 import { addScheduleCommands } from "./client/schedule.ts";
 import { addSecretCommands } from "./client/secret.ts";
+import { addSignalCommands } from "./client/signal.ts";
 import { addAuditList, addWorkspaceViews } from "./client/workspace-views.ts";
 import { addAuditVerify, addDatabaseCommands, addDoctorCommand, addNodeCommands } from "./operator/commands.ts";
 import { addProfileCommands } from "./profile/commands.ts";
@@ -33,6 +34,7 @@ export function createProgram(): Command {
   addDeadLetterCommands(program);
   addScheduleCommands(program);
   addEventCommands(program);
+  addSignalCommands(program);
   addRunCommands(program);
   addSecretCommands(program);
   addApprovalCommands(program);

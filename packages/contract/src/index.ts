@@ -15,6 +15,7 @@ export * from "./problem.ts";
 export * from "./queues.ts";
 export * from "./schedules.ts";
 export * from "./secrets.ts";
+export * from "./signals.ts";
 export * from "./signing.ts";
 export * from "./status.ts";
 export * from "./templates.ts";

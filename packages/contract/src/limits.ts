@@ -20,6 +20,7 @@ export const LIMITS = {
   /** Steps that one call reports. */
   reportedSteps: 100,
   eventNameLength: 128,
+  signalIdLength: 256,
   /** Events that one workflow may be started by. */
   workflowEvents: 100,
   /** Workflows that one event may start. */

@@ -23,6 +23,7 @@ export const NotFoundDetails = Type.Union([
   Type.Object({ resource: Type.Literal("job"), id: Type.String(), queue: Type.String() }),
   Identified("key"),
   Identified("run"),
+  Identified("signal"),
   Identified("workspace"),
   Type.Object({ resource: Type.Literal("route"), method: Type.String(), path: Type.String(), suggestion: Suggestion }),
 ]);

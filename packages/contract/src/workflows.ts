@@ -121,7 +121,7 @@ export const TriggerWorkflow = Type.Object(
 );
 export type TriggerWorkflow = Static<typeof TriggerWorkflow>;
 
-const RUN_ID = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
+export const RUN_ID = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 
 export const Triggered = Type.Object(
   {
@@ -198,12 +198,12 @@ export const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
-export const STEP_TYPES = ["run", "value", "sleep", "event"] as const;
+export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
 const StepStatus = Type.Enum(["completed", "failed", "waiting"], { title: "StepStatus", description: "The status of a step." });
 
-const StepKey = Type.String({
+export const StepKey = Type.String({
   title: "StepKey",
   format: "storable",
   minLength: 1,
@@ -222,6 +222,7 @@ const step = {
   startedAt: at,
   endedAt: at,
   wakeAt: null,
+  signal: null,
 };
 
 export const RunStep = Type.Object(
@@ -234,7 +235,8 @@ export const RunStep = Type.Object(
     attempt: Type.Integer({ description: "Which attempt of the step had this outcome, from 1." }),
     startedAt: Moment("When it began."),
     endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
-    wakeAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When a sleep ends." }),
+    wakeAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When a sleep ends, or a wait times out." }),
+    signal: Nullable(Type.String(), { description: "The signal that a wait is for, or that a step has registered." }),
   },
   { title: "RunStep", description: "A step of a run.", examples: [step] },
 );
@@ -262,6 +264,21 @@ export const ReportedStep = Type.Object(
       }),
     ),
     sleepUntil: Type.Optional(Type.String({ format: "date-time", description: "When a waiting sleep ends, instead." })),
+    signal: Type.Optional(
+      Type.String({
+        format: "storable",
+        minLength: 1,
+        maxLength: LIMITS.signalIdLength,
+        description: "The signal that a wait is for.",
+      }),
+    ),
+    timeout: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: LIMITS.delaySeconds * 1_000,
+        description: "How long a wait is for its signal from now. Milliseconds.",
+      }),
+    ),
   },
   {
     title: "ReportedStep",
@@ -321,12 +338,28 @@ const listed = {
 export const ListedRun = Type.Object(listed, { title: "ListedRun", description: "A run in a list, without its data.", examples: [run] });
 export type ListedRun = Static<typeof ListedRun>;
 
+const WaitingFor = Type.Object(
+  {
+    type: Type.Enum(["sleep", "signal"], { description: "What the step does." }),
+    step: StepKey,
+    until: Type.Optional(Moment("When a sleep ends.")),
+    signal: Type.Optional(Type.String({ description: "The signal that is to be completed." })),
+    timeoutAt: Type.Optional(Moment("When the wait for a signal ends without it.")),
+  },
+  {
+    title: "WaitingFor",
+    description: "What a step of a run waits for.",
+    examples: [{ type: "signal", step: "approval", signal: "approve.u1", timeoutAt: at }],
+  },
+);
+
 export const Run = Type.Object(
   {
     ...listed,
     input: Nullable(Type.Unknown(), { description: "What it was triggered with." }),
     result: Nullable(Type.Unknown(), { description: "What a completed run returned." }),
     steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
+    waitingFor: Type.Array(WaitingFor, { description: "What its steps wait for." }),
     hookErrors: Type.Array(
       Type.Object(
         {
@@ -346,7 +379,7 @@ export const Run = Type.Object(
   {
     title: "Run",
     description: "A run of a workflow.",
-    examples: [{ ...run, input: { userId: "u1" }, result: null, steps: [step], hookErrors: [] }],
+    examples: [{ ...run, input: { userId: "u1" }, result: null, steps: [step], waitingFor: [], hookErrors: [] }],
   },
 );
 export type Run = Static<typeof Run>;

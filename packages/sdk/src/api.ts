@@ -32,7 +32,7 @@ export class Api {
     return new List((query) => this.get<Page<Item>>(path, call, query as Query), filter);
   }
 
-  post<Response>(path: string, body: object | undefined, call: CallOptions | undefined): Promise<Response> {
+  post<Response>(path: string, body: unknown, call: CallOptions | undefined): Promise<Response> {
     return this.#change("POST", path, body, call);
   }
 
@@ -58,7 +58,7 @@ export class Api {
     return this.transport.request({ method: "PATCH", path, repeatable: true }, call) as Promise<Response>;
   }
 
-  #change<Response>(method: "POST" | "PATCH" | "DELETE", path: string, body: object | undefined, call: CallOptions | undefined) {
+  #change<Response>(method: "POST" | "PATCH" | "DELETE", path: string, body: unknown, call: CallOptions | undefined) {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     return this.transport.request({ method, path, repeatable: false, ...content }, call) as Promise<Response>;
   }

@@ -12,6 +12,7 @@ import { Queues } from "./resources/queues.ts";
 import { Runs } from "./resources/runs.ts";
 import { Schedules } from "./resources/schedules.ts";
 import { Secrets } from "./resources/secrets.ts";
+import { Signals } from "./resources/signals.ts";
 import { Workers } from "./resources/workers.ts";
 import { Workflows } from "./resources/workflows.ts";
 import type { StandardSchema } from "./schema.ts";
@@ -44,6 +45,7 @@ export class Tidemill {
   readonly workers: Workers;
   readonly workflows: Workflows;
   readonly runs: Runs;
+  readonly signals: Signals;
   readonly events: Events;
   readonly #api: Api;
   readonly #batchers = new Map<string, EnqueueBatcher>();
@@ -62,6 +64,7 @@ export class Tidemill {
     this.workers = new Workers(api);
     this.workflows = new Workflows(api);
     this.runs = new Runs(api);
+    this.signals = new Signals(api);
     this.events = new Events(api);
   }
 

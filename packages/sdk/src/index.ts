@@ -43,11 +43,13 @@ export {
   DuplicateStepError,
   JournalMismatchError,
   RunAbortedError,
+  SignalTimeoutError,
   StepCancelledError,
   StepError,
   StepTimeoutError,
 } from "./workflow/errors.ts";
 export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
 export type { Remembered } from "./workflow/remembered.ts";
+export { type SignalDefinition, signal } from "./workflow/signal.ts";
 export { type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
 export { type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";

@@ -22,23 +22,40 @@ export class MemoryJournal {
     for (const step of steps) if (!this.#steps.has(step.key)) this.#steps.set(step.key, this.#entry(step));
   }
 
-  /** Ends the sleep that ends first. Returns false if there is none. */
-  wakeNext(): boolean {
-    const [first] = this.steps
+  /** The step that waits and ends first, if nobody answers one before. */
+  get next(): RunStep | undefined {
+    return this.steps
       .filter(({ status, wakeAt }) => status === "waiting" && wakeAt !== null)
-      .sort((a, b) => momentMs(a.wakeAt ?? "") - momentMs(b.wakeAt ?? ""));
-    if (!first) return false;
-    this.#clock.passUntil(momentMs(first.wakeAt ?? ""));
-    this.#steps.delete(first.key);
-    this.#steps.set(first.key, { ...first, status: "completed", endedAt: this.#now });
-    return true;
+      .sort((a, b) => momentMs(a.wakeAt ?? "") - momentMs(b.wakeAt ?? ""))[0];
+  }
+
+  /** Ends a step that waits, when its time has passed. */
+  timeOut(step: RunStep): void {
+    this.#clock.passUntil(momentMs(step.wakeAt ?? ""));
+    if (step.type === "sleep") this.#end(step, { status: "completed" });
+    else {
+      const message = `The signal "${step.signal}" was not completed in time.`;
+      this.#end(step, { status: "failed", error: { name: "SignalTimeoutError", message } });
+    }
+  }
+
+  /** Ends a step that waits with the payload of its signal. */
+  answer(step: RunStep, output: unknown): void {
+    this.#end(step, { status: "completed", output });
+  }
+
+  /** Its place in the journal is that of its outcome. */
+  #end(step: RunStep, outcome: Pick<RunStep, "status"> & Partial<Pick<RunStep, "output" | "error">>): void {
+    this.#steps.delete(step.key);
+    this.#steps.set(step.key, { ...step, ...outcome, endedAt: this.#now });
   }
 
   get #now(): string {
     return momentText(this.#clock.nowMs());
   }
 
-  #entry({ key, type, status, output, error, attempt, startedAt, sleepFor, sleepUntil }: ReportedStep): RunStep {
+  #entry({ key, type, status, output, error, attempt, startedAt, sleepFor, sleepUntil, signal, timeout }: ReportedStep): RunStep {
+    const waitsMs = sleepFor ?? timeout;
     return {
       key,
       type,
@@ -48,7 +65,8 @@ export class MemoryJournal {
       attempt: attempt ?? 1,
       startedAt: startedAt ?? this.#now,
       endedAt: status === "waiting" ? null : this.#now,
-      wakeAt: sleepUntil ?? (sleepFor === undefined ? null : momentText(this.#clock.nowMs() + sleepFor)),
+      wakeAt: sleepUntil ?? (waitsMs === undefined ? null : momentText(this.#clock.nowMs() + waitsMs)),
+      signal: signal ?? null,
     };
   }
 }

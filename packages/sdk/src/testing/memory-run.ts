@@ -7,6 +7,7 @@ import type { RunHost, StepEvent } from "../workflow/host.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
+import { answerTo, type SignalAnswers } from "./answers.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
@@ -28,6 +29,12 @@ export interface SentByRun {
   readonly ts: number;
 }
 
+export interface MemoryRunOptions {
+  /** Whether each execution ends when it has stored a step. */
+  readonly crashes: boolean;
+  readonly signals: SignalAnswers;
+}
+
 /** A run in memory. */
 export class MemoryRun {
   readonly #workflow: AnyWorkflow;
@@ -35,18 +42,25 @@ export class MemoryRun {
   readonly #clock: VirtualClock;
   readonly #substitutes: Substitutes;
   readonly #crashes: boolean;
+  readonly #signals: SignalAnswers;
   readonly #journal: MemoryJournal;
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
   attempt = 1;
 
-  /** @param crashes whether each execution ends when it has stored a step */
-  constructor(workflow: AnyWorkflow, input: unknown, clock: VirtualClock, substitutes: Substitutes, crashes: boolean) {
+  constructor(
+    workflow: AnyWorkflow,
+    input: unknown,
+    clock: VirtualClock,
+    substitutes: Substitutes,
+    { crashes, signals }: MemoryRunOptions,
+  ) {
     this.#workflow = workflow;
     this.#input = input;
     this.#clock = clock;
     this.#substitutes = substitutes;
     this.#crashes = crashes;
+    this.#signals = signals;
     this.#journal = new MemoryJournal(clock);
   }
 
@@ -66,9 +80,20 @@ export class MemoryRun {
       await store([{ key: step.key, type: "event", status: "completed", output }]);
       return output;
     };
+    const registerSignal: RunHost["registerSignal"] = async ({ key }, signal) => {
+      await store([{ key, type: "signal", status: "completed", output: { signal } }]);
+      return { signal };
+    };
     const { nowMs, wait } = this.#clock;
     const host = { nowMs, wait, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
-    const outcome = await executeRun(this.#workflow, this.#taken(), { ...host, store, sendEvent, signal: crash.signal, replace });
+    const outcome = await executeRun(this.#workflow, this.#taken(), {
+      ...host,
+      store,
+      sendEvent,
+      registerSignal,
+      signal: crash.signal,
+      replace,
+    });
     if ("steps" in outcome) this.#journal.append(outcome.steps ?? []);
     return outcome;
   }
@@ -78,11 +103,16 @@ export class MemoryRun {
     return { eventId: `evt_test_${this.events.length}`, runIds: [] };
   }
 
-  /** Ends the sleep that ends first. */
+  /** Completes the signals that the test answers; if there are none, it ends the step that ends first. */
   wake(): void {
-    if (this.#journal.wakeNext()) return;
-    const keys = this.steps.filter(({ status }) => status === "waiting").map(({ key }) => `"${key}"`);
-    throw new Error(`The run waits for step ${keys.join(", ")}, which nobody answers.`);
+    const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
+    const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
+    const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));
+    for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`));
+    if (completed.length > 0) return;
+    const { next } = this.#journal;
+    if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);
+    else throw new Error(unanswered(next));
   }
 
   /** Where executions crash: each step has had its effect once, and a replay of the whole journal returns the same and executes nothing. */
@@ -118,4 +148,9 @@ export class MemoryRun {
       lease_expires_at: now,
     };
   }
+}
+
+function unanswered(step: RunStep | undefined): string {
+  if (!step?.signal) return "The run waits for nothing that could end.";
+  return `Step "${step.key}" waits for the signal "${step.signal}", which nobody completes. Give its payload, or timesOut: { signals: { "${step.signal}": … } }.`;
 }

@@ -4,6 +4,7 @@ import { failureOf } from "../workflow/failure.ts";
 import { callHook, hooksOf } from "../workflow/hooks.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
+import type { SignalAnswers } from "./answers.ts";
 import { MemoryRun, type SentByRun, TEST_RUN } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -11,6 +12,8 @@ import { VirtualClock } from "./virtual-clock.ts";
 export interface TestSettings {
   /** By step name, or key in the journal (`name:2`): what the step returns in place of executing its function. A function is called. */
   readonly mocks?: Mocks;
+  /** By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time out. */
+  readonly signals?: SignalAnswers;
   /** By step name or key: the error with which the step always fails, or how many times it fails before it succeeds. */
   readonly fail?: Failures;
   /**
@@ -62,10 +65,13 @@ export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
   options: TestOptions<Input>,
 ): Promise<TestedRun<Result>> {
-  const { mocks = {}, fail = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
+  const { mocks = {}, fail = {}, signals = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
   const startMs = momentMs(startAt);
   const clock = new VirtualClock(startMs);
-  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), crash !== undefined);
+  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
+    crashes: crash !== undefined,
+    signals,
+  });
   const ended = await finish(run, clock, workflow);
   const hookErrors = await fireHook(workflow, ended, run.attempt);
   return {

@@ -80,6 +80,12 @@ export class WorkerCalls {
     return this.#send({ path: pathOf("runs", runId, "events"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
   }
 
+  /** @throws {TidemillError} when the service refuses the signal, for example CONFLICT or LEASE_LOST */
+  registerSignal(runId: string, signal: contract.RegisterSignal, abort: AbortSignal): Promise<unknown> {
+    const body = JSON.stringify(signal);
+    return this.#send({ path: pathOf("runs", runId, "signals"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, abort);
+  }
+
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);

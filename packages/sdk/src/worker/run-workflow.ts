@@ -34,7 +34,9 @@ export async function runWorkflow(
   const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps] }, lost.signal));
   const sendEvent: RunHost["sendEvent"] = ({ key }, event) =>
     whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
-  const outcome = await executeRun(found, taken, { store, sendEvent, signal: controller.signal });
+  const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
+    whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
+  const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal });
   return "steps" in outcome ? storeRest(outcome, store) : asReported(outcome);
 }
 

@@ -1,6 +1,7 @@
 import type { Moment } from "../clock.ts";
 import type { Duration } from "./duration.ts";
 import type { Remembered } from "./remembered.ts";
+import type { SignalDefinition } from "./signal.ts";
 import type { EventDefinition } from "./start.ts";
 
 /** What the function of a step gets. */
@@ -46,6 +47,20 @@ export interface EventSent {
   readonly runIds: readonly string[];
 }
 
+/** A signal that a step registers. */
+export interface SignalToRegister {
+  /** Unique in the workspace among runs that have not ended, for example `approve.${user.id}`. */
+  readonly signal: string;
+}
+
+/** A signal that a step waits for. */
+export interface SignalToAwait<Payload = unknown> extends SignalToRegister {
+  /** How long to wait: "90s", "24h", or milliseconds. */
+  readonly timeout: Duration;
+  /** Gives the payload its type. */
+  readonly of?: SignalDefinition<Payload>;
+}
+
 /** The steps of a workflow. What they return is remembered: when the run goes on later, they are not executed again. */
 export interface Step {
   /**
@@ -70,6 +85,22 @@ export interface Step {
    * @throws {StepError} when the service refuses it, for example because the month's executions are used up
    */
   sendEvent<Data>(name: string, event: EventToSend<Data>, options?: StepKey): Promise<EventSent>;
+
+  /**
+   * Registers a signal before it is handed out, so that a completion is kept that comes before the workflow waits for it.
+   *
+   * @throws {StepError} when the signal belongs to another run that has not ended
+   */
+  signal(name: string, signal: SignalToRegister, options?: StepKey): Promise<{ readonly signal: string }>;
+
+  /**
+   * Waits for a signal that is completed over HTTP (`POST /v1/signals/:id/complete`). The worker is free meanwhile. It registers the signal,
+   * unless `step.signal` has done so.
+   *
+   * @returns the payload of the completion, as sent
+   * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} when the signal belongs to another run that has not ended
+   */
+  waitForSignal<Payload = unknown>(name: string, signal: SignalToAwait<Payload>, options?: StepKey): Promise<Payload>;
 
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a

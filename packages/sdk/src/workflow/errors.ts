@@ -13,6 +13,13 @@ export class StepError extends Error {
   }
 }
 
+/** A signal was not completed before the timeout of the wait. */
+export class SignalTimeoutError extends StepError {
+  constructor(step: string, message: string) {
+    super(step, { name: "SignalTimeoutError", message });
+  }
+}
+
 /** An attempt of a step took longer than its `timeout`. */
 export class StepTimeoutError extends Error {
   override readonly name: string = "StepTimeoutError";

@@ -3,10 +3,10 @@ import { momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
-import { JournalMismatchError, StepCancelledError, StepError } from "./errors.ts";
+import { JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
-import type { RunHost, StepEvent } from "./host.ts";
+import type { RunHost } from "./host.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
@@ -19,6 +19,9 @@ export type End =
   | { readonly kind: "threw"; readonly error: unknown }
   | { readonly kind: "suspended" }
   | { readonly kind: "aborted" };
+
+/** What the service calls the error of a wait whose time has passed. */
+const SIGNAL_TIMEOUT = "SignalTimeoutError";
 
 /** The run is no longer this worker's. */
 export const isLeaseLost = (error: unknown): boolean => error instanceof TidemillError && error.code === "LEASE_LOST";
@@ -89,13 +92,12 @@ export class Execution {
     this.waiting.set(step, reported);
   }
 
-  /** Sends the event of a step, in its turn among the outcomes to store. */
-  send(step: { readonly name: string; readonly key: string }, event: StepEvent): void {
-    const { key } = step;
-    const reported = { key, type: "event", attempt: 1, startedAt: momentText(this.host.nowMs()) } as const;
+  /** Lets the service execute a step, in its turn among the outcomes to store. */
+  call(type: "event" | "signal", key: string, call: () => Promise<unknown>): void {
+    const reported = { key, type, attempt: 1, startedAt: momentText(this.host.nowMs()) } as const;
     this.outbox.addCall(key, async () => {
       try {
-        return { step: { ...reported, status: "completed", output: await this.host.sendEvent(step, event) }, isStored: true };
+        return { step: { ...reported, status: "completed", output: await call() }, isStored: true };
       } catch (error) {
         if (this.host.signal.aborted || isLeaseLost(error)) throw error;
         this.thrown.set(key, error);
@@ -171,8 +173,9 @@ export class Execution {
     this.changes.notify();
   }
 
-  #errorOf({ key, error }: Outcome): StepError {
-    const made = new StepError(key, error ?? { name: "Error", message: "" });
+  #errorOf({ key, type, error }: Outcome): StepError {
+    const { name, message } = error ?? { name: "Error", message: "" };
+    const made = type === "wait" && name === SIGNAL_TIMEOUT ? new SignalTimeoutError(key, message) : new StepError(key, { name, message });
     const thrown = this.thrown.get(key);
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;

@@ -10,6 +10,8 @@ export interface RunHost {
   store(steps: readonly ReportedStep[]): Promise<void>;
   /** Sends the event of a step, and stores the step with what it returns. If the journal has the step, it returns that. */
   sendEvent(step: { readonly name: string; readonly key: string }, event: StepEvent): Promise<unknown>;
+  /** Registers the signal of a step, and stores the step. If the journal has the step, it returns its output. */
+  registerSignal(step: { readonly name: string; readonly key: string }, signal: string): Promise<unknown>;
   /** Ends the execution. */
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
@@ -30,7 +32,7 @@ export type StepEvent = Omit<SendStepEvent, "lease_token" | "key">;
 
 export type StepFunction = (context: StepContext) => unknown;
 
-export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "signal"> & Partial<RunHost>;
+export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "registerSignal" | "signal"> & Partial<RunHost>;
 
 /** What is not given is the runtime's own. */
 export const liveHost = (needed: NeededHost): RunHost => ({

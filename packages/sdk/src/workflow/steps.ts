@@ -1,10 +1,11 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { type Moment, momentMs, momentText } from "../clock.ts";
-import type { EventToSend, RunStepOptions, Step, StepKey } from "./context.ts";
+import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step, StepKey } from "./context.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
 import { remember } from "./remembered.ts";
+import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
 import { StepPromise } from "./step-promise.ts";
 import { stepSettings } from "./step-settings.ts";
@@ -27,7 +28,22 @@ export function stepsOf(execution: Execution, runId: string): Step {
   const sendEvent = (name: string, { name: of, data, ts }: EventToSend, { key }: StepKey = {}): Promise<unknown> =>
     execution.ask("event", name, key, () => {
       const event = { name: eventName(of), data: remember(data, `step "${name}"`), ...(ts !== undefined && { ts }) };
-      return (step) => execution.unbegun.set(step, () => execution.send({ name, key: step.key }, event));
+      return (step) =>
+        execution.unbegun.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
+    });
+
+  const signal = (name: string, { signal: id }: SignalToRegister, { key }: StepKey = {}): Promise<unknown> =>
+    execution.ask("signal", name, key, () => {
+      const checked = signalId(id);
+      return (step) =>
+        execution.unbegun.set(step, () => execution.call("signal", step.key, () => host.registerSignal({ name, key: step.key }, checked)));
+    });
+
+  const waitForSignal = (name: string, { signal: id, timeout }: SignalToAwait, { key }: StepKey = {}): Promise<unknown> =>
+    execution.ask("wait", name, key, () => {
+      const waits = { signal: signalId(id), timeout: durationMs(timeout) };
+      return (step) =>
+        execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
     });
 
   const sleep = (name: string, { key }: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
@@ -63,6 +79,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
     sleep: (name: string, duration: Duration, options: StepKey = {}) => sleep(name, options, () => ({ sleepFor: durationMs(duration) })),
     sleepUntil: (name: string, until: Moment, options: StepKey = {}) => sleep(name, options, () => ({ sleepUntil: textOf(until) })),
     sendEvent,
+    signal,
+    waitForSignal,
     race,
   } as Step;
 }

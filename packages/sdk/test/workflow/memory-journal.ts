@@ -13,6 +13,7 @@ export const journalStep = (step: ReportedStep): RunStep => ({
   startedAt: AT,
   endedAt: step.status === "waiting" ? null : AT,
   wakeAt: step.status === "waiting" ? AT : null,
+  signal: null,
   ...step,
 });
 
@@ -67,6 +68,10 @@ export class MemoryRun {
       store: async (steps) => {
         this.calls.push(steps.map(({ key }) => key));
         this.append(steps);
+      },
+      registerSignal: async ({ key }, signal) => {
+        this.append([{ key, type: "signal", status: "completed", output: { signal } }]);
+        return { signal };
       },
       sendEvent: async ({ key }, event) => {
         this.events.push(event);

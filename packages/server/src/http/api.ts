@@ -15,6 +15,8 @@ declare module "fastify" {
     rawMember?: string;
     /** The member of the body whose objects have raw members, too. `jobs` unless given. */
     rawList?: string;
+    /** The body is any JSON value, and stays raw text (`RawJson`). No body counts as null. */
+    rawBody?: boolean;
     /** No body counts as an empty object. */
     emptyBody?: boolean;
     /** The route is served whatever the request's `Host` is. */

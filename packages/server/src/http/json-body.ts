@@ -1,5 +1,14 @@
 import { isUtf8 } from "node:buffer";
-import { JsonDepthError, JsonLimitError, JsonSyntaxError, positionAfter, type SlicedWork, syntaxErrorAt } from "#kernel";
+import {
+  afterSpace,
+  JsonDepthError,
+  JsonLimitError,
+  JsonSyntaxError,
+  JsonValueScan,
+  positionAfter,
+  type SlicedWork,
+  syntaxErrorAt,
+} from "#kernel";
 import { takeOutRawMembers } from "./raw-members.ts";
 
 /** The exact source text of one JSON value, without surrounding white space. */
@@ -46,6 +55,25 @@ export function* parseJsonBody(bytes: Buffer, { maxDepth, rawMember, rawList = "
     if (rawMember !== null && raw.length > 0) putBack(value, rawMember, raw, rawList);
     if (hasPrototypeMember(value)) throw new JsonBodyError("syntax", 'The body contains "__proto__" or "constructor.prototype".');
     return value;
+  } catch (error) {
+    throw explained(error, bytes, maxDepth);
+  }
+}
+
+/**
+ * Checks a request body, and keeps it as the client wrote it. An empty one is null.
+ *
+ * @throws {JsonBodyError}
+ */
+export function* readRawBody(bytes: Buffer, maxDepth: number): SlicedWork<RawJson> {
+  if (bytes.length === 0) return new RawJson("null");
+  if (!isUtf8(bytes)) throw new JsonBodyError("not_utf8", "The body is not valid UTF-8.");
+  try {
+    const start = afterSpace(bytes, 0);
+    const scan = new JsonValueScan(bytes, start, maxDepth);
+    while (!scan.advance()) yield;
+    if (afterSpace(bytes, scan.at) < bytes.length) throw new JsonSyntaxError();
+    return new RawJson(bytes.toString("utf8", start, scan.at));
   } catch (error) {
     throw explained(error, bytes, maxDepth);
   }

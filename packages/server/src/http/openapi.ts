@@ -86,7 +86,11 @@ export async function describeApi(api: Api): Promise<void> {
 }
 
 /** The parameters, body and responses of an operation. */
-function describeOperation(components: Components, schema: FastifySchema, { access, emptyBody }: Partial<FastifyContextConfig>): object {
+function describeOperation(
+  components: Components,
+  schema: FastifySchema,
+  { access, emptyBody, rawBody }: Partial<FastifyContextConfig>,
+): object {
   const parametersIn = (place: "path" | "query" | "header", of: unknown) => {
     const { properties = {}, required = [] } = (of ?? {}) as Schema;
     return Object.entries(properties).map(([name, one]) => components.parameter(place, name, one, required.includes(name)));
@@ -112,7 +116,7 @@ function describeOperation(components: Components, schema: FastifySchema, { acce
   });
   return {
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: !emptyBody, description: body.description, content: contentOf(body) } }),
+    ...(body && { requestBody: { required: !emptyBody && !rawBody, description: body.description, content: contentOf(body) } }),
     responses: Object.fromEntries(responses),
   };
 }

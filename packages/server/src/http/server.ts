@@ -22,7 +22,7 @@ import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
-import { type JsonBodyOptions, parseJsonBody } from "./json-body.ts";
+import { type JsonBodyOptions, parseJsonBody, RawJson, readRawBody } from "./json-body.ts";
 import { runForRequest } from "./loop-time.ts";
 import { nearRoute } from "./near-route.ts";
 import { replyProblem } from "./problem-reply.ts";
@@ -109,8 +109,9 @@ export function createApi(options: ApiOptions): Api {
   });
   api.removeAllContentTypeParsers();
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
-    const { rawMember = null, rawList } = request.routeOptions.config;
-    const work = readBody(body as Buffer, { maxDepth: LIMITS.jsonDepth, rawMember, rawList });
+    const { rawMember = null, rawList, rawBody } = request.routeOptions.config;
+    const { jsonDepth: maxDepth } = LIMITS;
+    const work = rawBody ? readRawBody(body as Buffer, maxDepth) : readBody(body as Buffer, { maxDepth, rawMember, rawList });
     try {
       const { principal } = request;
       const read =
@@ -124,7 +125,9 @@ export function createApi(options: ApiOptions): Api {
   });
   api.addHook("preValidation", (request, _reply, done) => {
     readQuery(request);
-    if (request.body === undefined && request.routeOptions.config.emptyBody) request.body = {};
+    const { emptyBody, rawBody } = request.routeOptions.config;
+    if (request.body === undefined && emptyBody) request.body = {};
+    if (request.body === undefined && rawBody) request.body = new RawJson("null");
     if (request.routeOptions.schema?.body === undefined) refuseBody(request.body);
     done();
   });

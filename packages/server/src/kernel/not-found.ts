@@ -38,6 +38,7 @@ function subjectOf(details: NotFoundDetails): string {
       return `job ${quoted(details.id)} in the queue ${quoted(details.queue)}`;
     case "key":
     case "run":
+    case "signal":
     case "workspace":
       return `${details.resource} ${quoted(details.id)}`;
     case "route":

@@ -18,22 +18,44 @@ export interface BegunRun {
 }
 
 /**
- * Begins executions: sleeps that are over end, in the order of their ends, and the runs are running. Returns those that have not ended
- * meanwhile. Uses the primary keys.
+ * Begins executions: sleeps that are over end, and waits whose signal was completed or whose time has passed, in the order of their
+ * ends. A payload that is there counts, also if the time has passed since. The runs are running. Returns those that have not ended meanwhile.
+ * Uses the primary keys.
  */
 export const beginExecutions = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version: string | null): Promise<BegunRun[]> =>
   rows(
     db,
     sql`
-      with over as (
-        select s.workspace_id, s.run_id, s.key, row_number() over (partition by s.run_id order by s.wake_at, s.seq) as place
-        from unnest(${plainArray(ids.map(() => workspaceId))}::uuid[], ${plainArray(ids)}::uuid[]) given (workspace_id, id)
-        join run_step s on s.workspace_id = any(array[given.workspace_id]) and s.run_id = given.id and s.status = 'waiting'
-          and s.wake_at <= moment()
+      with begun as (
+        select workspace_id, id from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ${LIVE} for no key update
+      ), pending as (
+        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal
+        from begun join run_step s on s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting'
+      ), awaited as (
+        select g.workspace_id, g.id, g.run_id, g.payload, g.completed_at
+        from pending p join signal g on g.workspace_id = any(array[p.workspace_id]) and g.id = p.signal and g.run_id = p.run_id and not g.consumed
+        for update of g
+      ), over as (
+        select p.*, g.payload, coalesce(g.completed_at, p.wake_at) as ended_at, p.signal is not null and g.payload is null as timed_out,
+          row_number() over (partition by p.run_id order by coalesce(g.completed_at, p.wake_at), p.seq) as place
+        from pending p left join (select distinct on (workspace_id, id) * from awaited) g
+          on g.workspace_id = p.workspace_id and g.id = p.signal and g.run_id = p.run_id
+        where p.wake_at <= moment() or g.payload is not null
       ), woken as (
-        update run_step s set status = 'completed', output = 'null', ended_at = s.wake_at, seq = r.steps + over.place
+        update run_step s set status = case when over.timed_out then 'failed' else 'completed' end::step_status,
+          output = case when not over.timed_out then coalesce(over.payload, 'null') end,
+          error = case when over.timed_out then json_build_object('name', 'SignalTimeoutError',
+            'message', 'The signal "' || over.signal || '" was not completed in time.')::text end,
+          ended_at = over.ended_at, seq = r.steps + over.place
         from over join run r on r.workspace_id = any(array[over.workspace_id]) and r.id = over.run_id
         where s.workspace_id = any(array[over.workspace_id]) and s.run_id = over.run_id and s.key = over.key
+      ), consumed as (
+        update signal g set consumed = true from over
+        where not over.timed_out and g.workspace_id = any(array[over.workspace_id]) and g.id = over.signal and g.run_id = over.run_id
+      ), forgotten as (
+        delete from signal g using over
+        where over.timed_out and not g.registered and g.workspace_id = any(array[over.workspace_id]) and g.id = over.signal
+          and g.run_id = over.run_id and g.payload is null
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = coalesce(version, ${version}),
         next_attempt_at = null, steps = steps + (select count(*) from over where over.run_id = r.id)
@@ -66,7 +88,20 @@ export interface StepToInsert {
   /** When a sleep ends: a time, or milliseconds from now. */
   readonly wakeAt: Timestamp | null;
   readonly wakeInMs: number | null;
+  /** The signal that a step waits for, or has registered. */
+  readonly signal: string | null;
 }
+
+/** Which of these keys a journal has. Uses the primary key. */
+export const findKeys = async (tx: Db, { workspaceId, id }: RunKey, keys: readonly string[]): Promise<ReadonlySet<string>> =>
+  new Set(
+    (
+      await rows<{ key: string }>(
+        tx,
+        sql`select key from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = any(${textArray(keys)}::text[])`,
+      )
+    ).map(({ key }) => key),
+  );
 
 /** Adds steps to the journal of a run that is locked. Steps that it has are left as they are. Returns how many it has. Uses the primary key. */
 export const insertSteps = async (tx: Db, { workspaceId, id }: RunKey, steps: readonly StepToInsert[]): Promise<number> =>
@@ -79,13 +114,13 @@ export const insertSteps = async (tx: Db, { workspaceId, id }: RunKey, steps: re
             ${textArray(steps.map((one) => one.status))}::step_status[], ${textArray(steps.map((one) => one.output))}::text[],
             ${textArray(steps.map((one) => one.error))}::text[], ${plainArray(steps.map((one) => one.attempt))}::int[],
             ${textArray(steps.map((one) => one.startedAt))}::timestamptz[], ${textArray(steps.map((one) => one.wakeAt))}::timestamptz[],
-            ${plainArray(steps.map((one) => one.wakeInMs))}::float8[])
-            with ordinality s (key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, place)
+            ${plainArray(steps.map((one) => one.wakeInMs))}::float8[], ${textArray(steps.map((one) => one.signal))}::text[])
+            with ordinality s (key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, place)
         ), stored as (
-          insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at)
+          insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal)
           select ${workspaceId}, ${id}, key, (select steps from run where workspace_id = ${workspaceId} and id = ${id}) + place, type, status,
             output, error, attempt, coalesce(started_at, moment()), case when status <> 'waiting' then moment() end,
-            coalesce(wake_at, moment() + wake_in_ms * interval '1 millisecond')
+            coalesce(wake_at, moment() + wake_in_ms * interval '1 millisecond'), signal
           from reported
           on conflict (workspace_id, run_id, key) do nothing
           returning key
@@ -94,16 +129,31 @@ export const insertSteps = async (tx: Db, { workspaceId, id }: RunKey, steps: re
     )
   )?.steps ?? 0;
 
-/** When the first of a run's waiting steps ends. Null: none waits. Uses the primary key. */
-export const findNextWake = async (tx: Db, { workspaceId, id }: RunKey): Promise<Timestamp | null> =>
-  (
-    await row<{ at: Timestamp | null }>(
-      tx,
-      sql`select min(wake_at) as at from run_step where workspace_id = ${workspaceId} and run_id = ${id} and status = 'waiting'`,
-    )
-  )?.at ?? null;
+/** What a suspended run waits for. */
+export interface Pending {
+  /** When the first of its waiting steps ends. Null: none waits. */
+  readonly at: Timestamp | null;
+  /** Whether one of them waits for a signal. */
+  readonly for_signal: boolean;
+}
 
-export const setStatus = (tx: Db, { workspaceId, id }: RunKey, status: Extract<RunStatus, "running" | "sleeping">): Promise<unknown> =>
+/** A wait whose signal was completed meanwhile ends now. Uses the primary keys. */
+export const findPending = async (tx: Db, { workspaceId, id }: RunKey): Promise<Pending> =>
+  (await row<Pending>(
+    tx,
+    sql`
+      select min(case when exists (
+          select from signal g
+          where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id} and g.payload is not null and not g.consumed)
+        then moment() else s.wake_at end) as at, coalesce(bool_or(s.signal is not null), false) as for_signal
+      from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.status = 'waiting'`,
+  )) ?? { at: null, for_signal: false };
+
+export const setStatus = (
+  tx: Db,
+  { workspaceId, id }: RunKey,
+  status: Extract<RunStatus, "running" | "sleeping" | "waiting">,
+): Promise<unknown> =>
   rows(tx, sql`update run set status = ${status}::run_status where workspace_id = ${workspaceId} and id = ${id} and ${LIVE}`);
 
 /** An execution failed, and another one follows. */

@@ -2,6 +2,7 @@ import { LIMITS, type ReportedStep } from "@tidemill/contract";
 import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
 import { type Db, invalid, problem, type Transactional, type WorkspaceId } from "#kernel";
+import { beginWaits } from "./begin-waits.ts";
 import { insertSteps, lockExecution, type StepToInsert } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 
@@ -23,7 +24,9 @@ export const reportSteps = (
   claim: NamedClaim,
   steps: readonly StepToInsert[],
 ): Promise<number | null> =>
-  database.transaction(async (tx) => ((await lockExecution(tx, key, claim)) ? insertSteps(tx, key, steps) : null));
+  database.transaction(async (tx) =>
+    (await lockExecution(tx, key, claim)) ? insertSteps(tx, key, await beginWaits(tx, key, steps)) : null,
+  );
 
 /**
  * Reported steps as they are stored.
@@ -35,7 +38,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
   steps.map((step, at) => {
     const misfit = misfitOf(step);
     if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
-    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null } = step;
+    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
     return {
       key,
       type,
@@ -45,7 +48,8 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
       attempt,
       startedAt: startedAt as StepToInsert["startedAt"],
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
-      wakeInMs: sleepFor ?? null,
+      wakeInMs: sleepFor ?? timeout ?? null,
+      signal,
     };
   });
 
@@ -56,12 +60,29 @@ function outputOf(output: unknown): string {
 }
 
 /** A field that a step must not or must have, in words. */
-function misfitOf({ type, status, output, error, sleepFor, sleepUntil }: ReportedStep): { field: string; message: string } | null {
+function misfitOf({
+  type,
+  status,
+  output,
+  error,
+  sleepFor,
+  sleepUntil,
+  signal,
+  timeout,
+}: ReportedStep): { field: string; message: string } | null {
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
   if (type === "sleep" && status !== "waiting") return { field: "status", message: "must be waiting for a sleep: the service ends it" };
   if (type === "event" && status === "completed")
     return { field: "status", message: "must be failed for an event: the service stores one that it sends" };
-  if (type !== "sleep" && status === "waiting") return { field: "status", message: `must not be waiting for a step of the type ${type}` };
+  if (type === "wait" && status !== "waiting") return { field: "status", message: "must be waiting for a wait: the service ends it" };
+  if (type === "wait" && signal === undefined) return { field: "signal", message: "must be given for a wait" };
+  if (type === "wait" && timeout === undefined) return { field: "timeout", message: "must be given for a wait" };
+  if (type !== "wait" && signal !== undefined) return { field: "signal", message: "is only for waits" };
+  if (type !== "wait" && timeout !== undefined) return { field: "timeout", message: "is only for waits" };
+  if (type === "signal" && status === "completed")
+    return { field: "status", message: "must be failed for a signal: the service stores one that it registers" };
+  if (type !== "sleep" && type !== "wait" && status === "waiting")
+    return { field: "status", message: `must not be waiting for a step of the type ${type}` };
   if (type === "sleep" && sleeps !== 1) return { field: "sleepFor", message: "must be given for a sleep, or sleepUntil in its place" };
   if (type !== "sleep" && sleeps > 0) return { field: "sleepFor", message: "is only for sleeps" };
   if (status === "failed" && !error) return { field: "error", message: "must be given for a failed step" };

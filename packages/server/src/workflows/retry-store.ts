@@ -44,6 +44,10 @@ export const forgetFailedSteps = (
         where workspace_id = ${workspaceId} and run_id = ${id} and status = 'failed'
       ), forgotten as (
         select key from failures where is_cause or (${failed}::boolean and not exists (select from failures where is_cause))
+        union all
+        -- Waits whose signal another run has taken since: the program asks for them anew.
+        select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.status = 'waiting' and s.signal is not null
+          and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id} and not g.consumed)
       ), gone as (
         delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key in (select key from forgotten)
       ), kept as (

@@ -3,8 +3,9 @@ import type { JobKind, Outcome } from "#engine";
 import { setDue } from "#jobs";
 import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
+import { beginWaits } from "./begin-waits.ts";
 import { endRun } from "./end-run.ts";
-import { findNextWake, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
+import { findPending, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 import { servedByWorkers } from "./served-by-workers.ts";
 
@@ -42,9 +43,12 @@ async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, wak
     case "giveBack": {
       if (verdict.report === undefined) return null;
       const report = JSON.parse(verdict.report) as Extract<RunReport, { outcome: "suspended" }>;
-      if (report.steps.length > 0) await insertSteps(tx, run, report.steps);
-      const at = await findNextWake(tx, run);
-      await setStatus(tx, run, at === null ? "running" : "sleeping");
+      const steps = await beginWaits(tx, run, report.steps);
+      if (steps.length > 0) await insertSteps(tx, run, steps);
+      const pending = await findPending(tx, run);
+      // A step that was reported as waiting may have its outcome already.
+      const at = steps.every((step, index) => step.status === report.steps[index]?.status) ? pending.at : null;
+      await setStatus(tx, run, at === null ? "running" : pending.for_signal ? "waiting" : "sleeping");
       await setDue(tx, claim, at);
       if (at !== null) waker.wakeAt(momentMs(at));
       return null;

@@ -42,6 +42,7 @@ export interface StepRow {
   readonly started_at: Timestamp;
   readonly ended_at: Timestamp | null;
   readonly wake_at: Timestamp | null;
+  readonly signal: string | null;
 }
 
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
@@ -68,7 +69,18 @@ export const showListedRun = (run: RunRow): ListedRun => ({
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
 export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
-  `"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
+  `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
+
+/** What a run waits for that has not ended. */
+function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecord["waitingFor"] {
+  if (ended_at !== null) return [];
+  const waiting = steps.filter(({ status }) => status === "waiting");
+  return waiting.map(({ key, signal, wake_at: at }) =>
+    signal === null
+      ? { type: "sleep" as const, step: key, ...(at !== null && { until: at }) }
+      : { type: "signal" as const, step: key, signal, ...(at !== null && { timeoutAt: at }) },
+  );
+}
 
 /** A journal as JSON text. */
 export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(stepText).join(",")}]`;
@@ -76,4 +88,4 @@ export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(
 const stepText = (step: StepRow): string =>
   `{"key":${JSON.stringify(step.key)},"type":"${step.type}","status":"${step.status}","output":${step.output ?? "null"},` +
   `"error":${step.error ?? "null"},"attempt":${step.attempt},"startedAt":${JSON.stringify(step.started_at)},` +
-  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)}}`;
+  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)}}`;

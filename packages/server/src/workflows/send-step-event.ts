@@ -32,7 +32,16 @@ export const sendStepEvent = (
     if (stored) return { output: stored.output ?? "null", lanes: [] };
     const { id, runIds, lanes } = await sendEvent(tx, ids, run.workspaceId, { ...event, idempotency: null });
     const output = JSON.stringify({ eventId: showEventId(id), runIds: runIds.map(showRunId) });
-    const outcome = { status: "completed", output, error: null, attempt: 1, startedAt: null, wakeAt: null, wakeInMs: null } as const;
+    const outcome = {
+      status: "completed",
+      output,
+      error: null,
+      attempt: 1,
+      startedAt: null,
+      wakeAt: null,
+      wakeInMs: null,
+      signal: null,
+    } as const;
     await insertSteps(tx, run, [{ key, type: "event", ...outcome }]);
     return { output, lanes };
   });

@@ -6,6 +6,7 @@ import { mountEvents } from "./event-routes.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
+import { mountSignals } from "./signal-routes.ts";
 
 export interface WorkflowsOptions {
   readonly tenants: Tenants;
@@ -24,6 +25,7 @@ export function createWorkflows({ tenants, audit, ids, clock, shares, waker, abo
     routes(api) {
       mountWorkflows(api, { tenants, audit, ids, clock, waker, aborter });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
+      mountSignals(api, { tenants, audit, waker, prove });
       mountRuns(api, { tenants, audit, ids, waker, aborter, prove });
     },
   };

@@ -1,0 +1,17 @@
+import type { Command } from "commander";
+import { printFields } from "../output/table.ts";
+import { onService } from "./command.ts";
+import { readJson } from "./fields.ts";
+
+export function addSignalCommands(program: Command): void {
+  const signal = program.command("signal").description("Signals that runs of workflows wait for");
+  onService(
+    signal
+      .command("complete")
+      .description("Complete a signal: the run that waits for it goes on")
+      .argument("<id>", "Id of the signal, as the workflow chose it")
+      .argument("[payload]", "What the wait returns: any JSON value. null without it"),
+    async (tidemill, { args: [id = "", payload], options }) =>
+      printFields(await tidemill.signals.complete(id, payload === undefined ? null : readJson(payload)), options.json),
+  );
+}

@@ -1,0 +1,15 @@
+/** Stands for a signal that nobody completes, so that the wait for it times out. */
+export const timesOut: unique symbol = Symbol("timesOut");
+
+/** Payloads of signals, by their ids. A function is called when the run waits; `timesOut` lets the wait time out. */
+export type SignalAnswers = Readonly<Record<string, unknown>>;
+
+/** What completes a signal, if anything does. */
+export type Answer = { readonly kind: "payload"; readonly payload: unknown } | { readonly kind: "timesOut" } | null;
+
+export function answerTo(answers: SignalAnswers, signal: string): Answer {
+  if (!Object.hasOwn(answers, signal)) return null;
+  const given = answers[signal];
+  if (given === timesOut) return { kind: "timesOut" };
+  return { kind: "payload", payload: typeof given === "function" ? given() : given };
+}

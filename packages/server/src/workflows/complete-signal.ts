@@ -1,0 +1,40 @@
+import type { Actor, AuditLog } from "#audit";
+import { lockJobsAcrossWorkspaces, setDue } from "#jobs";
+import { type JobId, notFound, problem, type RunId, type Transactional } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { showRunId } from "./run.ts";
+import { findSignal, storePayload } from "./signal-store.ts";
+
+/**
+ * Completes a signal: the run that waits for it goes on. A payload that comes before the run waits is kept for it. The run's job is locked
+ * before the signal, in the order in which a settle locks them.
+ *
+ * @param payload JSON text
+ * @returns the run, and its lane if it is to be executed now
+ * @throws NOT_FOUND for a signal that no run of the workspace has registered, or whose run has ended; INVALID_STATE for one that is completed
+ */
+export const completeSignal = (
+  database: Transactional,
+  audit: AuditLog,
+  { workspaceId, actorId }: Actor,
+  id: string,
+  payload: string,
+): Promise<{ runId: RunId; woken: LaneKey | null }> =>
+  database.transaction(async (tx) => {
+    const found = await findSignal(tx, workspaceId, id);
+    if (!found) throw signalNotFound(id);
+    const lane = { workspaceId, laneId: found.lane_id };
+    const job = { ...lane, id: found.run_id as string as JobId };
+    await lockJobsAcrossWorkspaces(tx, [job]);
+    const now = await findSignal(tx, workspaceId, id);
+    if (!now || now.run_id !== found.run_id) throw signalNotFound(id);
+    if (now.has_payload) throw problem("INVALID_STATE", { state: "completed" }, { message: `The signal "${id}" is completed already.` });
+    if (now.has_ended || !(await storePayload(tx, { workspaceId, id: now.run_id }, id, payload))) throw signalNotFound(id);
+    if (now.is_awaited) await setDue(tx, job, null);
+    const resource = { resourceType: "signal", resourceId: id } as const;
+    const input = { runId: showRunId(now.run_id) };
+    await audit.record(tx, { workspaceId, actorId, eventType: "signal.completed", ...resource, input, output: null });
+    return { runId: now.run_id, woken: now.is_awaited ? lane : null };
+  });
+
+const signalNotFound = (id: string) => notFound({ resource: "signal", id });

@@ -1,0 +1,250 @@
+import type { TakenRun } from "@tidemill/contract";
+import { describe, expect } from "vitest";
+import { sql, uuidOf } from "#kernel";
+import { test as base } from "../harness/engine.ts";
+import { inTurn } from "../harness/in-turn.ts";
+import { newWorkspace, Service } from "../harness/service.ts";
+import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+
+let signals = 0;
+const newSignal = () => `approve.${++signals}`;
+
+const waitFor = (signal: string, timeout = 60_000, key = "approval") => ({ key, type: "wait", status: "waiting", signal, timeout });
+const suspended = (...steps: object[]) => ({ outcome: "suspended", steps });
+
+/** A run that waits for a signal. */
+const test = base
+  .extend<"flow", TestWorkflow>("flow", ({ service }) => putWorkflow(service))
+  .extend<"waiting", { runId: string; signal: string; complete: (payload?: unknown) => ReturnType<Service["api"]> }>(
+    "waiting",
+    async ({ service, flow }) => {
+      const signal = newSignal();
+      const runId = await flow.trigger();
+      await flow.end(await flow.take(), suspended(waitFor(signal)));
+      return { runId, signal, complete: (payload) => service.api("POST", `/v1/signals/${signal}/complete`, payload) };
+    },
+  );
+
+const stepOf = ({ journal }: TakenRun, key = "approval") => journal.find((step) => step.key === key);
+
+describe("a run that waits for a signal", () => {
+  test("shows what it waits for", async ({ flow, waiting: { runId, signal } }) => {
+    expect(await flow.get(runId)).toMatchObject({
+      status: "waiting",
+      waitingFor: [{ type: "signal", step: "approval", signal, timeoutAt: expect.any(String) }],
+    });
+  });
+
+  test("goes on with the whole body of its completion, to the digit", async ({ service, flow, waiting: { runId, signal } }) => {
+    const next = flow.take();
+    const { status, body } = await service.api("POST", `/v1/signals/${signal}/complete`, ' {"amount": 12345678901234567890.10} ');
+    expect([status, body]).toEqual([200, { signal, runId }]);
+    const run = await next;
+    expect(run.runId).toBe(runId);
+    const { text } = await service.api("GET", `/v1/runs/${runId}`);
+    expect(text).toContain('"output":{"amount": 12345678901234567890.10}');
+    expect(await flow.get(runId)).toMatchObject({ status: "running", waitingFor: [] });
+  });
+
+  test.for([
+    ["no body", undefined, null],
+    ["null", "null", null],
+    ["a text", '"yes"', "yes"],
+    ["a list", "[1,2]", [1, 2]],
+  ] as const)("goes on with %s", async ([, sent, output], { flow, waiting: { complete } }) => {
+    expect((await complete(sent)).status).toBe(200);
+    expect(stepOf(await flow.take())).toMatchObject({ type: "wait", status: "completed", output });
+  });
+
+  test("goes on when its timeout passes, with an error, and the signal is gone", async ({
+    service,
+    flow,
+    waiting: { complete, signal },
+  }) => {
+    await service.advance(61);
+    const error = { name: "SignalTimeoutError", message: `The signal "${signal}" was not completed in time.` };
+    expect(stepOf(await flow.take())).toMatchObject({ status: "failed", output: null, error });
+    expect((await complete()).status).toBe(404);
+  });
+
+  test("that is cancelled does not go on: a completion is not found", async ({ service, flow, waiting: { runId, complete } }) => {
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    expect((await complete()).status).toBe(404);
+    expect((await flow.work({ workflows: [flow.id] })).runs).toEqual([]);
+  });
+
+  test("that is cancelled and retried waits on", async ({ service, flow, waiting: { runId, complete } }) => {
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    await service.ok("POST", `/v1/runs/${runId}/retry`);
+    await flow.end(await flow.take(), suspended());
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting" });
+    expect((await complete(1)).status).toBe(200);
+    expect(stepOf(await flow.take())).toMatchObject({ output: 1 });
+  });
+});
+
+describe("a signal", () => {
+  test("is completed once: the second completion is refused, also when the run has ended", async ({ flow, waiting: { complete } }) => {
+    await complete(1);
+    const again = async () => {
+      const { status, body } = await complete(2);
+      return [status, body.error.code];
+    };
+    expect(await again()).toEqual([409, "INVALID_STATE"]);
+    const run = await flow.take();
+    expect(stepOf(run)).toMatchObject({ output: 1 });
+    await flow.end(run, { outcome: "completed" });
+    expect(await again()).toEqual([409, "INVALID_STATE"]);
+  });
+
+  test("of another workspace is not found, like one that does not exist", async ({ service, waiting: { signal } }) => {
+    const other = new Service(service.node, service.database, service.clock, await newWorkspace(service.database));
+    const [foreign, absent] = [
+      await other.api("POST", `/v1/signals/${signal}/complete`, 1),
+      await other.api("POST", "/v1/signals/no/complete", 1),
+    ];
+    expect([foreign.status, foreign.text.replaceAll(signal, "no")]).toEqual([404, absent.text]);
+    expect(foreign.body.error.details).toEqual({ resource: "signal", id: signal });
+    expect(absent.body.error.details).toEqual({ resource: "signal", id: "no" });
+  });
+
+  test("that belongs to a run that has not ended fails the step of another run that waits for it", async ({
+    flow,
+    waiting: { runId, signal },
+  }) => {
+    const other = await flow.trigger();
+    await flow.end(await flow.take(), suspended(waitFor(signal)));
+    const run = await flow.take();
+    expect(run.runId).toBe(other);
+    const message = `The signal "${signal}" belongs to the run ${runId}, which has not ended.`;
+    expect(stepOf(run)).toMatchObject({ status: "failed", error: { name: "SignalTakenError", message } });
+  });
+
+  test("may be taken by another run when its run has ended", async ({ flow, waiting: { complete, signal } }) => {
+    await complete(1);
+    await flow.end(await flow.take(), { outcome: "completed" });
+    const other = await flow.trigger();
+    await flow.end(await flow.take(), suspended(waitFor(signal)));
+    expect(await flow.get(other)).toMatchObject({ status: "waiting" });
+    expect((await complete(2)).body).toMatchObject({ runId: other });
+    expect(stepOf(await flow.take())).toMatchObject({ output: 2 });
+  });
+
+  test("that its run has waited for may be waited for again, by another step", async ({ flow, waiting: { complete, signal } }) => {
+    await complete(1);
+    await flow.end(await flow.take(), suspended(waitFor(signal, 60_000, "second")));
+    expect((await complete(2)).status).toBe(200);
+    const run = await flow.take();
+    expect([stepOf(run)?.output, stepOf(run, "second")?.output]).toEqual([1, 2]);
+  });
+
+  test("with an id over 256 characters is refused", async ({ service }) => {
+    const { status, body } = await service.api("POST", `/v1/signals/${"x".repeat(257)}/complete`, 1);
+    expect([status, body.error.details.issues?.[0]?.path]).toEqual([400, "id"]);
+  });
+});
+
+describe("a signal that is registered before it is handed out", () => {
+  const register = (service: Service, run: TakenRun, signal: string, key = "register") =>
+    service.api("POST", `/v1/runs/${run.runId}/signals`, { lease_token: run.lease_token, key, signal });
+
+  test("keeps a completion that comes before the wait", async ({ service, flow }) => {
+    const signal = newSignal();
+    await flow.trigger();
+    const run = await flow.take();
+    expect((await register(service, run, signal)).body).toEqual({ signal });
+    expect((await service.api("POST", `/v1/signals/${signal}/complete`, { ok: true })).status).toBe(200);
+    await flow.end(run, suspended(waitFor(signal)));
+    expect(stepOf(await flow.take())).toMatchObject({ status: "completed", output: { ok: true } });
+  });
+
+  test("keeps a completion that comes while the run executes other steps", async ({ service, flow }) => {
+    const signal = newSignal();
+    const runId = await flow.trigger();
+    const run = await flow.take();
+    const steps = [waitFor(signal)];
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: run.lease_token, steps });
+    expect((await service.api("POST", `/v1/signals/${signal}/complete`, 7)).status).toBe(200);
+    await flow.end(run, suspended());
+    expect(stepOf(await flow.take())).toMatchObject({ output: 7 });
+  });
+
+  test("may be registered again by the same step, and outlasts a wait that timed out", async ({ service, flow }) => {
+    const signal = newSignal();
+    await flow.trigger();
+    const run = await flow.take();
+    await register(service, run, signal);
+    expect((await register(service, run, signal)).body).toEqual({ signal });
+    await flow.end(run, suspended(waitFor(signal)));
+    await service.advance(61);
+    const late = await flow.take();
+    expect(stepOf(late)).toMatchObject({ status: "failed" });
+    expect((await service.api("POST", `/v1/signals/${signal}/complete`, 3)).status).toBe(200);
+    await flow.end(late, suspended(waitFor(signal, 60_000, "again")));
+    expect(stepOf(await flow.take(), "again")).toMatchObject({ output: 3 });
+  });
+
+  test("by another run is refused with the run that has it", async ({ service, flow, waiting: { runId, signal } }) => {
+    await flow.trigger();
+    const { status, body } = await register(service, await flow.take(), signal);
+    expect([status, body.error.code, body.error.message]).toEqual([
+      409,
+      "CONFLICT",
+      `The signal "${signal}" belongs to the run ${runId}, which has not ended.`,
+    ]);
+  });
+
+  test("is refused to a worker that has lost the run", async ({ service, flow }) => {
+    const runId = await flow.trigger();
+    const run = await flow.take();
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    expect((await register(service, run, newSignal())).body.error.code).toBe("LEASE_LOST");
+  });
+});
+
+describe("at the same moment", () => {
+  const lockJob = ({ runId }: { runId: string }) => sql`select from job where id = ${uuidOf("run", runId)} for update`;
+
+  test("of two completions one wins", async ({ service, engine, flow, waiting }) => {
+    const replies: Promise<{ status: number }>[] = [];
+    const complete = (payload: number) => () => void replies.push(waiting.complete(payload));
+    await inTurn({ engine, database: service.database }, lockJob(waiting), [complete(1), complete(2)]);
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 409]);
+    expect(stepOf(await flow.take())).toMatchObject({ output: 1 });
+  });
+
+  test("of a completion and a cancel the cancel wins that was first", async ({ service, engine, flow, waiting }) => {
+    const replies: Promise<{ status: number }>[] = [];
+    await inTurn({ engine, database: service.database }, lockJob(waiting), [
+      () => void replies.push(service.api("POST", `/v1/runs/${waiting.runId}/cancel`)),
+      () => void replies.push(waiting.complete(1)),
+    ]);
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 404]);
+    expect(await flow.get(waiting.runId)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("of a completion and a cancel the completion is kept that was first, and the run is cancelled", async ({
+    service,
+    engine,
+    flow,
+    waiting,
+  }) => {
+    const replies: Promise<{ status: number }>[] = [];
+    await inTurn({ engine, database: service.database }, lockJob(waiting), [
+      () => void replies.push(waiting.complete(1)),
+      () => void replies.push(service.api("POST", `/v1/runs/${waiting.runId}/cancel`)),
+    ]);
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(await flow.get(waiting.runId)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("a completion that is stored counts, though the timeout has passed when the run goes on", async ({
+    service,
+    flow,
+    waiting: { complete },
+  }) => {
+    expect((await complete(1)).status).toBe(200);
+    await service.clock.set(service.clock.nowMs() + 61_000);
+    expect(stepOf(await flow.take())).toMatchObject({ status: "completed", output: 1 });
+  });
+});
