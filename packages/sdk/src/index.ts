@@ -49,5 +49,5 @@ export {
 } from "./workflow/errors.ts";
 export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
 export type { Remembered } from "./workflow/remembered.ts";
-export { type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
+export { type CronSchedule, cron, type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
 export { type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";
