@@ -1,4 +1,4 @@
-import { type Db, fragment, plainArray, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, rows, sql, type Timestamp, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { SealedSecret } from "./envelope.ts";
 
 /** The secrets that a group of attempts names. */
@@ -20,6 +20,8 @@ export interface FoundSecret {
   readonly name: string;
   /** Null when there is no such secret. */
   readonly sealed: SealedSecret | null;
+  /** When it got its value. Null when there is no such secret. */
+  readonly changedAt: Timestamp | null;
   /** Which of the secret's limits refuses the request. */
   readonly refused: "queue" | "host" | null;
 }
@@ -34,7 +36,7 @@ const MAX_BYTES = fragment`2097152`;
  */
 export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly SecretsRequest[]): Promise<FoundSecret[]> {
   const named = requests.flatMap(({ names }, group) => names.map((name) => ({ group, name })));
-  const found = await rows<SealedSecret & Pick<FoundSecret, "group" | "refused"> & { id: Uuid | null }>(
+  const found = await rows<SealedSecret & Pick<FoundSecret, "group" | "refused" | "changedAt"> & { id: Uuid | null }>(
     db,
     sql`
       with requested as (
@@ -47,7 +49,7 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
           with ordinality n ("group", name, at)
       ), found as materialized (
         select * from (
-          select n."group", n.name, n.at, r.workspace_id, s.id, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
+          select n."group", n.name, n.at, r.workspace_id, s.id, s.updated_at, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
             case when r.queue <> all(s.allowed_queues) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused,
             sum(coalesce(octet_length(s.ciphertext), 0)) over (order by n."group") as bytes
           from named n join requested r using ("group") left join secret s on s.workspace_id = r.workspace_id and s.name = n.name
@@ -66,9 +68,15 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
           order by r.workspace_id, "group" offset 0
         ) event
       )
-      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts, refused,
+      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts, refused, updated_at as "changedAt",
         (select count(*) from audited) as audited
       from found order by at`,
   );
-  return found.map(({ group, refused, id, ...secret }) => ({ group, name: secret.name, sealed: id && { id, ...secret }, refused }));
+  return found.map(({ group, refused, changedAt, id, ...secret }) => ({
+    group,
+    name: secret.name,
+    sealed: id && { id, ...secret },
+    changedAt,
+    refused,
+  }));
 }

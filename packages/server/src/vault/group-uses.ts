@@ -1,4 +1,4 @@
-import type { ProblemError, SlicedWork } from "#kernel";
+import type { ProblemError, SlicedWork, Timestamp } from "#kernel";
 import { Redactor } from "#redaction";
 import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
@@ -39,8 +39,9 @@ export function* resolveGroup(
   open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
 ): SlicedWork<SecretResolution> {
   const values = new Map<string, string>();
-  for (const { name, sealed, refused } of found) {
-    if (!sealed) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
+  const changes: Timestamp[] = [];
+  for (const { name, sealed, changedAt, refused } of found) {
+    if (!sealed || changedAt === null) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
     if (refused === "queue") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be used by the queue ${queue}.`);
     if (refused === "host") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);
     const value = open(sealed);
@@ -48,7 +49,8 @@ export function* resolveGroup(
       return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value and its limits again.`);
     if (typeof value !== "string") return value;
     values.set(name, value);
+    changes.push(changedAt);
     yield;
   }
-  return { values, redactor: new Redactor(values) };
+  return { values, redactor: new Redactor(values), changedAt: changes.sort().at(-1) as Timestamp };
 }

@@ -1,5 +1,5 @@
 import type { AttemptError } from "@tidemill/contract";
-import type { ProblemError, WorkspaceId } from "#kernel";
+import type { ProblemError, Timestamp, WorkspaceId } from "#kernel";
 import type { Redactor } from "#redaction";
 
 /** An attempt that needs secrets. */
@@ -19,6 +19,8 @@ export interface ResolvedSecrets {
   /** By name. */
   readonly values: ReadonlyMap<string, string>;
   readonly redactor: Redactor;
+  /** When one of them got its value, the latest. */
+  readonly changedAt: Timestamp;
 }
 
 /** Why an attempt does not get its secrets. */

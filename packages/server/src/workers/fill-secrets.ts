@@ -2,8 +2,8 @@ import { LIMITS, TemplateError } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type LoopTime, ProblemError, type SlicedWork } from "#kernel";
-import type { Redactor } from "#redaction";
 import { fillPayload, mayHoldTemplates, parsePayload, type SecretAccess, SecretError, secretNamesIn, TemplateFiller } from "#vault";
+import type { ReportRedactor } from "./held-jobs.ts";
 
 /** A payload that could not be filled waits this long. Milliseconds. */
 const POSTPONE_MS = 2_000;
@@ -12,7 +12,7 @@ const POSTPONE_MS = 2_000;
 export interface FilledPayload {
   readonly payload: string;
   /** Null when the payload has no secrets. */
-  readonly redactor: Redactor | null;
+  readonly redactor: ReportRedactor | null;
   /** Of all values together. Characters. */
   readonly secretLength: number;
 }
@@ -22,7 +22,15 @@ export interface FillSecrets {
   readonly loopTime: LoopTime;
 }
 
-const NO_SECRETS = { values: new Map<string, string>(), redactor: null };
+const NO_SECRETS = { values: new Map<string, string>(), redactor: null, changedAt: null };
+
+/** Keeps nothing of a report, when the secrets are not known that may be in it. */
+export const KEEPS_NOTHING: ReportRedactor = { text: nothing, json: nothing };
+
+function* nothing(): SlicedWork<null> {
+  yield;
+  return null;
+}
 
 /** Fills the secrets into the payload of a job that a worker takes. Otherwise it returns how the attempt ends. */
 export async function fillSecrets(
@@ -39,10 +47,12 @@ export async function fillSecrets(
     const names = secretNamesIn(template.strings);
     if (names.length > LIMITS.callbackSecrets) throw new TemplateError(`names more than ${LIMITS.callbackSecrets} secrets`);
     const use = { workspaceId, queue, host: `worker ${worker}`, jobId: showJobId(claim.id), attempt, names };
-    const { values, redactor } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
+    const { values, redactor, changedAt } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
     const filled = await inSlices(fillPayload(template, new TemplateFiller(values)));
     const secretLength = [...values.values()].reduce((sum, { length }) => sum + length, 0);
-    return { payload: filled, redactor, secretLength };
+    // After a rotation the worker may hold the former value: it may have got the job before, by another response.
+    const isKnown = changedAt === null || changedAt <= claim.startedAt;
+    return { payload: filled, redactor: isKnown ? redactor : KEEPS_NOTHING, secretLength };
   } catch (error) {
     if (error instanceof SecretError) return { kind: "unsendable", code: error.code, message: error.message };
     if (error instanceof TemplateError) return { kind: "unsendable", code: "TEMPLATE_INVALID", message: `The payload ${error.message}.` };

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
+import type { LaneId } from "#lanes";
 import type { Redactor } from "#redaction";
 
 /** Takes secrets out of what a worker reports. */
@@ -35,6 +36,13 @@ export class HeldJobs {
     const job = this.#jobs.get(id);
     const redactor = this.#redactors.get(id) ?? null;
     return job && (redactor || !job.hasSecrets) ? { ...job, redactor } : undefined;
+  }
+
+  /** Forgets the jobs of a lane, and returns their claims. */
+  forgetLane(laneId: LaneId): Claim[] {
+    const claims = [...this.#jobs.values()].map(({ claim }) => claim).filter((claim) => claim.laneId === laneId);
+    for (const { id } of claims) this.delete(id);
+    return claims;
   }
 
   delete(id: JobId): void {

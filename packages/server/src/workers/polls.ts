@@ -1,8 +1,9 @@
 import type { Engine } from "#engine";
-import type { Holder, LaneFound, WorkerClaim } from "#jobs";
-import { type EmitEvent, Line, type WorkspaceId } from "#kernel";
+import type { LaneFound, WorkerClaim } from "#jobs";
+import { type EmitEvent, isTimeout, Line, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { KnownWorker } from "./known-workers.ts";
+import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
 import { Poll, type PolledLane, type PollRequest } from "./poll.ts";
 import { PolledLanes } from "./polled-lanes.ts";
 
@@ -13,20 +14,7 @@ export interface PollsOptions {
   readonly emit: EmitEvent;
 }
 
-const MAX_JOBS_A_CLAIM = 500;
-const MAX_HOLDERS_A_CLAIM = 200;
-/** Characters of payload in a claim, and how long payloads are taken to be of which nothing is known. */
-const MAX_PAYLOAD_A_CLAIM = 4 * 1024 * 1024;
-const EXPECTED_PAYLOAD = 64 * 1024;
 const PAUSE_AFTER_FAILURE_MS = 250;
-
-/** What one poll asks of one lane. */
-interface Ask {
-  readonly poll: Poll;
-  readonly lane: PolledLane;
-  readonly take: number;
-  readonly wakes: number;
-}
 
 /**
  * Gives jobs to the workers that ask. Polls of all workers share claims: one statement takes jobs for many of them, workspaces in turns.
@@ -39,6 +27,9 @@ export class Polls {
   readonly #line = new Line<Poll>();
   #claiming = false;
   #again = false;
+  /** Lanes whose last claim took too long, alone or together with others. They are claimed from one by one, apart from all others. */
+  readonly #slow = new Set<PolledLane>();
+  #claimingSlow = false;
   #closed = false;
   #retryTimer: NodeJS.Timeout | undefined;
 
@@ -106,8 +97,10 @@ export class Polls {
     this.wake([...this.lanes]);
   }
 
-  laneDeleted(laneId: LaneId): void {
+  /** The lane was deleted, or workers serve it no more. The next calls of those who wait for its jobs look it up. */
+  forget(laneId: LaneId): void {
     const lane = this.lanes.delete(laneId);
+    if (lane) this.#slow.delete(lane);
     for (const poll of [...(lane?.polls ?? [])]) this.#end(poll, []);
   }
 
@@ -143,7 +136,7 @@ export class Polls {
     } catch (error) {
       this.#options.emit("claim_failed", { error });
       // Polls that wait may have better luck.
-      for (const poll of [...this.#line.inTurns()]) if (poll.overdue) this.#fail(poll, error);
+      for (const poll of [...this.#line.inTurns()]) if (poll.overdue && !poll.claiming) this.#fail(poll, error);
       clearTimeout(this.#retryTimer);
       this.#retryTimer = setTimeout(() => this.#claimSoon(), PAUSE_AFTER_FAILURE_MS);
     } finally {
@@ -154,73 +147,55 @@ export class Polls {
 
   /** Returns whether there was anything to claim. */
   async #claimOnce(): Promise<boolean> {
-    const asks = this.#asks();
+    if (!this.#claimingSlow) void this.#claimSlow();
+    const asks = planClaim(
+      [...this.#line.inTurns()],
+      this.#slow,
+      (poll) => this.#line.moveBack(poll),
+      (poll) => this.#endIfOverdue(poll),
+    );
     if (asks.length === 0) return false;
-    const groups = [false, true].flatMap((limited) => {
-      const group = asks.filter(({ lane }) => lane.limited === limited);
-      return group.length > 0 ? [{ limited, group }] : [];
-    });
-    for (const { poll } of asks) poll.claiming = true;
-    try {
-      await Promise.all(groups.map(({ limited, group }) => this.#claimFrom(group, limited)));
-    } finally {
-      for (const { poll } of asks) poll.claiming = false;
-    }
+    const groups = [false, true].map((limited) => asks.filter(({ lane }) => lane.limited === limited)).filter(({ length }) => length > 0);
+    const claimed = await Promise.allSettled(groups.map((group) => this.#claimFrom(group)));
+    for (const one of claimed) if (one.status === "rejected") throw one.reason;
     return true;
   }
 
-  /** What to claim: polls in turns of their workspaces, each from those of its lanes that may have jobs. */
-  #asks(): Ask[] {
-    const asks: Ask[] = [];
-    let left = MAX_JOBS_A_CLAIM;
-    let payloadLeft = MAX_PAYLOAD_A_CLAIM;
-    for (const poll of [...this.#line.inTurns()]) {
-      if (left < 1 || payloadLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
-      const open = poll.asked.lanes.filter((lane) => lane.mayHaveJobs);
-      if (open.length === 0) {
-        this.#endIfOverdue(poll);
-        continue;
-      }
-      let wanted = Math.min(poll.asked.limit, left);
-      for (const [index, lane] of open.entries()) {
-        const payloadLength = Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD);
-        const take = Math.min(Math.ceil(wanted / (open.length - index)), Math.max(1, Math.floor(payloadLeft / payloadLength)));
-        if (take < 1 || payloadLeft <= 0) break;
-        payloadLeft -= take * payloadLength;
-        asks.push({ poll, lane, take, wakes: lane.wakes });
-        wanted -= take;
-        left -= take;
-      }
-      this.#line.moveBack(poll);
+  /** Claims from one slow lane, while claims from other lanes go on. If it succeeds, the lane is slow no more. */
+  async #claimSlow(): Promise<void> {
+    const ask = planSlowClaim(this.#slow);
+    if (!ask) return;
+    this.#claimingSlow = true;
+    try {
+      await this.#claimFrom([ask]);
+      this.#slow.delete(ask.lane);
+    } catch (error) {
+      this.#options.emit("claim_failed", { error });
+      if (ask.poll.overdue) this.#fail(ask.poll, error);
+      // The other slow lanes come first.
+      this.#slow.delete(ask.lane);
+      this.#slow.add(ask.lane);
+      ask.lane.mayHaveJobs = false;
+      this.#wakeLater(ask.lane, PAUSE_AFTER_FAILURE_MS);
     }
-    return asks;
+    this.#claimingSlow = false;
+    if (!this.#closed) this.#claimSoon();
   }
 
   /** Claims from lanes that all have limits, or all have none. */
-  async #claimFrom(asks: readonly Ask[], limited: boolean): Promise<void> {
-    const holders = asks.map(
-      ({ poll, lane, take }): Holder => ({
-        workspaceId: lane.workspaceId,
-        laneId: lane.laneId,
-        take,
-        leaseId: poll.asked.worker.leaseId,
-        leaseSeconds: poll.asked.leaseSeconds,
-        request: poll.asked.request,
-      }),
-    );
-    const { claims, found } = await this.#options.claim(holders, limited);
-    const left = Map.groupBy(
-      claims.toSorted((one, other) => one.place - other.place),
-      (claim) => claimantOf(claim.laneId, claim.leaseId, claim.request),
-    );
-    const brought = new Map<Poll, WorkerClaim[]>();
-    for (const { poll, lane, take } of asks) {
-      const { worker, request } = poll.asked;
-      const got = left.get(claimantOf(lane.laneId, worker.leaseId, request))?.splice(0, take) ?? [];
-      if (got.length > 0) brought.set(poll, [...(brought.get(poll) ?? []), ...got]);
+  async #claimFrom(asks: readonly Ask[]): Promise<void> {
+    const limited = asks[0]?.lane.limited ?? false;
+    for (const { poll } of asks) poll.claiming = true;
+    try {
+      const { claims, found } = await this.#options.claim(asks.map(holderOf), limited);
+      for (const [poll, got] of divide(asks, claims)) this.#end(poll, got);
+      this.#learn(asks, claims, found, limited);
+    } catch (error) {
+      if (isTimeout(error)) for (const { lane } of asks) this.#slow.add(lane);
+      throw error;
+    } finally {
+      for (const { poll } of asks) poll.claiming = false;
     }
-    this.#learn(asks, claims, found, limited);
-    for (const [poll, got] of brought) this.#end(poll, got);
   }
 
   /** A lane that gave less than was asked for is empty, unless it was woken meanwhile. */
@@ -229,14 +204,19 @@ export class Polls {
     for (const [lane, ofLane] of Map.groupBy(asks, (ask) => ask.lane)) {
       const got = claims.filter(({ laneId }) => laneId === lane.laneId);
       if (got.length > 0) lane.payloadLength = got.reduce((sum, { payload }) => sum + payload.length, 0) / got.length;
-      const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };
+      const { limited: isLimited, opensInMs, isPulled } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null, isPulled: true };
+      if (!isPulled) {
+        this.forget(lane.laneId);
+        continue;
+      }
       if (isLimited !== limited) {
         lane.limited = isLimited;
         continue;
       }
       const asked = ofLane.reduce((sum, { take }) => sum + take, 0);
-      if (got.length < asked && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
-      if (opensInMs !== null) this.#wakeLater(lane, opensInMs);
+      const isEmpty = got.length < asked && opensInMs !== 0;
+      if (isEmpty && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
+      if (opensInMs !== null && opensInMs > 0) this.#wakeLater(lane, opensInMs);
     }
   }
 
@@ -244,6 +224,21 @@ export class Polls {
     clearTimeout(lane.timer);
     lane.timer = setTimeout(() => this.wake([lane]), ms).unref();
   }
+}
+
+/** What a claim brought, by poll. */
+function divide(asks: readonly Ask[], claims: readonly WorkerClaim[]): Map<Poll, WorkerClaim[]> {
+  const left = Map.groupBy(
+    claims.toSorted((one, other) => one.place - other.place),
+    (claim) => claimantOf(claim.laneId, claim.leaseId, claim.request),
+  );
+  const brought = new Map<Poll, WorkerClaim[]>();
+  for (const { poll, lane, take } of asks) {
+    const { worker, request } = poll.asked;
+    const got = left.get(claimantOf(lane.laneId, worker.leaseId, request))?.splice(0, take) ?? [];
+    if (got.length > 0) brought.set(poll, [...(brought.get(poll) ?? []), ...got]);
+  }
+  return brought;
 }
 
 /** Whose claim it is: that of a lane's jobs, by a worker, in a call. Two polls of one worker may have the same. */

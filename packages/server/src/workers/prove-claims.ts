@@ -1,7 +1,8 @@
-import { type NamedClaim, readJobId } from "#jobs";
-import { type Db, type JobId, uuidOf, type WorkspaceId } from "#kernel";
+import type { NamedClaim } from "#jobs";
+import type { Db, WorkspaceId } from "#kernel";
 import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
 import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
+import { readWorkId } from "./work-id.ts";
 
 /** A job that a worker names, and its claim if the token is right. */
 export interface Proven {
@@ -21,9 +22,6 @@ export async function proveClaims(
   const known = await workers.withLeases(db, workspaceId, leases);
   return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known));
 }
-
-/** The job behind an id. The execution of a run is a job with the id of the run, and a hook is a job with an id of its own. */
-export const readWorkId = (id: string): JobId | null => readJobId(id) ?? ((uuidOf("run", id) ?? uuidOf("hook", id)) as JobId | null);
 
 function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
   const jobId = readWorkId(id);

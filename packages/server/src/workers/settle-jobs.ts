@@ -21,7 +21,7 @@ export interface SettleJobs {
 
 /** Characters of an error's message that are kept. */
 const MAX_MESSAGE = 1_000;
-const REDACTED = "What the worker reported is left out: it takes too much work to search it for secrets.";
+const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 type Refusal = Pick<Settled, "code" | "message">;
 const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
@@ -60,8 +60,8 @@ export async function settleJobs(
   return mayBeRepeat ? answerRepeated(db, workspaceId, outcomes, mayServe) : outcomes.map(({ answer }) => answer);
 }
 
-const isKnown = (held: HeldJob | undefined, { leaseId, attempt }: NamedClaim): boolean =>
-  held?.claim.leaseId === leaseId && held.claim.attempt === attempt;
+const isKnown = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
+  held?.claim.laneId === laneId && held.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
 async function settleOne(
   { finish, held, loopTime }: SettleJobs,

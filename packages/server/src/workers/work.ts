@@ -1,5 +1,5 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
-import type { Principal } from "#http";
+import type { OverLimit, Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
@@ -8,9 +8,10 @@ import type { KnownWorker } from "./known-workers.ts";
 import { checkMayServe, mayServe, servedClaims } from "./may-serve.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
-import { proveClaims, readWorkId } from "./prove-claims.ts";
+import { proveClaims } from "./prove-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
+import { readWorkId } from "./work-id.ts";
 
 const LEASE_SECONDS = 30;
 
@@ -18,6 +19,14 @@ export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
   readonly tenants: Tenants;
   readonly polls: Polls;
   readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
+}
+
+/** How a call is limited. */
+export interface CallBounds {
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+  /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
+  readonly overLimit: OverLimit | null;
 }
 
 /** What a call of a worker has led to. */
@@ -30,20 +39,20 @@ export interface WorkDone extends Given {
 /**
  * Settles what a worker has done, and takes jobs for it.
  *
- * @param signal is aborted when the client is gone
- * @throws NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
+ * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
  */
-export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, signal: AbortSignal): Promise<WorkDone> {
+export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
   const { workspaceId } = principal;
   const { queues, workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
+  if (overLimit && (settle.length === 0 || !overLimit.mayReport())) throw overLimit.refuse();
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
-  for (const queue of queues) checkMayServe(principal, queue);
-  if (workflows.length > 0 && principal.queues !== null) throw boundToQueues();
-  const lanes = [
-    ...(await lanesOf(deps, db, workspaceId, "queue", queues)),
-    ...(await lanesOf(deps, db, workspaceId, "workflow", workflows)),
-  ];
+  // Outcomes are stored though a queue was deleted: the call takes no jobs then, and the next one without outcomes is refused.
+  const asked = overLimit ? [] : askedLanes(deps, db, principal, queues, workflows);
+  const lanes = await Promise.resolve(asked).catch((error: unknown) => {
+    if (settle.length === 0) throw error;
+    return [];
+  });
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
@@ -57,8 +66,8 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   worker.onCancelled.add(stopWaiting);
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
-    const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, cancelled.signal]) };
-    const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(asked);
+    const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, cancelled.signal]) };
+    const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(poll);
     const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     return await respond(deps, db, worker, jobs, settling, body.version ?? null);
   } finally {
@@ -93,6 +102,22 @@ async function respond(
 function withQueues(claims: readonly WorkerClaim[], lanes: readonly PolledLane[]) {
   const queueOf = new Map(lanes.map(({ laneId, name }) => [laneId, name]));
   return claims.map((claim) => ({ claim, queue: queueOf.get(claim.laneId) ?? "" }));
+}
+
+/** @throws as `work` */
+async function askedLanes(
+  deps: WorkDeps,
+  db: Db,
+  principal: Principal,
+  queues: readonly string[],
+  workflows: readonly string[],
+): Promise<PolledLane[]> {
+  for (const queue of queues) checkMayServe(principal, queue);
+  if (workflows.length > 0 && principal.queues !== null) throw boundToQueues();
+  return [
+    ...(await lanesOf(deps, db, principal.workspaceId, "queue", queues)),
+    ...(await lanesOf(deps, db, principal.workspaceId, "workflow", workflows)),
+  ];
 }
 
 /** The lanes of queues or workflows, looked up if they were not lately. */

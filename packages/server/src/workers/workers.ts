@@ -13,6 +13,7 @@ import { proveClaims } from "./prove-claims.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
+import { showWorkId } from "./work-id.ts";
 
 /** How often it is written when workers last called. Milliseconds. */
 const WRITE_CALLS_EVERY_MS = 30_000;
@@ -66,7 +67,10 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     woken: (lanes) => polls.wake(lanes),
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
-    laneDeleted: (laneId) => polls.laneDeleted(laneId),
+    laneDeleted: (laneId) => {
+      polls.forget(laneId);
+      for (const claim of held.forgetLane(laneId)) workers.cancelled(claim.leaseId, showWorkId(claim));
+    },
     workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
     prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     drain: () => polls.close(),

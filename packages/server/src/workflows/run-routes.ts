@@ -142,7 +142,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
     "/v1/runs/:id/steps",
     {
       bodyLimit: LIMITS.batchBodyBytes,
-      config: { access: "worker", rawMember: "output", rawList: "steps" },
+      config: { access: "worker", rawMember: "output", rawList: "steps", overLimit: "reports" },
       schema: {
         tags,
         security,

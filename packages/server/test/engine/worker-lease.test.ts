@@ -30,6 +30,9 @@ const openLease = async (engine: Database, { workspaceId }: LaneKey): Promise<nu
   return opened?.leaseId as number;
 };
 
+const putPayloads = (database: TestDatabase, { laneId }: LaneKey, length: number): Promise<unknown> =>
+  database.query("update job set payload = to_json(repeat('x', $2 - 2))::text where lane_id = $1", [laneId, length]);
+
 const expire = (database: TestDatabase, leaseId: number): Promise<unknown> =>
   database.query("update job set lease_until = '-infinity' where lease_id = $1", [leaseId]);
 
@@ -99,6 +102,46 @@ describe("a worker's lease", () => {
     const { claims } = await claimForWorkersAcrossWorkspaces(engine, await putNode(database), [holderOf(one, 2), holderOf(two, 10)], false);
     expect(claims.filter(({ leaseId }) => leaseId === one).map(({ id }) => id)).toEqual(ids.slice(0, 2));
     expect(claims.filter(({ leaseId }) => leaseId === two).map(({ id }) => id)).toEqual(ids.slice(2));
+  });
+
+  test.for([false, true])(
+    "a claim for workers is bounded by the bytes of its payloads (lane with limits: %s)",
+    async (limited, { database, engine, lane }) => {
+      if (limited) await database.query("update lane set concurrency = 100 where id = $1", [lane.laneId]);
+      await putJobs(database, lane, { state: "waiting", count: 9 });
+      await putPayloads(database, lane, 1_500_000);
+      const holder = { ...lane, take: 9, leaseId: await openLease(engine, lane), leaseSeconds: 30, request: null };
+      const node = await putNode(database);
+      const brought = [];
+      for (let claims = 0; claims < 4; claims += 1) {
+        const { claims, found } = await claimForWorkersAcrossWorkspaces(engine, node, [holder], limited);
+        brought.push([claims.length, found.find(({ laneId }) => laneId === lane.laneId)?.opensInMs ?? null]);
+      }
+      expect(brought).toEqual([
+        [3, 0],
+        [3, 0],
+        [3, null],
+        [0, null],
+      ]);
+    },
+  );
+
+  test("workspaces share the bytes of a claim for workers: large payloads of one leave the small ones of another", async ({
+    database,
+    engine,
+    lane,
+  }) => {
+    const other = await putLane(database);
+    await serve(database, other, "pull");
+    for (const one of [lane, other]) await putJobs(database, one, { state: "waiting", count: 20 });
+    await putPayloads(database, lane, 1_000_000);
+    await putPayloads(database, other, 10_000);
+    const holders = [];
+    for (const one of [lane, other])
+      holders.push({ ...one, take: 20, leaseId: await openLease(engine, one), leaseSeconds: 30, request: null });
+    const { claims } = await claimForWorkersAcrossWorkspaces(engine, await putNode(database), holders, false);
+    const claimedOf = ({ laneId }: LaneKey) => claims.filter((claim) => claim.laneId === laneId).length;
+    expect([claimedOf(lane), claimedOf(other)]).toEqual([4, 20]);
   });
 
   test("a worker's lease counts against the lane's concurrency together with the nodes' leases", async ({ database, engine, lane }) => {

@@ -7,13 +7,18 @@ import { proofOf, settle, type Taken, take, takeOne, work } from "../harness/wor
 
 const LOST = { ok: false, code: "LEASE_LOST" };
 
-/** The length of a payload. A dozen of them are more than the buffers of a connection hold. Characters. */
-const LARGE = 1_000_000;
+/** How long a payload is for its worker. A hundred are more than the buffers of a connection hold. Characters. */
+const LARGE = 2 * 64 * 1024;
 
-const enqueueLarge = (service: Service, queue: string, count: number): Promise<string[]> =>
-  Promise.all(
-    Array.from({ length: count }, async () => (await service.enqueue({ queue, payload: "x".repeat(LARGE), attempts: 1 })).id as string),
-  );
+/** A claim brings 4 MiB of payloads, which is less than a connection's buffers hold. Their secrets make them large. */
+async function enqueueLarge(service: Service, queue: string, count: number): Promise<string[]> {
+  await service.ok("POST", "/v1/secrets", { name: "LARGE", value: "x".repeat(LARGE / 2) });
+  const jobs = Array.from({ length: count }, () => ({ payload: "${{ secrets.LARGE }}".repeat(2), attempts: 1 }));
+  // The node learns how small the payloads are.
+  await service.enqueue({ queue, ...jobs[0], priority: 1 });
+  await take(service, queue);
+  return (await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs })).jobs.map(({ id }: { id: string }) => id);
+}
 
 /** Asks for jobs, and does not read the response. */
 function workUnread(service: Service, request: object): net.Socket {
@@ -168,28 +173,64 @@ describe("a lease", () => {
 
   test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
     const queue = await service.queue();
-    const ids = await enqueueLarge(service, queue, 12);
-    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+    const ids = await enqueueLarge(service, queue, 100);
+    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 100 });
     await service.untilState({ queue, id: ids[0] as string }, "active");
     socket.destroy();
     const taken = new Set<string>();
     await until(async () => {
-      for (const { id } of await take(service, queue, { limit: 12, worker: "w2" })) taken.add(id);
-      return taken.size === 12;
+      for (const { id } of await take(service, queue, { limit: 100, worker: "w2" })) taken.add(id);
+      return taken.size === 100;
     }, "all jobs to be taken by another worker");
   });
 });
 
+describe("a deleted queue", () => {
+  test("its jobs are cancelled for the workers that hold them, which can neither extend nor settle them", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    await service.api("DELETE", `/v1/queues/${queue}`);
+    expect(await work(service)).toMatchObject({ cancelled: [job.id] });
+    const extended = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] });
+    expect(extended.leases).toEqual([{ id: job.id, ok: false, lease_expires_at: null }]);
+    expect(await settle(service, job, { outcome: "completed" })).toMatchObject(LOST);
+  });
+
+  test("does not keep the outcomes of a call from being stored that still asks for its jobs", async ({ service }) => {
+    const [queue, deleted] = [await service.queue(), await service.queue()];
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    await service.api("DELETE", `/v1/queues/${deleted}`);
+    const queues = [queue, deleted];
+    expect(await work(service, { queues, settle: [{ ...proofOf(job), outcome: "completed" }] })).toMatchObject({
+      settled: [{ id: job.id, ok: true }],
+      jobs: [],
+    });
+    const { status, body } = await service.api("POST", "/v1/work", { worker: "w1", queues });
+    expect([status, body.error.details.name]).toEqual([404, deleted]);
+  });
+});
+
+test("a token does not settle a job of another queue", async ({ service }) => {
+  const queues = [await service.queue(), await service.queue()];
+  for (const queue of queues) await service.enqueue({ queue });
+  const [one, other] = [await takeOne(service, queues[0] as string), await takeOne(service, queues[1] as string)];
+  const settled = await settle(service, { ...one, lease_token: other.lease_token }, { outcome: "completed" });
+  expect(settled).toMatchObject(LOST);
+  expect(await service.job(one)).toMatchObject({ state: "active" });
+});
+
 test("a response that its worker does not read counts as memory of its workspace", async ({ service }) => {
   const queue = await service.queue();
-  const [id] = await enqueueLarge(service, queue, 12);
-  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 12 });
+  const [id] = await enqueueLarge(service, queue, 100);
+  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 100 });
   await service.untilState({ queue, id: id as string }, "active");
   const held = async () => {
     const { text } = await operate(service, "GET", "/metrics");
     return Number(/^tidemill_share_held\{resource="request_memory"\} (\d+)$/m.exec(text)?.[1]);
   };
-  await until(async () => (await held()) > 12 * LARGE, "the response to be counted");
+  await until(async () => (await held()) > 100 * LARGE, "the response to be counted");
   socket.destroy();
   await until(async () => (await held()) === 0, "the response to be gone");
 });

@@ -50,6 +50,42 @@ describe("a worker that asks one of two nodes", () => {
     expect(data.map(({ input }: { input: { host: string } }) => input.host)).toEqual(["worker w1", "worker w1"]);
   });
 
+  test.for(["completed", "failed"])(
+    "leaves out what is reported when a secret was rotated meanwhile: %s",
+    async (outcome, { service, other }) => {
+      const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+      await service.ok("POST", "/v1/secrets", { name: "ROTATED_KEY", value });
+      const queue = await service.queue();
+      const { id } = await service.enqueue({ queue, payload: "${{ secrets.ROTATED_KEY }}", attempts: 1 });
+      const job = await takeOne(other, queue);
+      await service.advance(1);
+      await service.ok("PATCH", "/v1/secrets/ROTATED_KEY", { value: "another value" });
+      const report = outcome === "completed" ? { outcome, result: [value] } : { outcome, error: `401 for ${value}` };
+      expect(await settle(service, job, report)).toMatchObject({ ok: true });
+      const settled = await service.job({ queue, id });
+      expect(settled.state).toBe(outcome);
+      expect(JSON.stringify(settled)).not.toContain(value);
+    },
+  );
+
+  test("is told that a job was cancelled when its queue is deleted on the other", async ({ service, other }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    await takeOne(other, queue);
+    const waiting = work(other, { queues: [await service.queue()], wait: 30 });
+    await service.api("DELETE", `/v1/queues/${queue}`);
+    expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
+  });
+
+  test("stops waiting for a queue that gets a callback_url on the other", async ({ service, other }) => {
+    const queue = await service.queue();
+    const waiting = take(other, queue, { wait: 30 });
+    expect(await take(other, queue, { worker: "w2" })).toEqual([]);
+    await service.ok("PATCH", `/v1/queues/${queue}`, { callback_url: "http://127.0.0.1:9/callback" });
+    expect(await waiting).toEqual([]);
+    expect((await other.api("POST", "/v1/work", { worker: "w1", queues: [queue] })).body.error).toMatchObject({ code: "INVALID_STATE" });
+  });
+
   test("gets nothing that was kept of a report when the secrets cannot be read any more", async ({ service, other }) => {
     const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
     await service.ok("POST", "/v1/secrets", { name: "GONE_KEY", value });

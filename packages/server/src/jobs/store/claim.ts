@@ -38,14 +38,18 @@ export interface LaneFound {
   readonly limited: boolean;
   /** When more of its jobs may start, if only its rate limit or another claim holds them, or they came too late for this one. Milliseconds from now. */
   readonly opensInMs: number | null;
+  /** False for a lane that workers do not serve any more. */
+  readonly isPulled: boolean;
 }
 
 type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneFound | null };
 
 /** What differs between claims of a node and claims for workers, in the statement below. */
 interface ClaimParts {
-  /** Columns of `picked`. */
-  readonly place: Fragment;
+  /** From the jobs that were found, those to claim (`picked`). */
+  readonly picked: Fragment;
+  /** The lanes of jobs that were found and not picked, for another claim to take. */
+  readonly cut: Fragment;
   /** What the update reads besides `picked`, and sets. */
   readonly from: Fragment;
   readonly lease: Fragment;
@@ -54,14 +58,28 @@ interface ClaimParts {
 }
 
 const FOR_NODE: ClaimParts = {
-  place: fragment`1`,
+  picked: fragment`select next.*, 1 as place from next where seen`,
+  cut: fragment`select null::bigint as lane_id where false`,
   from: fragment`picked`,
   lease: fragment`lease_id = (select lease_id from claimant)`,
   columns: fragment``,
 };
 
+/**
+ * A claim for workers is bounded by the bytes of its payloads too, which responses carry: 4 MiB, and the job that exceeds them. Workspaces
+ * share these bytes: those come first whose jobs so far have fewer.
+ */
 const FOR_WORKERS: ClaimParts = {
-  place: fragment`row_number() over (partition by lane_id order by priority desc, run_at, id)::int`,
+  picked: fragment`
+    select * from (
+      select *, sum(size) over (order by workspace_bytes, workspace_id) - size as bytes_before
+      from (
+        select *, sum(size) over (partition by workspace_id order by place, lane_id) as workspace_bytes
+        from (select next.*, row_number() over (partition by lane_id order by priority desc, run_at, id)::int as place from next where seen) placed
+      ) weighed
+    ) weighed
+    where bytes_before < 4 * 1024 * 1024`,
+  cut: fragment`select lane_id from next where seen and not id in (select id from picked)`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
   lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request`,
   columns: fragment`, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
@@ -71,7 +89,7 @@ const COUNT = fragment`case when l.probe is null then least(l.take, l.slots_free
 
 /** The next jobs of lane `l`. */
 const NEXT = fragment`
-  select workspace_id, lane_id, id, priority, run_at, true as seen from job
+  select workspace_id, lane_id, id, priority, run_at, octet_length(payload) as size, true as seen from job
   where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and ${CLAIMABLE}
   order by priority desc, run_at, id limit ${COUNT} for update skip locked`;
 
@@ -80,10 +98,10 @@ const NEXT = fragment`
  * `seen`: it has to be claimed by another statement, and keeps its place before jobs that come after it.
  */
 const NEXT_OF_LOCKED = fragment`
-  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.id is not null as seen
+  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.size, job.id is not null as seen
   from next_jobs(l.workspace_id, l.lane_id, ${COUNT}) next (id)
   left join lateral (
-    select id, priority, run_at from job
+    select id, priority, run_at, octet_length(payload) as size from job
     where job.workspace_id = any(array[l.workspace_id]) and job.lane_id = l.lane_id and job.id = next.id and ${CLAIMABLE} offset 0
   ) job on true`;
 
@@ -175,7 +193,9 @@ async function claim(
         ) j
         where exists (select from claimant)
       ), picked as (
-        select next.*, ${parts.place} as place from next where seen
+        ${parts.picked}
+      ), cut as (
+        ${parts.cut}
       ), probed as (
         ${RECORD_PROBES}
       ), claimed as (
@@ -186,14 +206,16 @@ async function claim(
       ), started as (
         ${RECORD_STARTS}
       ), found as (
-        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'opensInMs',
-          case when exists (select from next where next.lane_id = l.lane_id and not seen) then 0
+        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'isPulled', l.served = 'pull', 'opensInMs',
+          case when exists (select from next where next.lane_id = l.lane_id and not seen) or l.lane_id in (select lane_id from cut) then 0
             when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
             then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
         from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
-        where ${limited} or l.limited
+        where ${limited} or l.limited or (${served}::lane_service = 'pull' and l.served <> 'pull')
         union all
-        select json_build_object('laneId', l.id, 'limited', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
+        select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'opensInMs', 0) from cut where not ${limited}
+        union all
+        select json_build_object('laneId', l.id, 'limited', true, 'isPulled', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
           requested (workspace_id, lane_id)
         join lane l on l.workspace_id = requested.workspace_id and l.id = requested.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'

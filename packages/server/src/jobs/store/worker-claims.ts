@@ -29,9 +29,13 @@ const columnsOf = (workspaceId: WorkspaceId, claims: readonly NamedClaim[]) => (
   attempts: plainArray(claims.map((one) => one.attempt)),
 });
 
+/** Whether the lane of `job` has not been deleted. Its jobs are deleted later. */
+const LANE_EXISTS = fragment`exists (
+  select from lane l where l.workspace_id = any(array[job.workspace_id]) and l.id = job.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity')`;
+
 /** Whether the claim `c` is still held on `job`. */
 const IS_HELD = fragment`job.workspace_id = any(array[c.workspace_id]) and job.lane_id = c.lane_id and job.id = c.id
-  and job.lease_id is not distinct from c.lease_id and job.attempt = c.attempt`;
+  and job.lease_id is not distinct from c.lease_id and job.attempt = c.attempt and ${LANE_EXISTS}`;
 
 /** Finds those of these claims that are still held. Uses the primary key. */
 export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<HeldRow[]> {
@@ -56,7 +60,7 @@ export const findHeldAmong = async (db: Db, workspaceId: WorkspaceId, leaseId: n
       sql`
         select id from job
         where state = 'active' and lease_id = ${leaseId} and workspace_id is not distinct from ${workspaceId}
-          and id in (select unnest(${plainArray(ids)}::uuid[]))`,
+          and id in (select unnest(${plainArray(ids)}::uuid[])) and ${LANE_EXISTS}`,
     )
   ).map(({ id }) => id);
 

@@ -1,0 +1,76 @@
+import type { Holder } from "#jobs";
+import type { Poll, PolledLane } from "./poll.ts";
+
+const MAX_JOBS_A_CLAIM = 500;
+const MAX_HOLDERS_A_CLAIM = 200;
+/** About how much a claim brings at most, which the statement ensures. Lanes are not asked for much more than that. */
+const EXPECTED_BYTES_A_CLAIM = 4 * 1024 * 1024;
+/** How long payloads are taken to be of which nothing is known. */
+const EXPECTED_PAYLOAD = 64 * 1024;
+
+/** What one poll asks of one lane. */
+export interface Ask {
+  readonly poll: Poll;
+  readonly lane: PolledLane;
+  readonly take: number;
+  /** The lane's wake-ups when it was asked. */
+  readonly wakes: number;
+}
+
+/**
+ * What to claim next for polls, which are given in turns of their workspaces: each from those of its lanes that may have jobs. Polls whose
+ * claim is under way are left out, and lanes that are slow.
+ *
+ * @param onAsked is called with each poll that gets its turn
+ * @param onIdle is called with each poll that has no lane to ask
+ */
+export function planClaim(
+  polls: readonly Poll[],
+  slow: ReadonlySet<PolledLane>,
+  onAsked: (poll: Poll) => void,
+  onIdle: (poll: Poll) => void,
+): Ask[] {
+  const asks: Ask[] = [];
+  let left = MAX_JOBS_A_CLAIM;
+  let bytesLeft = EXPECTED_BYTES_A_CLAIM;
+  for (const poll of polls) {
+    if (left < 1 || bytesLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
+    if (poll.claiming) continue;
+    const open = poll.asked.lanes.filter((lane) => lane.mayHaveJobs && !slow.has(lane));
+    if (open.length === 0) {
+      onIdle(poll);
+      continue;
+    }
+    let wanted = Math.min(poll.asked.limit, left);
+    for (const [index, lane] of open.entries()) {
+      const payloadLength = Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD);
+      const take = Math.min(Math.ceil(wanted / (open.length - index)), Math.max(1, Math.floor(bytesLeft / payloadLength)));
+      if (take < 1 || bytesLeft <= 0) break;
+      bytesLeft -= take * payloadLength;
+      asks.push({ poll, lane, take, wakes: lane.wakes });
+      wanted -= take;
+      left -= take;
+    }
+    onAsked(poll);
+  }
+  return asks;
+}
+
+/** What to claim from a slow lane: one job, for the poll that has waited longest, apart from all other lanes. */
+export function planSlowClaim(slow: ReadonlySet<PolledLane>): Ask | null {
+  for (const lane of slow) {
+    const poll = lane.mayHaveJobs && [...lane.polls].find(({ claiming }) => !claiming);
+    if (poll) return { poll, lane, take: 1, wakes: lane.wakes };
+  }
+  return null;
+}
+
+/** An ask as the statement gets it. */
+export const holderOf = ({ poll, lane, take }: Ask): Holder => ({
+  workspaceId: lane.workspaceId,
+  laneId: lane.laneId,
+  take,
+  leaseId: poll.asked.worker.leaseId,
+  leaseSeconds: poll.asked.leaseSeconds,
+  request: poll.asked.request,
+});
