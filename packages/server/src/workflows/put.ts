@@ -47,7 +47,7 @@ export const putWorkflow = (
 function patternOf({ cron = null, timezone = null }: PutWorkflow): { cron: string; timezone: string } | null {
   if (cron !== null && timezone !== null) return { cron, timezone };
   if (cron === null && timezone === null) return null;
-  throw cron === null ? invalid("cron", "must be given with timezone") : invalid("timezone", "must be given with cron");
+  throw cron === null ? invalid("cron", "is required with timezone") : invalid("timezone", "is required with cron");
 }
 
 const settingsOf = ({ attempts, backoff, concurrency }: PutWorkflow): LaneSettings => ({
