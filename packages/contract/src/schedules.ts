@@ -46,7 +46,7 @@ const ScheduleName = Type.String({
   examples: ["nightly-report"],
 });
 
-const Cron = Type.String({
+export const Cron = Type.String({
   title: "CronExpression",
   minLength: 1,
   maxLength: LIMITS.cronLength,
@@ -55,7 +55,7 @@ const Cron = Type.String({
   examples: ["30 2 * * *"],
 });
 
-const Timezone = Type.String({
+export const Timezone = Type.String({
   title: "TimeZone",
   minLength: 1,
   maxLength: 64,

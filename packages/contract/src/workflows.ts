@@ -4,6 +4,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { EventName, NAME } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
+import { Cron, Timezone } from "./schedules.ts";
 
 /** Source: contract §11. */
 export const WorkflowId = Type.String({
@@ -53,6 +54,8 @@ const settings = {
       description: "Names of events that start runs of the workflow. None unless given.",
     }),
   ),
+  cron: Type.Optional(Nullable(Cron, { description: "Starts a run at each tick of this cron expression. None unless given." })),
+  timezone: Type.Optional(Nullable(Timezone, { description: "The time zone of `cron`, with which it must be given." })),
   hooks: Type.Optional(
     Type.Array(HookName, { uniqueItems: true, description: "Lifecycle hooks that the workflow's code has. None unless given." }),
   ),
@@ -64,6 +67,8 @@ const example = {
   concurrency: null,
   version: "2026-11-23",
   events: ["user.created"],
+  cron: "30 2 * * *",
+  timezone: "Europe/Berlin",
   hooks: ["onFailure"],
 };
 
@@ -76,7 +81,7 @@ export const PutWorkflow = Type.Object(settings, {
 export type PutWorkflow = Static<typeof PutWorkflow>;
 
 const at = "2026-11-23T09:30:00.000Z";
-const onboard = { id: "user.onboard", ...example, createdAt: at, updatedAt: at };
+const onboard = { id: "user.onboard", ...example, nextRunAt: "2026-11-24T01:30:00.000Z", createdAt: at, updatedAt: at };
 
 export const Workflow = Type.Object(
   {
@@ -86,6 +91,9 @@ export const Workflow = Type.Object(
     concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
     version: Nullable(Type.String(), { description: "Version of the code that is current." }),
     events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
+    cron: Nullable(Type.String(), { description: "The cron expression that starts runs of it." }),
+    timezone: Nullable(Type.String(), { description: "The time zone of `cron`." }),
+    nextRunAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When `cron` starts the next run." }),
     hooks: Type.Array(HookName, { description: "Lifecycle hooks that its code has." }),
     createdAt: Moment("When it was registered first."),
     updatedAt: Moment("When it was registered last."),
@@ -291,14 +299,15 @@ export type ReportedStep = Static<typeof ReportedStep>;
 
 const trigger = Type.Object(
   {
-    type: Type.Enum(["api", "event"], { description: "What started the run." }),
+    type: Type.Enum(["api", "event", "schedule"], { description: "What started the run." }),
     eventId: Type.Optional(EventId),
     name: Type.Optional(EventName),
     ts: Type.Optional(Type.Number({ description: "When the event happened. Milliseconds since 1970." })),
+    scheduledFor: Type.Optional(Moment("The tick of the workflow's `cron`.")),
   },
   {
     title: "RunTrigger",
-    description: "What started a run. `event`: an event, with its id, name and time.",
+    description: "What started a run. `event`: an event, with its id, name and time. `schedule`: a tick of the workflow's `cron`.",
     examples: [{ type: "api" }, { type: "event", eventId: EVENT_ID, name: "user.created", ts: 1_795_426_200_000 }],
   },
 );

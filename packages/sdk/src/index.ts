@@ -51,5 +51,5 @@ export {
 export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
 export type { Remembered } from "./workflow/remembered.ts";
 export { type SignalDefinition, signal } from "./workflow/signal.ts";
-export { type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
+export { type CronSchedule, cron, type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
 export { type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";

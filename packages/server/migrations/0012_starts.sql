@@ -52,8 +52,9 @@ create index run_hook_run on run_hook (workspace_id, run_id);
 create or replace view workflow_record as
   select w.workspace_id, w.id, l.name, w.version, l.attempts, l.backoff_delay_ms, l.concurrency, l.revision, w.created_at, w.updated_at,
     array(select e.name from workflow_event e where e.workspace_id = w.workspace_id and e.lane_id = w.id order by e.name) as events,
-    w.hooks
+    w.hooks, s.cron, s.timezone, s.next_run_at
   from workflow w join lane l on l.workspace_id = w.workspace_id and l.id = w.id
+    left join schedule s on s.workspace_id = w.workspace_id and s.lane_id = w.id
   where l.deleted_at is null;
 
 select make_tenant_views();

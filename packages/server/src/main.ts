@@ -15,7 +15,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
 import { createWorkers } from "#workers";
-import { createWorkflows, hookKind, runKind } from "#workflows";
+import { createWorkflows, hookKind, runKind, startScheduledRuns } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -115,13 +115,15 @@ export async function composeNode({
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
+  const schedules = createSchedules({ ...shared, waker, room: () => engine.room(), startRuns: startScheduledRuns });
+
   const modules = [
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
     createJobs({ ...shared, waker, aborter, outlet }),
     createDeadLetters({ ...shared, waker }),
     createExplain(shared),
     createApprovals({ ...shared, waker }),
-    createSchedules({ ...shared, waker, room: () => engine.room() }),
+    schedules,
     vault,
     createAudit(shared),
     workspaces,
@@ -130,7 +132,7 @@ export async function composeNode({
     createRetention(shared),
     callbacks,
     workers,
-    createWorkflows({ ...shared, waker, aborter, prove: workers.prove }),
+    createWorkflows({ ...shared, waker, aborter, prove: workers.prove, onNextRun: (ms) => schedules.expect(ms) }),
   ];
   const { authenticator } = workspaces;
   const drain = () => {

@@ -110,3 +110,10 @@ test("an event is sent with the digits of its data", async ({ command, service }
   const { text } = await service.api("GET", `/v1/runs/${runId}`);
   expect(text).toContain('"input":[{"n":12345678901234567890}]');
 });
+
+test("a cancelled run is retried", async ({ command, service }) => {
+  const { trigger } = await putWorkflow(service);
+  const runId = await trigger();
+  await service.ok("POST", `/v1/runs/${runId}/cancel`);
+  expect(await command.json("run", "retry", runId)).toMatchObject({ runId, status: "pending" });
+});

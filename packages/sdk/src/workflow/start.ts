@@ -1,3 +1,5 @@
+import type { PutWorkflow } from "@tidemill/contract";
+
 /** An event that starts runs. `Data` is what it carries, and the input of the runs. */
 export interface EventDefinition<Data = unknown> {
   readonly kind: "event";
@@ -25,14 +27,39 @@ export function event<Data = unknown>(name: string): EventDefinition<Data> {
   return { kind: "event", name: checkedName(name) };
 }
 
-/** What starts runs of a workflow, besides a trigger. */
-export type Start<Input = unknown> = EventDefinition<Input>;
+/** A schedule that starts runs, whose input is null. */
+export interface CronSchedule {
+  readonly kind: "cron";
+  readonly expression: string;
+  readonly timezone: string;
+}
 
-/** What starts runs of a workflow: one, or several. */
+/**
+ * Starts a run at each tick of a cron expression.
+ *
+ * @param expression five fields (minute, hour, day of month, month, day of week), six with seconds first, or `@hourly`, `@daily`, …
+ * @param options.timezone IANA name of the time zone in which it is read, for example `Europe/Berlin`
+ */
+export const cron = (expression: string, { timezone }: { readonly timezone: string }): CronSchedule => ({
+  kind: "cron",
+  expression,
+  timezone,
+});
+
+/** What starts runs of a workflow, besides a trigger. */
+export type Start<Input = unknown> = EventDefinition<Input> | CronSchedule;
+
+/** What starts runs of a workflow: one, or several, with at most one schedule. */
 export type Starts<Input = unknown> = Start<Input> | readonly Start<Input>[];
 
 /** The input of runs that are started so. */
-export type StartInput<On> = On extends readonly (infer One)[] ? StartInput<One> : On extends EventDefinition<infer Data> ? Data : never;
+export type StartInput<On> = On extends readonly (infer One)[]
+  ? StartInput<One>
+  : On extends CronSchedule
+    ? null
+    : On extends EventDefinition<infer Data>
+      ? Data
+      : never;
 
 /** The name of an event, which was given as it is or as its definition. */
 export const eventName = (given: string | EventDefinition): string => checkedName(typeof given === "string" ? given : given.name);
@@ -44,9 +71,21 @@ function checkedName(name: string): string {
   throw new TypeError(`The name of an event must be ${rule}, not ${JSON.stringify(name)}.${hint}`);
 }
 
-/** As the service registers it. */
-export function startSettings(on: Starts | undefined): { readonly events?: string[] } {
+/** What a workflow is registered with. */
+type StartSettings = Pick<PutWorkflow, "events" | "cron" | "timezone">;
+
+/**
+ * As the service registers it.
+ *
+ * @throws {TypeError} for several schedules
+ */
+export function startSettings(on: Starts | undefined): StartSettings {
   const starts = on === undefined ? [] : Array.isArray(on) ? (on as readonly Start[]) : [on as Start];
-  const events = starts.map(({ name }) => name);
-  return events.length > 0 ? { events } : {};
+  const events = starts.flatMap((start) => (start.kind === "event" ? [start.name] : []));
+  const [schedule, ...others] = starts.filter((start) => start.kind === "cron");
+  if (others.length > 0) throw new TypeError("on takes one cron schedule at most. Use a list in its fields, for example 0 9,17 * * *.");
+  return {
+    ...(events.length > 0 && { events }),
+    ...(schedule && { cron: schedule.expression, timezone: schedule.timezone }),
+  };
 }

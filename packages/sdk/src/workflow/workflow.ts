@@ -2,13 +2,13 @@ import type { StandardSchema } from "../schema.ts";
 import type { WorkflowContext } from "./context.ts";
 import type { LifecycleHooks } from "./hooks.ts";
 import type { Remembered } from "./remembered.ts";
-import type { StartInput, Starts } from "./start.ts";
+import { type StartInput, type Starts, startSettings } from "./start.ts";
 
 /** Settings of a workflow. */
 export interface WorkflowOptions<Parsed, Input> extends LifecycleHooks {
   /** Unique in the workspace, for example `user.onboard`: letters, digits, dots, hyphens and underscores, at most 128. */
   readonly id: string;
-  /** What starts runs of it, besides a trigger: an event, or several. Without `input`, it gives the input its type. */
+  /** What starts runs of it, besides a trigger: events, a cron schedule, or a list of these. Without `input`, it gives the input its type. */
   readonly on?: Starts;
   /** Checks the input of each run, and gives it its type. An input that does not fit fails its run for good. */
   readonly input?: StandardSchema<Input, Parsed>;
@@ -62,6 +62,7 @@ export function workflow<Result, Parsed = unknown, Input = Parsed>(
 export function workflow(options: WorkflowOptions<unknown, unknown>, program: (context: WorkflowContext<never>) => unknown): Workflow {
   if (!ID.test(options.id))
     throw new TypeError(`id must be letters, digits, dots, hyphens and underscores, not ${JSON.stringify(options.id)}.`);
+  startSettings(options.on);
   if (typeof program !== "function") throw new TypeError(`The workflow ${options.id} needs a function.`);
   return { id: options.id, options, program };
 }

@@ -1,4 +1,4 @@
-import { event, TidemillError, workflow } from "@tidemill/sdk";
+import { cron, event, TidemillError, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { describe, expect, test } from "vitest";
 import { done, MemoryRun } from "./memory-journal.ts";
@@ -62,6 +62,25 @@ describe("a step that sends an event", () => {
     const run = new MemoryRun(({ step }) => step.sendEvent("tell", { name: "user/created" }));
     expect(await run.execute()).toMatchObject({ outcome: "failed", error: expect.stringContaining("Use dots in place of slashes") });
     expect(() => event("user/created")).toThrow(TypeError);
+  });
+});
+
+describe("a workflow with cron", () => {
+  const nightly = cron("0 2 * * *", { timezone: "Europe/Berlin" });
+
+  test("has null as its input", async () => {
+    expect(
+      await testWorkflow(
+        workflow({ id: "nightly", on: nightly }, ({ input }) => ({ input })),
+        { input: null },
+      ),
+    ).toMatchObject({
+      result: { input: null },
+    });
+  });
+
+  test("has one schedule at most", () => {
+    expect(() => workflow({ id: "nightly", on: [nightly, nightly] }, () => {})).toThrow("one cron schedule at most");
   });
 });
 

@@ -1,4 +1,14 @@
-import { event, type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
+import {
+  cron,
+  event,
+  type Logger,
+  NonRetryableError,
+  Tidemill,
+  Worker,
+  type WorkerOptions,
+  type WorkflowContext,
+  workflow,
+} from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import { test as base, until } from "../../../server/test/harness/service.ts";
 
@@ -54,6 +64,40 @@ test("an event of a step starts the workflow that listens to it, once, and the c
     result: "u1",
     trigger: { type: "event", name: "user.onboarded" },
   });
+});
+
+test("a cron schedule starts runs, and is registered beside events", async ({ service, client, worker }) => {
+  const both = workflow(
+    { id: "both", on: [event<{ userId: string }>("user.created"), cron("0 * * * *", { timezone: "UTC" })] },
+    ({ input }) => input?.userId ?? "by the clock",
+  );
+  worker([both]);
+  await until(() => client.workflows.get("both").then(Boolean, () => false), "the workflow to be registered");
+  expect(await client.workflows.get("both")).toMatchObject({ events: ["user.created"], cron: "0 * * * *", timezone: "UTC" });
+  await service.advance(3_600);
+  const completed = async () => (await client.runs.list({ workflowId: "both", status: "completed" })).data;
+  await until(async () => (await completed()).length > 0, "the run of the tick to complete");
+  const [run] = await completed();
+  expect(run?.trigger).toEqual({ type: "schedule", scheduledFor: expect.stringMatching(/:00:00.000Z$/) });
+  expect((await client.runs.get(run?.runId ?? "")).result).toBe("by the clock");
+});
+
+test("a failed run that is retried goes on behind the steps that completed", async ({ client, worker }) => {
+  const executed: string[] = [];
+  const charge = workflow({ id: "charge", attempts: 1 }, async ({ step }) => {
+    await step.run("load", () => void executed.push("load"));
+    await step.run("charge", () => {
+      executed.push("charge");
+      if (executed.length === 2) throw new NonRetryableError("Declined.");
+    });
+    return "charged";
+  });
+  worker([charge]);
+  const runId = await trigger(client, "charge", null);
+  await untilStatus(client, runId, "failed");
+  expect(await client.runs.retry(runId)).toMatchObject({ status: "running", steps: [{ key: "load" }] });
+  await untilStatus(client, runId, "completed");
+  expect(executed).toEqual(["load", "charge", "charge"]);
 });
 
 test("hooks fire when runs end, and what they throw is recorded with the run", async ({ client, worker }) => {

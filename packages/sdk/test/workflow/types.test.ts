@@ -1,4 +1,4 @@
-import { event, type Step, Tidemill, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { cron, event, type Step, Tidemill, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -51,6 +51,14 @@ test("the input comes from the event that starts it, or from each of several", (
     });
     // @ts-expect-error: `userId` is a string.
     await testWorkflow(one, { input: { userId: 1 } });
+    workflow({ id: "nightly", on: cron("0 2 * * *", { timezone: "UTC" }) }, ({ input }) => {
+      expectTypeOf(input).toBeNull();
+    });
+    workflow({ id: "both", on: [created, cron("0 2 * * *", { timezone: "UTC" })] }, ({ input }) => {
+      expectTypeOf(input).toEqualTypeOf<{ userId: string } | null>();
+    });
+    // @ts-expect-error: a schedule has a time zone.
+    cron("0 2 * * *", {});
     workflow({ id: "several", on: [created, event<{ orderId: number }>("order.paid")] }, ({ input }) => {
       expectTypeOf(input).toEqualTypeOf<{ userId: string } | { orderId: number }>();
     });

@@ -1,5 +1,6 @@
 import type { SkipReason } from "@tidemill/contract";
-import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray, toMoment, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type JobId, plainArray, row, rows, sql, type Timestamp, textArray, toMoment, type WorkspaceId } from "#kernel";
+import type { LaneKind } from "#lanes";
 import type { Schedule, ScheduleId } from "./schedule.ts";
 
 /** A schedule with a due tick, locked until the transaction ends. */
@@ -9,11 +10,17 @@ export interface DueSchedule extends Schedule {
   readonly now_ms: number;
   /** Its workspace has a quota. */
   readonly limited: boolean;
+  /** What its lane belongs to: ticks create jobs of a queue, or start runs of a workflow. */
+  readonly lane_kind: LaneKind;
+  readonly lane_attempts: number;
+  readonly lane_backoff_delay_ms: number;
   /** Ticks that the quota refused and no audit event contains yet, the moment of the first one, and when the last such event was recorded. */
   readonly unreported_skips: number;
   readonly unreported_since: Timestamp | null;
   readonly reported_at: Timestamp | null;
 }
+
+const LANE_COLUMNS = fragment`l.kind as lane_kind, l.attempts as lane_attempts, l.backoff_delay_ms as lane_backoff_delay_ms`;
 
 /** How long until the next tick of any schedule is due. Milliseconds; zero or less when one is due. Uses index schedule_due. */
 export const findNextDueAcrossWorkspaces = async (db: Db): Promise<number | null> =>
@@ -78,7 +85,7 @@ export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Worksp
         select *, row_number() over turns as place, sum(own) over turns as weight
         from due window turns as (order by turn, next_run_at, workspace_id, id)
       )
-      select d.*, l.name as queue, w.executions_per_month is not null as limited,
+      select d.*, l.name as queue, ${LANE_COLUMNS}, w.executions_per_month is not null as limited,
         (extract(epoch from d.next_run_at) * 1000)::float8 as due_ms, (extract(epoch from moment()) * 1000)::float8 as now_ms
       from weighed d
       join lane l on l.workspace_id = d.workspace_id and l.id = d.lane_id
@@ -92,7 +99,7 @@ export const lockDue = (tx: Db, { workspace_id, id }: Pick<Schedule, "workspace_
   row(
     tx,
     sql`
-      select s.*, l.name as queue, w.executions_per_month is not null as limited,
+      select s.*, l.name as queue, ${LANE_COLUMNS}, w.executions_per_month is not null as limited,
         (extract(epoch from s.next_run_at) * 1000)::float8 as due_ms, (extract(epoch from moment()) * 1000)::float8 as now_ms
       from schedule s
       join lane l on l.workspace_id = s.workspace_id and l.id = s.lane_id

@@ -7,8 +7,8 @@ import { takeExecutions } from "#usage";
 import type { Calendars } from "./calendar.ts";
 import { type DueSchedule, findBusyAcrossWorkspaces, lockDue, takeTicksAcrossWorkspaces } from "./fire-store.ts";
 import { planTicks, type TickPlan } from "./plan-ticks.ts";
-import { advanceOf, type PlannedSchedule, prepareWrites, requestsOf, tickKey, ticksOf } from "./prepare-writes.ts";
-import type { Schedule, ScheduleId } from "./schedule.ts";
+import { advanceOf, type PlannedSchedule, prepareWrites, requestsOf, runsOf, tickKey, ticksOf } from "./prepare-writes.ts";
+import type { Schedule, ScheduledRun, ScheduleId } from "./schedule.ts";
 
 /** What firing schedules needs. */
 export interface FireContext {
@@ -18,6 +18,8 @@ export interface FireContext {
   readonly audit: AuditLog;
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly emit: EmitEvent;
+  /** Starts the runs of workflows' ticks, in the transaction that takes these ticks and their executions. */
+  readonly startRuns: (tx: Db, runs: readonly ScheduledRun[]) => Promise<void>;
 }
 
 /** What due ticks created. The caller acts on it after the commit. */
@@ -26,6 +28,8 @@ export interface FireResult {
   readonly jobs: number;
   /** The lanes in which new jobs wait. */
   readonly lanes: readonly LaneKey[];
+  /** The lanes of workflows in which new runs wait. */
+  readonly pulled: readonly LaneKey[];
   /** The earliest next tick of the schedules. Milliseconds since 1970; null when none has a next tick. */
   readonly nextMs: number | null;
 }
@@ -42,11 +46,11 @@ const UNREADABLE_MS = 3_600_000;
  */
 export async function fireSchedule(tx: Db, context: FireContext, schedule: Pick<Schedule, "workspace_id" | "id">): Promise<FireResult> {
   const due = await lockDue(tx, schedule);
-  return due ? fireSchedules(tx, context, [due]) : { jobs: 0, lanes: [], nextMs: null };
+  return due ? fireSchedules(tx, context, [due]) : { jobs: 0, lanes: [], pulled: [], nextMs: null };
 }
 
 /**
- * Fires due ticks of schedules that the transaction has locked, in their order, as many as it should write. Each tick creates one job,
+ * Fires due ticks of schedules that the transaction has locked, in their order, as many as it should write. Each tick creates one job or run,
  * in this transaction or never (I7). A tick that the month's quota refuses is skipped and audited.
  */
 export async function fireSchedules(tx: Db, context: FireContext, due: readonly DueSchedule[]): Promise<FireResult> {
@@ -57,8 +61,11 @@ export async function fireSchedules(tx: Db, context: FireContext, due: readonly 
   const writes = planned.map((schedule) => prepareWrites(schedule, refused, context.ids));
   const ticks = await takeTicksAcrossWorkspaces(tx, writes.flatMap(ticksOf), writes.map(advanceOf));
   const taken = new Set(ticks.map((tick) => tickKey(tick, tick.atMs)));
-  const requests = writes.flatMap((of) => requestsOf(of, (key) => taken.has(key)));
+  const isTaken = (key: string) => taken.has(key);
+  const requests = writes.flatMap((of) => requestsOf(of, isTaken));
+  const runs = writes.flatMap((of) => runsOf(of, isTaken));
   const inserted = requests.length > 0 ? await insertJobsAcrossWorkspaces(tx, null, requests) : [];
+  await context.startRuns(tx, runs);
   await context.audit.recordAll(
     tx,
     writes.flatMap(({ event }) => event ?? []),
@@ -69,6 +76,7 @@ export async function fireSchedules(tx: Db, context: FireContext, due: readonly 
       const job = inserted[index]?.[0];
       return job?.state === "waiting" ? [{ workspaceId, laneId: job.laneId }] : [];
     }),
+    pulled: [...new Map(runs.map(({ workspaceId, laneId }) => [laneId, { workspaceId, laneId }])).values()],
     nextMs: earliest(planned.map(({ plan }) => plan.nextMs)),
   };
 }

@@ -1,5 +1,6 @@
 export { Calendars } from "./calendar.ts";
 export { listSchedules } from "./list.ts";
-export type { Schedule, ScheduleId } from "./schedule.ts";
+export { putScheduleOfWorkflow } from "./of-workflow.ts";
+export type { Schedule, ScheduledRun, ScheduleId } from "./schedule.ts";
 export * from "./schedules.ts";
 export { removeSchedules, removeSchedulesOf } from "./store.ts";

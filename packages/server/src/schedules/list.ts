@@ -16,7 +16,7 @@ export interface SchedulesPage {
 /** A schedule of a page, or the end of its scan. */
 type ListedSchedule = Schedule & PageRow<ScheduleId>;
 
-/** Lists schedules. With a filter by queue it reads only those of these queues. The scans of a statement read `maxScanned` rows together. */
+/** Lists schedules of queues. With a filter by queue it reads only those of these queues. The scans of a statement read `maxScanned` rows together. */
 export function listSchedules(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...page }: SchedulesPage): Promise<ListedSchedule[]> {
   const queues = page.queues && [...new Set(page.queues)];
   if (queues === null) return listAny(db, page, maxScanned);
@@ -34,8 +34,8 @@ const listAny = (db: Db, { workspaceId, states, before, limit }: SchedulesPage, 
         select s.*, l.queue, null::text as result
         from (select * from schedule where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before})
           order by id desc limit ${scanned}) s
-        cross join lateral (select name as queue from lane where lane.workspace_id = s.workspace_id and lane.id = s.lane_id offset 0) l
-        where ${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states})
+        cross join lateral (select name as queue, kind from lane where lane.workspace_id = s.workspace_id and lane.id = s.lane_id offset 0) l
+        where l.kind = 'queue' and (${states}::text[] is null or case when s.paused then 'paused' else 'active' end = any(${states}))
         order by s.id desc limit ${limit}
       ), reached as (
         select case when (select count(*) from matched) < ${limit}::int then (

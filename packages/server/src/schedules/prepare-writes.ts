@@ -1,9 +1,9 @@
 import type { NewAuditEvent } from "#audit";
 import type { InsertRequest, JobToInsert } from "#jobs";
-import { type JobId, momentMs, toMoment, type UuidSource } from "#kernel";
+import { type JobId, momentMs, type RunId, toMoment, type UuidSource } from "#kernel";
 import type { Advance, DueSchedule, TickToTake } from "./fire-store.ts";
 import type { TickPlan } from "./plan-ticks.ts";
-import type { Schedule } from "./schedule.ts";
+import type { Schedule, ScheduledRun } from "./schedule.ts";
 
 /** A schedule with the plan for its due ticks. */
 export interface PlannedSchedule {
@@ -60,8 +60,17 @@ export function advanceOf({ schedule, plan, jobs, refusedMs, unreported }: Sched
   };
 }
 
-/** The jobs of those ticks that this transaction has taken; no request when there are none. */
+/** The runs of those ticks of a workflow that this transaction has taken. */
+export function runsOf({ schedule, jobs }: ScheduleWrites, isTaken: (key: string) => boolean): ScheduledRun[] {
+  if (schedule.lane_kind !== "workflow") return [];
+  const { workspace_id: workspaceId, lane_id: laneId, lane_attempts: attempts, lane_backoff_delay_ms: backoffDelayMs } = schedule;
+  const taken = jobs.filter(({ atMs }) => isTaken(tickKey(schedule, atMs)));
+  return taken.map(({ id, atMs }) => ({ workspaceId, laneId, id: id as string as RunId, attempts, backoffDelayMs, atMs }));
+}
+
+/** The jobs of those ticks of a queue that this transaction has taken; no request when there are none. */
 export function requestsOf({ schedule, jobs }: ScheduleWrites, isTaken: (key: string) => boolean): InsertRequest[] {
+  if (schedule.lane_kind !== "queue") return [];
   const taken = jobs.filter(({ atMs }) => isTaken(tickKey(schedule, atMs)));
   if (taken.length === 0) return [];
   return [
@@ -102,8 +111,9 @@ function reportSkips(schedule: DueSchedule, refused: readonly number[], ran: boo
       workspaceId: schedule.workspace_id,
       eventType: "schedule.skipped",
       actorId: "system",
-      resourceType: "schedule",
-      resourceId: schedule.name,
+      ...(schedule.lane_kind === "workflow"
+        ? { resourceType: "workflow", resourceId: schedule.queue }
+        : { resourceType: "schedule", resourceId: schedule.name }),
       input: null,
       output: { reason: "quota", ticks: skips, first: toMoment(sinceMs), last: toMoment(lastMs) },
     },

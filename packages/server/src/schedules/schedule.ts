@@ -1,6 +1,6 @@
 import type { CatchUp, Overlap, SkipReason } from "@tidemill/contract";
-import type { JobId, Timestamp, WorkspaceId } from "#kernel";
-import type { LaneId } from "#lanes";
+import type { JobId, RunId, Timestamp, WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
 
 export type ScheduleId = number & { readonly __of: "schedule" };
 
@@ -34,4 +34,13 @@ export interface Schedule {
   readonly catch_up_to: Timestamp | null;
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
+}
+
+/** A run that a tick of a workflow's schedule starts. */
+export interface ScheduledRun extends LaneKey {
+  readonly id: RunId;
+  readonly attempts: number;
+  readonly backoffDelayMs: number;
+  /** The tick. Milliseconds since 1970. */
+  readonly atMs: number;
 }

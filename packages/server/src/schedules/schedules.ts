@@ -1,6 +1,6 @@
 import type { Module } from "#http";
 import { type Config, type Database, DeadlineLoop, fragment, type Random } from "#kernel";
-import type { Waker } from "#lanes";
+import type { PulledWaker, Waker } from "#lanes";
 import { Calendars } from "./calendar.ts";
 import type { FireContext, FireResult } from "./fire.ts";
 import { mountSchedules } from "./routes.ts";
@@ -11,12 +11,17 @@ export interface SchedulesOptions extends Omit<FireContext, "calendars" | "clock
   readonly config: Config;
   readonly engine: Database;
   readonly random: Random;
-  readonly waker: Waker;
+  readonly waker: Waker & PulledWaker;
   /** How many more jobs this node can deliver at once. */
   readonly room: () => number;
 }
 
-/** Schedules: their endpoints, and the loop that creates a job at each tick. */
+export interface Schedules extends Module {
+  /** A schedule has its next tick at this time. Milliseconds since 1970. */
+  expect(ms: number): void;
+}
+
+/** Schedules: their endpoints, and the loop that creates a job, or starts a run, at each tick. */
 export function createSchedules({
   config,
   shares,
@@ -29,19 +34,22 @@ export function createSchedules({
   ids,
   audit,
   emit,
-}: SchedulesOptions): Module {
-  const context: FireContext = { calendars: new Calendars(), ids, audit, clock, emit, shares };
-  const onFired = ({ jobs, lanes, nextMs }: FireResult) => {
+  startRuns,
+}: SchedulesOptions): Schedules {
+  const context: FireContext = { calendars: new Calendars(), ids, audit, clock, emit, shares, startRuns };
+  const onFired = ({ jobs, lanes, pulled, nextMs }: FireResult) => {
     emit("jobs_enqueued", { count: jobs });
     emit("schedule_jobs_made", { count: jobs });
     // When this node can deliver all of the jobs, the other nodes stay asleep: they would only compete for the same jobs.
     waker.wake(lanes, jobs > room() ? undefined : "node");
+    if (pulled.length > 0) waker.wakePulled(pulled);
     if (nextMs !== null) ticks.expect(nextMs);
   };
   const pass = () => tickAcrossWorkspaces({ ...context, db: engine, onFired });
   const ticks: DeadlineLoop = new DeadlineLoop({ name: "schedules", horizonMs: config.pollEveryMs, pass }, clock, emit, random);
   return {
     routes: (api) => mountSchedules(api, { tenants, clock, context: { ...context, onFired }, onNextRun: (ms) => ticks.expect(ms) }),
+    expect: (ms) => ticks.expect(ms),
     services: [ticks],
     due: [
       {

@@ -76,9 +76,9 @@ export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, 
   rows(
     db,
     sql`
-      (select name from schedule where workspace_id = ${workspaceId} and name >= ${name} order by name limit ${limit})
+      (select name from schedule where workspace_id = ${workspaceId} and name >= ${name} and not starts_with(name, 'workflow:') order by name limit ${limit})
       union all
-      (select name from schedule where workspace_id = ${workspaceId} and name < ${name} order by name desc limit ${limit})`,
+      (select name from schedule where workspace_id = ${workspaceId} and name < ${name} and not starts_with(name, 'workflow:') order by name desc limit ${limit})`,
   );
 
 /** Locks the schedule until the transaction ends, and returns the database's time. Uses index schedule_name. */

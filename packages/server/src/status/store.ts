@@ -40,7 +40,7 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
           + (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and concurrency_key is not null
             and key_slot is null) as waiting,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'active') as active,
-        (select count(*) from schedule where workspace_id = ${workspaceId}) as schedules,
+        (select count(*) from schedule where workspace_id = ${workspaceId} and not starts_with(name, 'workflow:')) as schedules,
         (select json_object_agg(status, runs) from (
           select r.status, count(*) as runs from run r
           join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null

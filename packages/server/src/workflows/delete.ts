@@ -1,6 +1,7 @@
 import type { Actor } from "#audit";
 import type { Transactional } from "#kernel";
 import { type LaneKey, laneNotFound, markLaneDeleted } from "#lanes";
+import { removeSchedulesOf } from "#schedules";
 import type { WorkflowContext } from "./workflow.ts";
 
 /**
@@ -10,13 +11,14 @@ import type { WorkflowContext } from "./workflow.ts";
  */
 export const deleteWorkflow = (
   database: Transactional,
-  { audit }: WorkflowContext,
+  { audit }: Pick<WorkflowContext, "audit">,
   { workspaceId, actorId }: Actor,
   name: string,
 ): Promise<LaneKey> =>
   database.transaction(async (tx) => {
     const deleted = await markLaneDeleted(tx, workspaceId, "workflow", name);
     if (!deleted) throw await laneNotFound(tx, workspaceId, "workflow", name);
+    await removeSchedulesOf(tx, { workspaceId, laneId: deleted.id });
     await audit.record(tx, {
       workspaceId,
       actorId,

@@ -3,5 +3,6 @@ export * from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";
 export { type ProveExecution, readSteps } from "./report-steps.ts";
 export { runKind } from "./run-kind.ts";
+export { startScheduledRuns } from "./start-scheduled-runs.ts";
 export * from "./sweep.ts";
 export * from "./workflows.ts";

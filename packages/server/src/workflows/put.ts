@@ -1,7 +1,8 @@
 import type { PutWorkflow } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import type { Transactional } from "#kernel";
+import { invalid, type Transactional } from "#kernel";
 import { findLane, insertLane, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import { putScheduleOfWorkflow } from "#schedules";
 import { putEvents } from "./put-events.ts";
 import { findWorkflow, putWorkflowOfLane } from "./store.ts";
 import type { Workflow, WorkflowContext } from "./workflow.ts";
@@ -9,17 +10,17 @@ import type { Workflow, WorkflowContext } from "./workflow.ts";
 const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000 };
 
 /**
- * Registers a workflow, or changes one. Returns it, and whether it is new.
+ * Registers a workflow, or changes one. Returns it, whether it is new, and the first tick of a schedule that is new or changed.
  *
- * @throws VALIDATION_ERROR for an event that starts too many workflows
+ * @throws VALIDATION_ERROR for an event that starts too many workflows, an invalid cron expression, or an unknown time zone
  */
 export const putWorkflow = (
   database: Transactional,
-  { audit }: WorkflowContext,
+  { audit, calendars, clock }: WorkflowContext,
   { workspaceId, actorId }: Actor,
   name: string,
   request: PutWorkflow,
-): Promise<{ workflow: Workflow; isNew: boolean }> =>
+): Promise<{ workflow: Workflow; isNew: boolean; nextMs: number | null }> =>
   database.transaction(async (tx) => {
     const settings = settingsOf(request);
     const created = await insertLane(tx, workspaceId, "workflow", name, settings);
@@ -29,6 +30,7 @@ export const putWorkflow = (
     if (!created) await updateLane(tx, lane, settings);
     await putWorkflowOfLane(tx, lane, request);
     await putEvents(tx, lane, request.events ?? []);
+    const nextMs = await putScheduleOfWorkflow(tx, calendars, { ...lane, name }, patternOf(request), clock.nowMs());
     await audit.record(tx, {
       workspaceId,
       actorId,
@@ -39,8 +41,14 @@ export const putWorkflow = (
       output: null,
     });
     const workflow = (await findWorkflow(tx, workspaceId, name)) as Workflow;
-    return { workflow, isNew: created !== null };
+    return { workflow, isNew: created !== null, nextMs };
   });
+
+function patternOf({ cron = null, timezone = null }: PutWorkflow): { cron: string; timezone: string } | null {
+  if (cron !== null && timezone !== null) return { cron, timezone };
+  if (cron === null && timezone === null) return null;
+  throw cron === null ? invalid("cron", "is required with timezone") : invalid("timezone", "is required with cron");
+}
 
 const settingsOf = ({ attempts, backoff, concurrency }: PutWorkflow): LaneSettings => ({
   served: "pull",

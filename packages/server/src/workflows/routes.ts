@@ -36,12 +36,14 @@ export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
   readonly tenants: Tenants;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
   readonly aborter: Aborter;
+  /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
+  readonly onNextRun: (ms: number) => void;
 }
 
 const { tags, security } = routeDefaults("Workflows");
 
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -60,8 +62,15 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, ...context }
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      const { workflow, isNew } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name, request.body);
+      const { workflow, isNew, nextMs } = await putWorkflow(
+        tenants.of(actor.workspaceId),
+        context,
+        actor,
+        request.params.name,
+        request.body,
+      );
       waker.wakePulled([{ workspaceId: workflow.workspace_id, laneId: workflow.id }]);
+      if (nextMs !== null) onNextRun(nextMs);
       return reply.code(isNew ? 201 : 200).send(showWorkflow(workflow));
     },
   );

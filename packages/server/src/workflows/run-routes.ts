@@ -1,14 +1,15 @@
 import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { type Db, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
+import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { cutPage, type Db, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { findHookErrors } from "./hook-store.ts";
+import { listRuns } from "./list-runs.ts";
 import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
-import { findRun, listRuns, readJournal } from "./run-store.ts";
+import { findRun, readJournal } from "./run-store.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -37,7 +38,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
         tags,
         security,
         summary: "List runs",
-        description: "Returns runs of the workspace's workflows, newest first, without their data.",
+        description: `Returns runs of the workspace's workflows, newest first, without their data. ${PAGE_END}`,
         operationId: "listRuns",
         querystring: ListRuns,
         response: replies({ 200: Page(ListedRun) }),
@@ -57,8 +58,8 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
         before: page.after,
         limit: page.limit + 1,
       });
-      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showRunId(id));
-      return { data: rows.map(showListedRun), next_cursor: nextCursor };
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return { data: records.map(showListedRun), next_cursor: next && showRunId(next) };
     },
   );
 

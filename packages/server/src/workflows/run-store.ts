@@ -1,8 +1,7 @@
-import type { RunStatus } from "@tidemill/contract";
 import { type Db, fragment, largeTextArray, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_RUNS } from "#usage";
-import type { RunKey, RunRow, RunWithData, StepRow } from "./run.ts";
+import type { RunKey, RunWithData, StepRow } from "./run.ts";
 
 export interface RunToInsert extends LaneKey, RunKey {
   readonly attempts: number;
@@ -48,7 +47,8 @@ export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknow
   );
 }
 
-const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,
+/** The columns of a listed run, from `run r` and its `lane l`. */
+export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,
   r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
 
 /** Finds a run of a workflow that is not deleted. Uses the primary keys. */
@@ -78,22 +78,3 @@ export const readJournal = async (db: Db, { workspaceId, id }: RunKey): Promise<
 /** A step of a journal, by its key. Uses the primary key. */
 export const findStep = (db: Db, { workspaceId, id }: RunKey, key: string): Promise<Pick<StepRow, "output"> | null> =>
   row(db, sql`select output from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = ${key}`);
-
-export interface RunsPage {
-  readonly workspaceId: WorkspaceId;
-  readonly statuses: readonly RunStatus[] | null;
-  readonly laneId: number | null;
-  readonly before: RunId | null;
-  readonly limit: number;
-}
-
-/** A page of runs, newest first. Uses index run_lane, run_status or the primary key. */
-export const listRuns = (db: Db, { workspaceId, statuses, laneId, before, limit }: RunsPage): Promise<RunRow[]> =>
-  rows(
-    db,
-    sql`
-      select ${LISTED} from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
-      where r.workspace_id = ${workspaceId} and (${before}::uuid is null or r.id < ${before})
-        and (${laneId}::bigint is null or r.lane_id = ${laneId}) and (${statuses}::run_status[] is null or r.status = any(${statuses}))
-      order by r.id desc limit ${limit}`,
-  );

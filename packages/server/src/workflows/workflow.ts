@@ -1,7 +1,8 @@
 import type { Hook, Workflow as WorkflowRecord } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import type { Timestamp, WorkspaceId } from "#kernel";
+import type { Clock, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import type { Calendars } from "#schedules";
 
 /** A workflow with its lane, as a row of view `workflow_record`. */
 export interface Workflow {
@@ -18,10 +19,15 @@ export interface Workflow {
   readonly events: readonly string[];
   /** Lifecycle hooks that its code has. */
   readonly hooks: readonly Hook[];
+  readonly cron: string | null;
+  readonly timezone: string | null;
+  readonly next_run_at: Timestamp | null;
 }
 
 export interface WorkflowContext {
   readonly audit: AuditLog;
+  readonly calendars: Calendars;
+  readonly clock: Pick<Clock, "nowMs">;
 }
 
 export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
@@ -31,6 +37,9 @@ export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
   concurrency: workflow.concurrency,
   version: workflow.version,
   events: [...workflow.events],
+  cron: workflow.cron,
+  timezone: workflow.timezone,
+  nextRunAt: workflow.next_run_at,
   hooks: [...workflow.hooks],
   createdAt: workflow.created_at,
   updatedAt: workflow.updated_at,

@@ -2,6 +2,7 @@ import type { AuditLog } from "#audit";
 import type { Module } from "#http";
 import type { Clock, Shares, Tenants, UuidSource } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
+import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
@@ -17,13 +18,15 @@ export interface WorkflowsOptions {
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly prove: ProveExecution;
+  readonly onNextRun: (ms: number) => void;
 }
 
 /** Workflows: their settings, their runs, and how these move. */
-export function createWorkflows({ tenants, audit, ids, clock, shares, waker, aborter, prove }: WorkflowsOptions): Module {
+export function createWorkflows({ tenants, audit, ids, clock, shares, waker, aborter, prove, onNextRun }: WorkflowsOptions): Module {
+  const calendars = new Calendars();
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, audit, ids, clock, waker, aborter });
+      mountWorkflows(api, { tenants, audit, calendars, ids, clock, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
       mountSignals(api, { tenants, audit, waker, prove });
       mountRuns(api, { tenants, audit, ids, waker, aborter, prove });

@@ -137,6 +137,8 @@ const outcome = {
   retry: NO_BOOLEAN,
   retry_in: [...NO_INTEGER, "-1", "31536001"],
 };
+const EVENT = [...NO_TEXT, ...UNSTORABLE, '""', '"a/b"', '"A"', '"a."', '".a"', '"a..b"', '"a b"', '"é"', String.raw`"a\n"`, text(129)];
+const TS = ['"1"', "true", "null", "[]", "{}", "-1", "1e400", "8640000000000001"];
 const ROWS: Record<string, Row> = {
   work: {
     good: { worker: '"w1"', queues: "[]" },
@@ -154,7 +156,7 @@ const ROWS: Record<string, Row> = {
     },
   },
   putWorkflow: {
-    good: {},
+    good: { cron: '"0 9 * * *"', timezone: '"UTC"' },
     fields: {
       attempts: job.attempts,
       backoff: job.backoff,
@@ -162,7 +164,25 @@ const ROWS: Record<string, Row> = {
       "backoff.delay": job["backoff.delay"],
       concurrency: settings.concurrency,
       version: [...NO_TEXT.filter((one) => one !== "null"), ...UNSTORABLE, '""', text(65)],
+      events: [
+        ...NO_LIST,
+        "null",
+        "[7]",
+        '[""]',
+        '["a/b"]',
+        '["A"]',
+        '["a","a"]',
+        `[${Array.from({ length: 101 }, (_, n) => `"e${n}"`).join()}]`,
+      ],
+      hooks: [...NO_LIST, "null", "[7]", '["onStart"]', '["onCancel","onCancel"]'],
+      cron: schedule.cron.filter((one) => one !== "null"),
+      timezone: schedule.timezone.filter((one) => one !== "null"),
     },
+  },
+  sendEvent: { good: { name: '"a"' }, fields: { name: EVENT, data: [], ts: TS, idempotencyKey: job.idempotencyKey } },
+  sendStepEvent: {
+    good: { lease_token: '"a"', key: '"k"', name: '"a"' },
+    fields: { lease_token: TOKEN, key: [...NO_TEXT, ...UNSTORABLE, '""', text(257)], name: EVENT, data: [], ts: TS },
   },
   triggerWorkflow: {
     good: {},

@@ -277,6 +277,7 @@ test("an operation that takes no body refuses one that says something", async ({
     "replayJob",
     "resumeSchedule",
     "retryJob",
+    "retryRun",
     "revokeKey",
     "triggerSchedule",
   ]);

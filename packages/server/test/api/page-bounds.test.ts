@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
 import { openNumber, sealNumber } from "#http";
-import { cutPage, type JobId, type PageRow } from "#kernel";
+import { cutPage, type JobId, type PageRow, type RunId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { listPending } from "../../src/approvals/list.ts";
 import { listAuditEvents } from "../../src/audit/list.ts";
@@ -9,6 +9,7 @@ import { listFailed } from "../../src/dead-letters/store.ts";
 import { listJobs } from "../../src/jobs/list.ts";
 import { listQueues } from "../../src/queues/store.ts";
 import { listSchedules } from "../../src/schedules/list.ts";
+import { listRuns, type RunsPage } from "../../src/workflows/list-runs.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { schedule } from "../harness/schedules.ts";
@@ -48,6 +49,75 @@ async function mixed(service: Service): Promise<{ lane: LaneKey; rare: string[];
   }
   return { lane, rare, failed };
 }
+
+/** A workflow with 30 runs in several states, beside one with 10 others. Their ids, newest first. */
+async function mixedRuns(service: Service): Promise<{ lane: LaneKey; other: LaneKey; all: string[]; failed: string[]; ofLane: string[] }> {
+  const [lane, other] = [await laneOf(service, await service.queue()), await laneOf(service, await service.queue())];
+  const inserted = await service.database.query<{ id: string; status: string; lane_id: number }>(
+    `insert into run (workspace_id, lane_id, id, status, attempts, input, trigger, created_at, ended_at, expires_at)
+     select $1, case when n % 4 = 3 then $3::bigint else $2 end, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, s.status, 1, '1',
+       '{"type":"api"}', moment(), case when s.status <> 'pending' then moment() end, case when s.status <> 'pending' then moment() end
+     from generate_series(1, 40) n, lateral (select case when n % 10 = 5 then 'failed' else 'pending' end::run_status as status) s
+     returning id, status, lane_id`,
+    [lane.workspaceId, lane.laneId, other.laneId],
+  );
+  const newest = inserted.sort((a, b) => (a.id < b.id ? 1 : -1));
+  const idsOf = (some: typeof newest) => some.map(({ id }) => id);
+  return {
+    lane,
+    other,
+    all: idsOf(newest),
+    failed: idsOf(newest.filter(({ status }) => status === "failed")),
+    ofLane: idsOf(newest.filter(({ lane_id }) => Number(lane_id) === lane.laneId)),
+  };
+}
+
+describe("a list of runs", () => {
+  test.for([
+    [1, 2],
+    [2, 5],
+    [100, 7],
+    [100, 1_000],
+  ])(
+    "goes on behind each scan without holes or repeats: %i to a page, %i rows to a scan",
+    async ([limit = 1, maxScanned = 1], { service, engine }) => {
+      const { lane, other, all, failed, ofLane } = await mixedRuns(service);
+      const ids = async (filter: Partial<Pick<RunsPage, "statuses" | "laneId">>) => {
+        const list = (before: RunId | null) =>
+          listRuns(engine, {
+            workspaceId: lane.workspaceId,
+            statuses: null,
+            laneId: null,
+            ...filter,
+            before,
+            limit: limit + 1,
+            maxScanned,
+          });
+        return (await pagesOf(limit, list, ({ id }) => id)).flat().map(({ id }) => id as string);
+      };
+      expect(await ids({})).toEqual(all);
+      expect(await ids({ statuses: ["failed"] })).toEqual(failed);
+      expect(await ids({ statuses: ["failed", "pending"] })).toEqual(all);
+      expect(await ids({ laneId: lane.laneId })).toEqual(ofLane);
+      expect(await ids({ laneId: lane.laneId, statuses: ["failed"] })).toEqual(failed.filter((id) => ofLane.includes(id)));
+      await service.database.query("update lane set deleted_at = moment() where id = $1", [other.laneId]);
+      expect(await ids({})).toEqual(ofLane);
+    },
+  );
+
+  test("reads at most as many rows as a scan has, whatever matches", async ({ service, engine }) => {
+    const { lane } = await mixedRuns(service);
+    const found = await listRuns(engine, {
+      workspaceId: lane.workspaceId,
+      laneId: lane.laneId,
+      statuses: ["running"],
+      before: null,
+      limit: 10,
+      maxScanned: 4,
+    });
+    expect(found).toMatchObject([{ found: null, reached: expect.any(String) }]);
+  });
+});
 
 describe("a list that reads many rows for few records", () => {
   test.for([

@@ -182,9 +182,25 @@ const run =
     if (taken && lose) await end(taken, { outcome: "released" });
     if (state === "cancelled") await service.ok("POST", `/v1/runs/${id}/cancel`);
     const steps = { lease_token: taken?.lease_token, steps: [{ key: "a", type: "run", status: "completed", output: 1 }] };
-    const reported = operation.id === "reportSteps" ? { body: steps } : {};
+    const sent = { lease_token: taken?.lease_token, key: "tell", name: "user.created" };
+    const reported = operation.id === "reportSteps" ? { body: steps } : operation.id === "sendStepEvent" ? { body: sent } : {};
     return plain({ values: { name, id }, ...reported, ...(body && { body }) })(service, operation);
   };
+
+/** An event that starts a run of a workflow. */
+const listening =
+  (spoilt: Spoilt = {}): Ask =>
+  async (service, operation) => {
+    await putWorkflow(service, { events: ["user.created"] });
+    return plain(spoilt)(service, operation);
+  };
+
+/** A step's event, in a workspace that has one execution for its run and none for those that it would start. */
+const eventBeyondQuota: Ask = async (service, operation) => {
+  const limited = await limitedTo(service, { executions_per_month: 1 });
+  await putWorkflow(limited, { events: ["user.created"] });
+  return run("running")(limited, operation);
+};
 
 const RUN_STATES = ["pending", "running", "sleeping", "failed", "completed", "cancelled"] as const;
 const everyRun = RUN_STATES.map((state) => run(state));
@@ -249,7 +265,10 @@ const SUCCESSES: Record<string, Ask[]> = {
   "listRuns 200": [plain(), ...everyRun, plain({ query: "?limit=1&status=failed,completed" })],
   "getRun 200": everyRun,
   "cancelRun 200": [run("pending"), run("running"), run("sleeping")],
+  "retryRun 200": [run("failed"), run("cancelled")],
   "reportSteps 200": [run("running")],
+  "sendStepEvent 200": [run("running")],
+  "sendEvent 202": [plain(), plain({ body: { name: "a" } }), listening()],
   "listSchedules 200": [
     plain(),
     schedule({ query: "?limit=1" }),
@@ -285,6 +304,12 @@ const SUCCESSES: Record<string, Ask[]> = {
   "purgeDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
 };
 
+/** An event whose key was used with other data. */
+const sentBefore: Ask = async (service, operation) => {
+  await service.ok("POST", "/v1/events", { name: "a", data: 1, idempotencyKey: "k" });
+  return plain({ body: { name: "a", data: 2, idempotencyKey: "k" } })(service, operation);
+};
+
 /** With a callback_url, on a plan that does not allow it. */
 const onFree: Ask = async (service, operation) => {
   const free = await limitedTo(service, {}, "free");
@@ -306,16 +331,20 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(requestBody ? [plain({ body: "{" }), plain({ body: { nope: 1 } })] : []),
   ],
   401: () => [plain({ headers: { authorization: "" } })],
-  402: () => [
-    async (service, operation) => {
-      const limited = await limitedTo(service, { executions_per_month: 0 });
-      if (operation.id === "triggerWorkflow") {
-        const { id: name } = await putWorkflow(limited);
-        return plain({ values: { name } })(limited, operation);
-      }
-      return (operation.path.startsWith("/v1/schedules/") ? schedule() : queue())(limited, operation);
-    },
-  ],
+  402: ({ id }) =>
+    id === "sendStepEvent"
+      ? [eventBeyondQuota]
+      : [
+          async (service, operation) => {
+            const limited = await limitedTo(service, { executions_per_month: 0 });
+            if (operation.id === "triggerWorkflow") {
+              const { id: name } = await putWorkflow(limited);
+              return plain({ values: { name } })(limited, operation);
+            }
+            if (operation.id === "sendEvent") return listening()(limited, operation);
+            return (operation.path.startsWith("/v1/schedules/") ? schedule() : queue())(limited, operation);
+          },
+        ],
   403: ({ id }) => [
     async (service, operation) =>
       plain({ headers: { authorization: `Bearer ${await makeKey(service, { role: "read" })}` } })(service, operation),
@@ -345,7 +374,9 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         failJob: [held({}, { lose: true })],
         heartbeatJob: [held({}, { lose: true })],
         cancelRun: [run("failed"), run("completed"), run("cancelled")],
+        retryRun: [run("pending"), run("running"), run("sleeping"), run("completed")],
         reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],
+        sendStepEvent: [run("running", { lose: true }), run("completed"), run("sleeping")],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
         replayJob: [job("waiting")],
         approveJob: [job("waiting"), job("rejected"), job("completed")],
@@ -360,7 +391,10 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
       return sendRaw(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },
   ],
-  422: ({ id }) => [keyed(id === "enqueueJob" ? { payload: 2, idempotencyKey: "k" } : [{ payload: 2, idempotencyKey: "k" }])],
+  422: ({ id }) =>
+    id === "sendEvent"
+      ? [sentBefore]
+      : [keyed(id === "enqueueJob" ? { payload: 2, idempotencyKey: "k" } : [{ payload: 2, idempotencyKey: "k" }])],
   429: () => [
     async (service, operation) => {
       const limited = await limitedTo(service, { requests_per_minute: 1 });
@@ -396,7 +430,7 @@ async function check(service: Service, operations: readonly Operation[], status:
   return asked > 0 ? faults : [`nothing documents ${status}`];
 }
 
-const ASKED = ["200", "201", "204", "400", "401", "402", "403", "404", "409", "413", "422", "429"];
+const ASKED = ["200", "201", "202", "204", "400", "401", "402", "403", "404", "409", "413", "422", "429"];
 
 test("every documented status is tested here", async ({ service }) => {
   const documented = (await operationsOf(service)).flatMap(({ responses }) => Object.keys(responses));

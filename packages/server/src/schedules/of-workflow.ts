@@ -1,0 +1,54 @@
+import { type Db, momentMs } from "#kernel";
+import type { LaneKey } from "#lanes";
+import type { Calendars } from "./calendar.ts";
+import { checkCalendar } from "./check-calendar.ts";
+import type { Schedule } from "./schedule.ts";
+import { findSchedule, insertSchedule, lockSchedule, removeSchedulesOf, type ScheduleSettings, updateSchedule } from "./store.ts";
+
+/** A workflow, by its lane and its name. */
+export interface ScheduledWorkflow extends LaneKey {
+  readonly name: string;
+}
+
+type Pattern = Pick<Schedule, "cron" | "timezone">;
+
+/** Begins the names of workflows' schedules, which callers cannot give. */
+const PREFIX = "workflow:";
+
+/**
+ * Sets when runs of a workflow start by the clock; null: never. A schedule that is the same already goes on as it is, with its ticks.
+ *
+ * @returns the first tick of a schedule that is new or changed. Milliseconds since 1970; null when there is none
+ * @throws VALIDATION_ERROR for an invalid cron expression or time zone
+ */
+export async function putScheduleOfWorkflow(
+  tx: Db,
+  calendars: Calendars,
+  { workspaceId, laneId, name: workflow }: ScheduledWorkflow,
+  pattern: Pattern | null,
+  nowMs: number,
+): Promise<number | null> {
+  if (!pattern) {
+    await removeSchedulesOf(tx, { workspaceId, laneId });
+    return null;
+  }
+  const name = `${PREFIX}${workflow}`;
+  const locked = await lockSchedule(tx, workspaceId, name);
+  const found = locked && (await findSchedule(tx, workspaceId, name));
+  if (found?.cron === pattern.cron && found.timezone === pattern.timezone) return null;
+  const nextMs = checkCalendar(calendars, pattern).next(locked ? momentMs(locked.now) : nowMs);
+  const settings = { ...UNSET, ...pattern };
+  if (found) await updateSchedule(tx, found, { ...settings, laneId, nextMs });
+  else await insertSchedule(tx, { workspaceId, name, laneId, nextMs }, settings);
+  return nextMs;
+}
+
+const UNSET: Omit<ScheduleSettings, "cron" | "timezone"> = {
+  payload: undefined,
+  tag: undefined,
+  priority: undefined,
+  concurrencyKey: undefined,
+  attempts: undefined,
+  overlap: undefined,
+  catchUp: undefined,
+};
