@@ -33,8 +33,13 @@ export async function runWorkflow(
       throw error;
     }
   };
-  const outcome = await executeRun(found, taken, { store, signal: controller.signal });
-  return "steps" in outcome ? storeRest(outcome, store) : asReported(outcome);
+  try {
+    const outcome = await executeRun(found, taken, { store, signal: controller.signal });
+    return "steps" in outcome ? await storeRest(outcome, store) : asReported(outcome);
+  } catch (error) {
+    const { name, message } = failureOf(error);
+    return { outcome: "failed", error: message || name, error_name: name };
+  }
 }
 
 const asReported = (outcome: RunOutcome): Outcome =>

@@ -121,7 +121,7 @@ describe("a worker with workflows", () => {
         });
         await step.run("next", () => expect.fail("It was executed."));
       },
-      { stopTimeoutMs: 0 },
+      { stopTimeoutMs: 2_000 },
     );
     const run = service.trigger("onboard");
     await started.promise;
