@@ -1,5 +1,5 @@
 /** The steps of a stop that does not end by itself, in their order. */
-export interface ShutdownSteps {
+interface ShutdownSteps {
   /** Handlers and workflows are asked to end. */
   readonly abort: () => void;
   /** Jobs and runs that have not ended are given back. */
@@ -8,23 +8,22 @@ export interface ShutdownSteps {
   readonly giveUp: () => void;
 }
 
-/** The last part of a stop, at most: for handlers whose signals are aborted, and for reports. Milliseconds. */
+/** The last part of a stop, at most: for what goes on after its signal is aborted, and for reports. Milliseconds. */
 const MAX_RESERVE_MS = 5_000;
 
 /**
- * When the steps of a stop come. Milliseconds after its begin.
+ * Takes each step when its time has come.
  *
  * @param timeoutMs how long the stop may take
+ * @returns what leaves out the steps that have not come
  */
-export function shutdownTimes(timeoutMs: number): Readonly<Record<keyof ShutdownSteps, number>> {
+export function planShutdown(timeoutMs: number, { abort, release, giveUp }: ShutdownSteps): () => void {
   const reserveMs = Math.min(MAX_RESERVE_MS, timeoutMs / 2);
-  return { abort: timeoutMs - reserveMs, release: timeoutMs - reserveMs * 0.8, giveUp: timeoutMs };
-}
-
-/** Takes these steps in time. Returns what ends that. */
-export function planShutdown(timeoutMs: number, steps: ShutdownSteps): () => void {
-  const times = shutdownTimes(timeoutMs);
-  const timers = (["abort", "release", "giveUp"] as const).map((step) => setTimeout(steps[step], times[step]));
+  const timers = [
+    setTimeout(abort, timeoutMs - reserveMs),
+    setTimeout(release, timeoutMs - reserveMs * 0.8),
+    setTimeout(giveUp, timeoutMs),
+  ];
   return () => {
     for (const timer of timers) clearTimeout(timer);
   };

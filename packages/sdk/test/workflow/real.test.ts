@@ -81,7 +81,7 @@ describe("a worker executes runs of the service", () => {
       await step.run("third", () => executed.push("third"));
       return [by, second];
     };
-    const first = worker([workflow({ id: "moved" }, program)], { name: "first", stopTimeoutMs: 0 });
+    const first = worker([workflow({ id: "moved" }, program)], { name: "first", stopTimeoutMs: 2_000 });
     const runId = await trigger(client, "moved", null);
     await reached.promise;
     await first.stop();
@@ -108,7 +108,7 @@ describe("a worker executes runs of the service", () => {
         return executions === 1 ? new Promise(quiet) : "free";
       });
     };
-    const first = worker([workflow({ id: "stuck" }, program)], { name: "first", stopTimeoutMs: 0 });
+    const first = worker([workflow({ id: "stuck" }, program)], { name: "first", stopTimeoutMs: 2_000 });
     const runId = await trigger(client, "stuck", null);
     await reached.promise;
     await first.stop();

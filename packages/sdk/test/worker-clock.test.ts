@@ -1,0 +1,94 @@
+import type { WorkerJob } from "@tidemill/sdk";
+import { afterEach, describe, expect, vi } from "vitest";
+import { until } from "../../server/test/harness/service.ts";
+import { Log, test } from "./harness/worker.ts";
+
+const clock = vi.hoisted(() => ({ aheadMs: 0 }));
+
+vi.mock("../src/clock.ts", async (original) => ({
+  ...(await original<object>()),
+  elapsedMs: () => performance.now() + clock.aheadMs,
+}));
+
+afterEach(() => {
+  clock.aheadMs = 0;
+});
+
+const untilAborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
+
+describe("a worker that cannot reach the service", () => {
+  test("aborts the signal of a job when its lease has ended by the worker's own clock", async ({ service, clients: { proxy }, worker }) => {
+    const queue = await service.queue();
+    const aborted = Promise.withResolvers<unknown>();
+    const started = Promise.withResolvers<void>();
+    const handler = async ({ signal }: WorkerJob) => {
+      started.resolve();
+      aborted.resolve(await untilAborted(signal));
+    };
+    const log = new Log();
+    worker({ [queue]: handler }, { url: proxy.url, leaseSeconds: 2, stopTimeoutMs: 100, logger: log });
+    await service.enqueue({ queue });
+    await started.promise;
+    proxy.faultOf = () => "cut before";
+    expect(await aborted.promise).toMatchObject({ name: "JobAbortedError", why: "lease_lost" });
+    expect(log.lines.map(({ message }) => message)).toContain(
+      "The lease on a job ended: the service could not be reached in time to extend it.",
+    );
+  });
+
+  test("goes on with a job whose lease it extends in time", async ({ service, worker }) => {
+    const queue = await service.queue();
+    let calls = 0;
+    const counting: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (String(input).endsWith("/extend")) calls += 1;
+      return response;
+    };
+    const goOn = Promise.withResolvers<void>();
+    const handler = async ({ signal }: WorkerJob) => {
+      await goOn.promise;
+      return signal.aborted;
+    };
+    worker({ [queue]: handler }, { fetch: counting, leaseSeconds: 1 });
+    const { id } = await service.enqueue({ queue });
+    await until(() => calls >= 4, "the lease to be extended for longer than it was given for");
+    goOn.resolve();
+    await service.untilState({ queue, id }, "completed");
+    expect(await service.job({ queue, id })).toMatchObject({ result: false });
+  });
+});
+
+describe("a response that comes when its leases have ended", () => {
+  test("is not acted on", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const attempts: number[] = [];
+    const slow: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (clock.aheadMs === 0 && (await response.clone().text()).includes(id)) {
+        await service.advance(60);
+        await service.untilState({ queue, id }, "delayed");
+        clock.aheadMs = 60_000;
+      }
+      return response;
+    };
+    const { id } = await service.enqueue({ queue });
+    worker({ [queue]: ({ attempt }: WorkerJob) => void attempts.push(attempt) }, { fetch: slow });
+    await until(() => clock.aheadMs > 0, "the worker to get the job");
+    await service.advance(60);
+    await service.untilState({ queue, id }, "completed");
+    expect(attempts).toEqual([2]);
+  });
+
+  test("is acted on if the leases could be extended", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const slow: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if ((await response.clone().text()).includes(id)) clock.aheadMs = 60_000;
+      return response;
+    };
+    const { id } = await service.enqueue({ queue });
+    worker({ [queue]: ({ attempt, signal }: WorkerJob) => ({ attempt, aborted: signal.aborted }) }, { fetch: slow });
+    await service.untilState({ queue, id }, "completed");
+    expect(await service.job({ queue, id })).toMatchObject({ result: { attempt: 1, aborted: false } });
+  });
+});
