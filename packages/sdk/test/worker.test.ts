@@ -2,7 +2,7 @@ import { NonRetryableError, RetryAfterError, Tidemill, type WorkerJob } from "@t
 import { describe, expect } from "vitest";
 import * as z from "zod";
 import { type Service, until } from "../../server/test/harness/service.ts";
-import { test } from "./harness/worker.ts";
+import { Log, test } from "./harness/worker.ts";
 
 const quiet = () => {};
 
@@ -109,6 +109,29 @@ describe("a worker", () => {
     await untilState(service, queue, id, "active");
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
     expect(await aborted.promise).toMatchObject({ why: "cancelled" });
+  });
+
+  test("starts no job in place of one whose handler goes on though it was cancelled", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const aborted = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    const handler = async ({ payload, signal }: WorkerJob<string>) => {
+      seen.push(`${payload} begins`);
+      signal.addEventListener("abort", () => aborted.resolve());
+      if (payload === "first") await goOn.promise;
+      seen.push(`${payload} ends`);
+    };
+    worker({ [queue]: handler }, { concurrency: 1 });
+    const first = await service.enqueue({ queue, payload: "first" });
+    await untilState(service, queue, first.id, "active");
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${first.id}`);
+    await aborted.promise;
+    const second = await service.enqueue({ queue, payload: "second" });
+    for (let n = 0; n < 20; n += 1) expect(await service.job({ queue, id: second.id })).toMatchObject({ state: "waiting" });
+    goOn.resolve();
+    await untilState(service, queue, second.id, "completed");
+    expect(seen).toEqual(["first begins", "first ends", "second begins", "second ends"]);
   });
 
   test("aborts the signal of a job whose lease is lost", async ({ service, worker }) => {
@@ -298,6 +321,24 @@ describe("a worker", () => {
     await until(() => counts.extends >= 2, "two calls that extend leases");
     long.resolve();
     expect(performance.now() - startedMs).toBeGreaterThan(1_900);
+  });
+
+  test("tries again when a proxy responds in place of the service", async ({ service, clients: { proxy }, worker }) => {
+    const queue = await service.queue();
+    const started = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const log = new Log();
+    const handler = async () => {
+      started.resolve();
+      await goOn.promise;
+    };
+    const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 1, logger: log });
+    const { id } = await service.enqueue({ queue });
+    await started.promise;
+    proxy.faults = [{ status: 200, body: "{}" }];
+    goOn.resolve();
+    await untilState(service, queue, id, "completed");
+    expect(log.lines).toMatchObject([{ fields: { worker: one.name, code: "UNEXPECTED_RESPONSE" } }]);
   });
 
   test("rejects when the service refuses it: a queue that does not exist, a key that is wrong", async ({ service, worker }) => {

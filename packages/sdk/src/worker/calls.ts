@@ -20,6 +20,9 @@ const ERROR_PAUSE_MS = 5_000;
 /** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
 
+const WORK_LISTS = ["jobs", "runs", "settled", "cancelled"];
+const EXTEND_LISTS = ["leases", "cancelled"];
+
 /** What a call has brought, and until when what it took is certainly held, by `elapsedMs`. */
 export interface Worked {
   readonly response: contract.WorkResponse;
@@ -46,6 +49,8 @@ interface Call {
   readonly encode: (isRepeat: boolean) => string;
   /** Whether a refusal ends the call. */
   readonly isFinal: (error: TidemillError) => boolean;
+  /** The lists that a response has. Without them, something else than the service has responded. */
+  readonly lists?: readonly string[];
   /** How long one try may take. Milliseconds. */
   readonly timeoutMs?: number;
 }
@@ -83,7 +88,7 @@ export class WorkerCalls {
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
     const isFinal = (error: TidemillError) => !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null;
-    const { response, firstSentMs } = await this.#send({ path: "/v1/work", encode, isFinal }, signal);
+    const { response, firstSentMs } = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS }, signal);
     this.#wasAnswered = true;
     // The first try may have taken them, as soon as it was sent.
     return { response: response as contract.WorkResponse, endsMs: firstSentMs + leaseSeconds * 1_000 };
@@ -94,7 +99,7 @@ export class WorkerCalls {
     const { name, leaseSeconds } = this.#settings;
     const encode = (isRepeat: boolean) => JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: isRepeat ? 0 : waitSeconds });
     const timeoutMs = Math.min(CALL_TIMEOUT_MS, waitSeconds * 1_000 + Math.max(MIN_EXTEND_MS, (leaseSeconds * 1_000) / 3));
-    const call = { path: "/v1/work/extend", encode, isFinal: () => false, timeoutMs };
+    const call = { path: "/v1/work/extend", encode, isFinal: () => false, lists: EXTEND_LISTS, timeoutMs };
     const { response, lastSentMs } = await this.#send(call, signal);
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
@@ -111,13 +116,14 @@ export class WorkerCalls {
     await this.#send({ method: "PUT", path: pathOf("workflows", id), encode: () => body, isFinal: () => true }, signal);
   }
 
-  async #send({ method = "POST", path, encode, isFinal, timeoutMs }: Call, signal: AbortSignal): Promise<Answered> {
+  async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<Answered> {
     const firstSentMs = elapsedMs();
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
         const request = { method, path, body: encode(tries > 1), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs });
+        checkLists(response, lists);
         return { response, firstSentMs, lastSentMs };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
@@ -133,6 +139,17 @@ export class WorkerCalls {
     const { logger, name } = this.#settings;
     logger.warn("A call of the worker failed. It is tried again.", { worker: name, code, error: message });
   }
+}
+
+/** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
+function checkLists(response: unknown, lists: readonly string[]): void {
+  const found = response as Readonly<Record<string, unknown>> | null | undefined;
+  if (lists.every((name) => Array.isArray(found?.[name]))) return;
+  throw new TidemillError({
+    code: "UNEXPECTED_RESPONSE",
+    message: "The response is not one of Tidemill: fields are missing.",
+    status: 200,
+  });
 }
 
 /** Whether the service refuses a call for what it reports. */

@@ -23,7 +23,9 @@ export class HeldLeases {
     return this.#held.size;
   }
 
+  /** If the worker held it under an earlier lease, that one is lost. */
   add(lease: Lease, endsMs: number, reason: Held["reason"]): Held {
+    this.lose(lease.id, "lease_lost");
     const held = { lease, endsMs, controller: new AbortController(), lost: new AbortController(), reason };
     this.#held.set(lease.id, held);
     return held;

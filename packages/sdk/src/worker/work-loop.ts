@@ -41,6 +41,8 @@ export class WorkLoop {
   readonly #taking = new AbortController();
   /** Aborted when no more is reported. */
   readonly #reporting = new AbortController();
+  /** Handlers and workflows that have not ended. Some may go on though what they work on is no longer held. */
+  #executing = 0;
   #reports = 0;
   #waits = 0;
   /** Jobs and runs that calls under way may bring. */
@@ -68,8 +70,8 @@ export class WorkLoop {
   }
 
   /** How many jobs and runs are executed. */
-  get size(): number {
-    return this.#held.size;
+  get executing(): number {
+    return this.#executing;
   }
 
   start(): void {
@@ -120,7 +122,7 @@ export class WorkLoop {
   }
 
   get #room(): number {
-    return Math.max(0, Math.min(MAX_JOBS, this.#settings.concurrency - this.#held.size - this.#expected));
+    return Math.max(0, Math.min(MAX_JOBS, this.#settings.concurrency - this.#executing - this.#expected));
   }
 
   /** What a call brings was taken at any moment since it was sent: half of the lease is left then. */
@@ -234,7 +236,9 @@ export class WorkLoop {
     const held = this.#held.add(lease, endsMs, reason);
     this.#watch.expect(endsMs);
     const timer = setTimeout(() => void this.#keeper.start(), this.#keeper.firstMs);
+    this.#executing += 1;
     const outcome = await execute(held);
+    this.#executing -= 1;
     clearTimeout(timer);
     if (this.#held.remove(held)) this.#outcomes.add(workOutcome(lease, outcome));
     this.#pumpSoon();

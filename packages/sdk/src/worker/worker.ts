@@ -80,7 +80,7 @@ export class Worker {
     if (this.#stopping.signal.aborted) return;
     this.#stopping.abort(new Error("The worker stops."));
     if (!this.#running) return;
-    this.#settings.logger.info("The worker stops.", { worker: this.name, running: this.#loop.size });
+    this.#settings.logger.info("The worker stops.", { worker: this.name, running: this.#loop.executing });
     this.#cancelShutdown = planShutdown(this.#settings.stopTimeoutMs, {
       abort: () => this.#loop.abort(),
       release: () => this.#loop.release(),
