@@ -12,7 +12,7 @@ export * from "./method-not-allowed.ts";
 export * from "./module.ts";
 export * from "./openapi.ts";
 export * from "./paging.ts";
-export type { RateLimitDecision, RateLimiter } from "./rate-limit.ts";
+export type { OverLimit, RateLimitDecision, RateLimiter } from "./rate-limit.ts";
 export * from "./route-defaults.ts";
 export * from "./server.ts";
 export { compileArrayOr } from "./validate.ts";

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type EmitEvent, problem, type WorkspaceId } from "#kernel";
+import { type EmitEvent, type ProblemError, problem, type WorkspaceId } from "#kernel";
 
 /** Whether a request was granted, and how many its workspace has left. */
 export interface RateLimitDecision {
@@ -14,6 +14,30 @@ export interface RateLimitDecision {
 export interface RateLimiter {
   /** Takes one request from the limit of a workspace. Never rejects. */
   take(workspaceId: WorkspaceId, requestsPerMinute: number): Promise<RateLimitDecision>;
+  /** Whether a worker may report what it does with its jobs though the limit of its workspace is used up. */
+  takeReport(workspaceId: WorkspaceId, requestsPerMinute: number): boolean;
+}
+
+/** A request that is over the limit of its workspace. */
+export interface OverLimit {
+  /** Makes its error. */
+  readonly refuse: () => ProblemError;
+  /** Whether it may still report what a worker does with its jobs. */
+  readonly mayReport: () => boolean;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set only for routes whose `overLimit` is "partly". */
+    overLimit: OverLimit | null;
+  }
+  interface FastifyContextConfig {
+    /**
+     * What is done with a request over the limit of its workspace. Jobs that workers hold would be lost if their reports were refused:
+     * "reports" takes these, up to a limit of their own. With "partly" the route decides. Default: it is refused.
+     */
+    overLimit?: "reports" | "partly";
+  }
 }
 
 const WINDOW_SECONDS = 60;
@@ -40,7 +64,7 @@ export const RATE_HEADERS = {
  * Counts a request of a workspace with a rate limit, and sets the rate limit headers of its response, errors included. Source:
  * specification, Rate limits; contract §1; draft-ietf-httpapi-ratelimit-headers-10 for `RateLimit` and `RateLimit-Policy`.
  *
- * @throws RATE_LIMITED when the workspace has used up its limit
+ * @throws RATE_LIMITED when the workspace has used up its limit, unless the route says otherwise (`overLimit`)
  */
 export async function limitRate(limiter: RateLimiter, emit: EmitEvent, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const limit = request.principal?.requestsPerMinute ?? null;
@@ -55,7 +79,13 @@ export async function limitRate(limiter: RateLimiter, emit: EmitEvent, request: 
     RateLimit: `"default";r=${remaining};t=${moreInSeconds}`,
   });
   if (granted) return;
-  emit("request_rate_limited", { requestId: request.id, workspaceId, limit });
-  const details = { limit, retry_after_seconds: moreInSeconds };
-  throw problem("RATE_LIMITED", details, { headers: { "Retry-After": String(moreInSeconds) } });
+  const refuse = () => {
+    emit("request_rate_limited", { requestId: request.id, workspaceId, limit });
+    const details = { limit, retry_after_seconds: moreInSeconds };
+    return problem("RATE_LIMITED", details, { headers: { "Retry-After": String(moreInSeconds) } });
+  };
+  const mayReport = () => limiter.takeReport(workspaceId, limit);
+  const { overLimit } = request.routeOptions.config;
+  if (overLimit === "partly") request.overLimit = { refuse, mayReport };
+  else if (overLimit === undefined || !mayReport()) throw refuse();
 }

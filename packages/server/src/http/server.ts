@@ -129,6 +129,7 @@ export function createApi(options: ApiOptions): Api {
     done();
   });
   api.decorateRequest("principal", null);
+  api.decorateRequest("overLimit", null);
   trackInFlight(api as unknown as Api);
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);

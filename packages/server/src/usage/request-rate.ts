@@ -14,10 +14,14 @@ type Granted = Rate & { readonly granted: number };
 /** What a node keeps in memory about a workspace with a rate limit. */
 interface WorkspaceState {
   readonly recent: RecentRequests;
+  /** Reports of workers that this node has taken beyond the limit. */
+  readonly reports: RecentRequests;
   /** Set when nothing was left under this limit. Only time frees requests, so nothing is left until `moreAtMs`. */
   full: (Rate & { readonly limit: number }) | null;
 }
 
+/** How many reports of workers each node takes beyond a limit, for each request of it. */
+const REPORTS_PER_REQUEST = 10;
 /** The most requests in one statement. */
 const MAX_BATCH = 2_000;
 /** How many workspaces a node keeps state for: those with the latest requests. */
@@ -58,6 +62,14 @@ export class RequestRate implements RateLimiter {
     const waitMs = full?.limit === limit ? full.moreAtMs - this.#clock.nowMs() : 0;
     if (full && waitMs > 0 && waitMs <= MAX_WAIT_MS) return this.#decide(full, false);
     return this.#batcher.add({ workspaceId, limit });
+  }
+
+  takeReport(workspaceId: WorkspaceId, limit: number): boolean {
+    const { reports } = this.#stateOf(workspaceId);
+    const nowMs = this.#clock.nowMs();
+    if (reports.look(nowMs, REPORTS_PER_REQUEST * limit).remaining === 0) return false;
+    reports.add(nowMs, 1);
+    return true;
   }
 
   /**
@@ -137,7 +149,7 @@ export class RequestRate implements RateLimiter {
   #stateOf(workspaceId: WorkspaceId): WorkspaceState {
     const known = this.#states.get(workspaceId);
     if (known) return known;
-    const made: WorkspaceState = { recent: new RecentRequests(), full: null };
+    const made: WorkspaceState = { recent: new RecentRequests(), reports: new RecentRequests(), full: null };
     this.#states.set(workspaceId, made);
     return made;
   }

@@ -1,5 +1,5 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
-import type { Principal } from "#http";
+import type { OverLimit, Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, readJobId, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
@@ -20,6 +20,14 @@ export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
   readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
 }
 
+/** How a call is limited. */
+export interface CallBounds {
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+  /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
+  readonly overLimit: OverLimit | null;
+}
+
 /** What a call of a worker has led to. */
 export interface WorkDone extends Given {
   readonly worker: KnownWorker;
@@ -30,16 +38,17 @@ export interface WorkDone extends Given {
 /**
  * Settles what a worker has done, and takes jobs for it.
  *
- * @param signal is aborted when the client is gone
- * @throws if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
+ * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
  */
-export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, signal: AbortSignal): Promise<WorkDone> {
+export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
   const { workspaceId } = principal;
   const { queues, workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
+  if (overLimit && (settle.length === 0 || !overLimit.mayReport())) throw overLimit.refuse();
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
   // Outcomes are stored though a queue was deleted: the call takes no jobs then, and the next one without outcomes is refused.
-  const lanes = await askedLanes(deps, db, principal, queues, workflows).catch((error: unknown) => {
+  const asked = overLimit ? [] : askedLanes(deps, db, principal, queues, workflows);
+  const lanes = await Promise.resolve(asked).catch((error: unknown) => {
     if (settle.length === 0) throw error;
     return [];
   });
@@ -56,8 +65,8 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   worker.onCancelled.add(stopWaiting);
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
-    const asked = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, cancelled.signal]) };
-    const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(asked);
+    const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, cancelled.signal]) };
+    const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(poll);
     const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     return await respond(deps, db, worker, jobs, settling, body.version ?? null);
   } finally {

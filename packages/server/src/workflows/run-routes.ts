@@ -107,7 +107,7 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
     "/v1/runs/:id/steps",
     {
       bodyLimit: LIMITS.batchBodyBytes,
-      config: { access: "worker", rawMember: "output", rawList: "steps" },
+      config: { access: "worker", rawMember: "output", rawList: "steps", overLimit: "reports" },
       schema: {
         tags,
         security,

@@ -70,7 +70,7 @@ const test = base
         findPrincipal: async (key) => (key === KEY ? principalOf("ours") : key === OTHER_KEY ? principalOf("other") : null),
         operatorToken: null,
       },
-      rateLimiter: { take: async () => rate },
+      rateLimiter: { take: async () => rate, takeReport: () => false },
       emit: (event, fields) => void (event === "connections_refused" && refused.push(fields)),
       random: systemRandom,
       connections: { listener: "public", max, clock, share },

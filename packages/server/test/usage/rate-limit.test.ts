@@ -63,6 +63,7 @@ describe("a workspace without a limit", () => {
         asked.push(limit);
         return { granted: true, remaining: 0, moreInSeconds: 1, resetsAtSeconds: 1 };
       },
+      takeReport: () => false,
     };
     const findPrincipal = async (key: string) =>
       ({ role: "admin", requestsPerMinute: key === "unlimited" ? null : 7 }) as unknown as Principal;
