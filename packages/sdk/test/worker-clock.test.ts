@@ -92,3 +92,27 @@ describe("a response that comes when its leases have ended", () => {
     expect(await service.job({ queue, id })).toMatchObject({ result: { attempt: 1, aborted: false } });
   });
 });
+
+describe("a worker whose queue was deleted", () => {
+  test("serves it again, 30 s after it was refused, if it was created anew", async ({ service, worker }) => {
+    const [queue, deleted] = [await service.queue(), await service.queue()];
+    const log = new Log();
+    worker({ [queue]: () => {}, [deleted]: () => {} }, { logger: log });
+    const complete = async (name: string) => {
+      const { id } = await service.enqueue({ queue: name });
+      await service.untilState({ queue: name, id }, "completed");
+    };
+    await complete(deleted);
+    await service.ok("DELETE", `/v1/queues/${deleted}`);
+    await until(() => log.lines.length === 1, "the queue to be refused");
+    await service.ok("POST", "/v1/queues", { name: deleted });
+    clock.aheadMs = 31_000;
+    // The call that waits for jobs of the other queue ends.
+    await complete(queue);
+    await complete(deleted);
+    expect(log.lines.map(({ level, fields }) => [level, fields.queue])).toEqual([
+      ["warn", deleted],
+      ["info", deleted],
+    ]);
+  });
+});
