@@ -1,18 +1,31 @@
-import type { WorkerJob } from "@tidemill/sdk";
-import { afterEach, describe, expect, vi } from "vitest";
+import type { WorkerJob, WorkerOptions } from "@tidemill/sdk";
+import { describe, expect } from "vitest";
 import { until } from "../../server/test/harness/service.ts";
-import { Log, test } from "./harness/worker.ts";
+import { WorkerCalls } from "../src/worker/calls.ts";
+import { readWorkerOptions } from "../src/worker/options.ts";
+import { WorkLoop } from "../src/worker/work-loop.ts";
+import { test as base, Log } from "./harness/worker.ts";
 
-const clock = vi.hoisted(() => ({ aheadMs: 0 }));
-
-vi.mock("../src/clock.ts", async (original) => ({
-  ...(await original<object>()),
-  elapsedMs: () => performance.now() + clock.aheadMs,
-}));
-
-afterEach(() => {
-  clock.aheadMs = 0;
-});
+/** Starts what a worker does until it stops, with a clock that a test moves on. */
+const test = base
+  .extend("ahead", () => ({ ms: 0 }))
+  .extend("loop", async ({ service, ahead }, { onCleanup }) => {
+    const started: WorkLoop[] = [];
+    onCleanup(async () => {
+      for (const loop of started) {
+        loop.stop();
+        await loop.ended;
+        loop.close();
+      }
+    });
+    return (queues: NonNullable<WorkerOptions["queues"]>, options: Partial<WorkerOptions> = {}): void => {
+      const read = readWorkerOptions({ url: service.node.url, key: service.key, queues, logger: new Log(), ...options });
+      const settings = { ...read, elapsedMs: () => read.elapsedMs() + ahead.ms };
+      const loop = new WorkLoop(settings, new WorkerCalls(settings));
+      started.push(loop);
+      loop.start();
+    };
+  });
 
 const untilAborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
 
@@ -59,45 +72,45 @@ describe("a worker that cannot reach the service", () => {
 });
 
 describe("a response that comes when its leases have ended", () => {
-  test("is not acted on", async ({ service, worker }) => {
+  test("is not acted on", async ({ service, ahead, loop }) => {
     const queue = await service.queue();
     const attempts: number[] = [];
     const slow: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
-      if (clock.aheadMs === 0 && (await response.clone().text()).includes(id)) {
+      if (ahead.ms === 0 && (await response.clone().text()).includes(id)) {
         await service.advance(60);
         await service.untilState({ queue, id }, "delayed");
-        clock.aheadMs = 60_000;
+        ahead.ms = 60_000;
       }
       return response;
     };
     const { id } = await service.enqueue({ queue });
-    worker({ [queue]: ({ attempt }: WorkerJob) => void attempts.push(attempt) }, { fetch: slow });
-    await until(() => clock.aheadMs > 0, "the worker to get the job");
+    loop({ [queue]: ({ attempt }: WorkerJob) => void attempts.push(attempt) }, { fetch: slow });
+    await until(() => ahead.ms > 0, "the worker to get the job");
     await service.advance(60);
     await service.untilState({ queue, id }, "completed");
     expect(attempts).toEqual([2]);
   });
 
-  test("is acted on if the leases could be extended", async ({ service, worker }) => {
+  test("is acted on if the leases could be extended", async ({ service, ahead, loop }) => {
     const queue = await service.queue();
     const slow: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
-      if ((await response.clone().text()).includes(id)) clock.aheadMs = 60_000;
+      if ((await response.clone().text()).includes(id)) ahead.ms = 60_000;
       return response;
     };
     const { id } = await service.enqueue({ queue });
-    worker({ [queue]: ({ attempt, signal }: WorkerJob) => ({ attempt, aborted: signal.aborted }) }, { fetch: slow });
+    loop({ [queue]: ({ attempt, signal }: WorkerJob) => ({ attempt, aborted: signal.aborted }) }, { fetch: slow });
     await service.untilState({ queue, id }, "completed");
     expect(await service.job({ queue, id })).toMatchObject({ result: { attempt: 1, aborted: false } });
   });
 });
 
 describe("a worker whose queue was deleted", () => {
-  test("serves it again, 30 s after it was refused, if it was created anew", async ({ service, worker }) => {
+  test("serves it again, 30 s after it was refused, if it was created anew", async ({ service, ahead, loop }) => {
     const [queue, deleted] = [await service.queue(), await service.queue()];
     const log = new Log();
-    worker({ [queue]: () => {}, [deleted]: () => {} }, { logger: log });
+    loop({ [queue]: () => {}, [deleted]: () => {} }, { logger: log });
     const complete = async (name: string) => {
       const { id } = await service.enqueue({ queue: name });
       await service.untilState({ queue: name, id }, "completed");
@@ -106,7 +119,7 @@ describe("a worker whose queue was deleted", () => {
     await service.ok("DELETE", `/v1/queues/${deleted}`);
     await until(() => log.lines.length === 1, "the queue to be refused");
     await service.ok("POST", "/v1/queues", { name: deleted });
-    clock.aheadMs = 31_000;
+    ahead.ms = 31_000;
     // The call that waits for jobs of the other queue ends.
     await complete(queue);
     await complete(deleted);

@@ -1,6 +1,5 @@
 import type * as contract from "@tidemill/contract";
 import { pathOf } from "../api.ts";
-import { elapsedMs } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { chance, randomName } from "../random.ts";
 import { waitBeforeNext } from "../retry.ts";
@@ -117,6 +116,7 @@ export class WorkerCalls {
   }
 
   async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<Answered> {
+    const { elapsedMs } = this.#settings;
     const firstSentMs = elapsedMs();
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();

@@ -1,16 +1,17 @@
-import { elapsedMs } from "../clock.ts";
 import type { HeldLeases, Lease } from "./held-leases.ts";
 
 /** Notices by the clock of this process that leases have ended, so that a worker which cannot reach the service notices it, too. */
 export class LeaseWatch {
   readonly #held: HeldLeases;
+  readonly #elapsedMs: () => number;
   readonly #onEnd: (lease: Lease) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #nextMs = Number.POSITIVE_INFINITY;
 
   /** @param onEnd is called with each lease that has ended */
-  constructor(held: HeldLeases, onEnd: (lease: Lease) => void) {
+  constructor(held: HeldLeases, elapsedMs: () => number, onEnd: (lease: Lease) => void) {
     this.#held = held;
+    this.#elapsedMs = elapsedMs;
     this.#onEnd = onEnd;
   }
 
@@ -19,7 +20,7 @@ export class LeaseWatch {
     if (endsMs >= this.#nextMs) return;
     clearTimeout(this.#timer);
     this.#nextMs = endsMs;
-    this.#timer = setTimeout(() => this.#look(), Math.max(1, Math.ceil(endsMs - elapsedMs())));
+    this.#timer = setTimeout(() => this.#look(), Math.max(1, Math.ceil(endsMs - this.#elapsedMs())));
   }
 
   stop(): void {
@@ -27,7 +28,7 @@ export class LeaseWatch {
   }
 
   #look(): void {
-    const nowMs = elapsedMs();
+    const nowMs = this.#elapsedMs();
     this.#nextMs = Number.POSITIVE_INFINITY;
     for (const { lease, endsMs } of [...this.#held]) {
       if (endsMs > nowMs) this.expect(endsMs);

@@ -1,3 +1,4 @@
+import { elapsedMs } from "../clock.ts";
 import { processId, readVariable } from "../environment.ts";
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
 import { randomName } from "../random.ts";
@@ -54,6 +55,8 @@ export interface WorkerSettings extends Settings {
   readonly stopTimeoutMs: number;
   readonly signals: readonly string[];
   readonly logger: Logger;
+  /** Milliseconds since any moment. */
+  readonly elapsedMs: () => number;
 }
 
 const MAX_CONCURRENCY = 10_000;
@@ -82,6 +85,7 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     stopTimeoutMs: milliseconds("stopTimeoutMs", options.stopTimeoutMs ?? 30_000, 0),
     signals: readSignals(options.signals ?? ["SIGTERM", "SIGINT"]),
     logger: withFields(checkLogger(options.logger ?? console), {}),
+    elapsedMs,
   };
 }
 

@@ -1,5 +1,4 @@
 import type * as contract from "@tidemill/contract";
-import { elapsedMs } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { wait } from "../wait.ts";
 import type { Asked, WorkerCalls } from "./calls.ts";
@@ -62,7 +61,7 @@ export class WorkLoop {
       extend: (leases, waitSeconds, signal) => calls.extend(leases, waitSeconds, signal),
       onError: (error) => this.#log("error", "Leases could not be extended.", { error: String(error) }),
     });
-    this.#watch = new LeaseWatch(this.#held, (lease) => this.#lose(lease));
+    this.#watch = new LeaseWatch(this.#held, settings.elapsedMs, (lease) => this.#lose(lease));
     this.ended = new Promise((resolve, reject) => {
       this.#end = resolve;
       this.#endWith = reject;
@@ -150,7 +149,7 @@ export class WorkLoop {
   async #report(): Promise<void> {
     const outcomes = this.#outcomes.take();
     // What is due again is asked for by a call that reports nothing: it needs the room.
-    const mayTake = !this.#isStopping && !this.#sources.isDue(elapsedMs());
+    const mayTake = !this.#isStopping && !this.#sources.isDue(this.#settings.elapsedMs());
     let asked = mayTake ? this.#asked(this.#sources.accepted) : NOTHING;
     const { limit = 0 } = asked;
     this.#reports += 1;
@@ -175,14 +174,14 @@ export class WorkLoop {
   }
 
   async #waitForWork(): Promise<void> {
-    const sources = this.#sources.due(elapsedMs());
+    const sources = this.#sources.due(this.#settings.elapsedMs());
     const asked = this.#asked(sources);
     const { limit = 0 } = asked;
     const { signal } = this.#taking;
     this.#waits += 1;
     this.#expected += limit;
     try {
-      if (isEmpty(sources)) await wait(this.#sources.untilDueMs(elapsedMs()), signal);
+      if (isEmpty(sources)) await wait(this.#sources.untilDueMs(this.#settings.elapsedMs()), signal);
       else {
         await this.#work({ ...asked, wait: this.#waitSeconds }, [], signal);
         this.#accept(sources);
@@ -211,7 +210,7 @@ export class WorkLoop {
 
   /** Executes what a call has brought. While the worker stops, it is given back. */
   async #begin(taken: readonly Taken[], endsMs: number): Promise<void> {
-    const isLate = endsMs - elapsedMs() < this.#settings.leaseSeconds * 1_000 * MIN_LEFT;
+    const isLate = endsMs - this.#settings.elapsedMs() < this.#settings.leaseSeconds * 1_000 * MIN_LEFT;
     const sure = isLate && !this.#isStopping ? await this.#extend(taken, endsMs) : { taken, endsMs };
     for (const one of sure.taken) {
       if (this.#isStopping) this.#outcomes.add(workOutcome(one.lease, { outcome: "released" }));
@@ -254,7 +253,7 @@ export class WorkLoop {
   #leaveOut(asked: AskedSources, error: unknown): boolean {
     const source = this.#calls.wasAnswered && error instanceof TidemillError ? refusedSource(error, asked) : null;
     if (!source || !(error instanceof TidemillError)) return false;
-    const isNew = this.#sources.refuse(source, elapsedMs());
+    const isNew = this.#sources.refuse(source, this.#settings.elapsedMs());
     const fields = { [source.kind]: source.name, code: error.code, error: error.message };
     if (isNew) this.#log("warn", `A ${source.kind} is left out: the service refuses it. It is asked for again every 30 s.`, fields);
     return true;
