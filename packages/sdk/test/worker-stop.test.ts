@@ -41,7 +41,7 @@ describe("a worker that stops while the service is away", () => {
     await until(() => process.lines.some(({ message }) => message === "The worker stops."), "the worker to begin its stop");
     await until(() => {
       process.signal("SIGTERM");
-      return process.seen("ended worker").length === 1;
+      return process.hasEnded;
     }, "the worker to end");
   });
 });

@@ -38,6 +38,5 @@ await new Worker({
   name: "frozen",
   logger,
 }).run();
-write({ event: "ended worker" });
 input.close();
 process.stdin.destroy();
