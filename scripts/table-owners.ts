@@ -48,6 +48,9 @@ export const TABLES: Readonly<Record<string, Table>> = {
   run: { owner: "workflows", holds: "Runs of workflows." },
   run_step: { owner: "workflows", holds: "Journals of runs: what their steps have done, and what they wait for." },
   run_key: { owner: "workflows", holds: "The names that callers gave to their triggers." },
+  run_hook: { owner: "workflows", holds: "Lifecycle hooks of runs that have not fired yet, and those that failed." },
+  workflow_event: { owner: "workflows", holds: "Names of events that start runs of a workflow." },
+  event_key: { owner: "workflows", holds: "The names that callers gave to their events." },
   schedule: { owner: "schedules", holds: "What makes jobs by the clock." },
   schedule_tick: { owner: "schedules", holds: "Ticks of the last minute that made a job." },
 };

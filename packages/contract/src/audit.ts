@@ -35,6 +35,9 @@ export const AUDIT_EVENT_TYPES = [
   "workflow.updated",
   "workflow.deleted",
   "run.cancelled",
+  "run.retried",
+  "workflow.hook.errored",
+  "workflow.hook.slow",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 

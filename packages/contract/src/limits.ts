@@ -19,6 +19,11 @@ export const LIMITS = {
   workWorkflows: 100,
   /** Steps that one call reports. */
   reportedSteps: 100,
+  eventNameLength: 128,
+  /** Events that one workflow may be started by. */
+  workflowEvents: 100,
+  /** Workflows that one event may start. */
+  eventWorkflows: 100,
   leaseSeconds: 43_200,
   workWaitSeconds: 30,
   workerErrorLength: 16_384,

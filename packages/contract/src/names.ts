@@ -11,6 +11,17 @@ export const QueueName = Type.String({
   examples: ["emails"],
 });
 
+/** The pattern of names of events. Source: specification, Workflow behavior 5. */
+export const EVENT_NAME = "^[a-z0-9_]+(\\.[a-z0-9_]+)*$";
+
+export const EventName = Type.String({
+  title: "EventName",
+  pattern: EVENT_NAME,
+  maxLength: LIMITS.eventNameLength,
+  description: "Name of an event: lower-case letters, digits and underscores, in parts separated by dots.",
+  examples: ["user.created"],
+});
+
 export const Tag = Type.String({
   title: "Tag",
   format: "storable",

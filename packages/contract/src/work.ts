@@ -5,7 +5,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { ReportedStep, TakenRun, WorkflowId } from "./workflows.ts";
+import { ReportedStep, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -53,11 +53,11 @@ const settleFields = {
   ),
 };
 
-/** A job, or a run. */
+/** A job, a run, or a hook of a run. */
 const WorkId = Type.String({
   title: "WorkId",
-  pattern: "^(job|run)_[0-7][0-9a-hjkmnp-tv-z]{25}$",
-  description: "Identifier of a job or a run.",
+  pattern: "^(job|run|hook)_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+  description: "Identifier of a job, a run, or a hook of a run.",
   examples: ["job_01kajv3k4ve6nsd9z5kgtzx0rw"],
 });
 
@@ -111,7 +111,7 @@ export const WorkRequest = Type.Object(
       }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: LIMITS.workJobs, description: "How many jobs and runs to take at most. 1 unless given." }),
+      Type.Integer({ minimum: 1, maximum: LIMITS.workJobs, description: "How many jobs, runs and hooks to take at most. 1 unless given." }),
     ),
     lease: Type.Optional(LeaseSeconds),
     wait: Type.Optional(WaitSeconds),
@@ -214,13 +214,14 @@ export const WorkResponse = Type.Object(
   {
     jobs: Type.Array(TakenJob, { description: "The jobs that were taken, highest priority first, then oldest first." }),
     runs: Type.Array(TakenRun, { description: "The runs that were taken." }),
+    hooks: Type.Array(TakenHook, { description: "The lifecycle hooks of runs that were taken." }),
     settled: Type.Array(Settled, { description: "What became of each outcome, in the order sent." }),
     cancelled,
   },
   {
     title: "WorkResponse",
     description: "What the worker is to do next.",
-    examples: [{ jobs: [taken], runs: [], settled: [settled], cancelled: [] }],
+    examples: [{ jobs: [taken], runs: [], hooks: [], settled: [settled], cancelled: [] }],
   },
 );
 export type WorkResponse = Static<typeof WorkResponse>;

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
-import { NAME } from "./names.ts";
+import { EventName, NAME } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 
 /** Source: contract §11. */
@@ -34,6 +34,11 @@ export const CodeVersion = Type.String({
   examples: ["2026-11-23"],
 });
 
+/** The lifecycle hooks of workflows. Source: specification, Lifecycle hooks. */
+export const HOOKS = ["onSuccess", "onFailure", "onCancel"] as const;
+export type Hook = (typeof HOOKS)[number];
+const HookName = Type.Enum([...HOOKS], { title: "Hook", description: "A lifecycle hook of a workflow." });
+
 const settings = {
   attempts: Type.Optional(Attempts),
   backoff: Type.Optional(Backoff),
@@ -41,9 +46,26 @@ const settings = {
     Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), { description: "How many runs execute at once; null: no limit." }),
   ),
   version: Type.Optional(Nullable(CodeVersion, { description: "Version of the code that is current, for people to see." })),
+  events: Type.Optional(
+    Type.Array(EventName, {
+      maxItems: LIMITS.workflowEvents,
+      uniqueItems: true,
+      description: "Names of events that start runs of the workflow. None unless given.",
+    }),
+  ),
+  hooks: Type.Optional(
+    Type.Array(HookName, { uniqueItems: true, description: "Lifecycle hooks that the workflow's code has. None unless given." }),
+  ),
 };
 
-const example = { attempts: 3, backoff: { type: "exponential", delay: 1000 }, concurrency: null, version: "2026-11-23" };
+const example = {
+  attempts: 3,
+  backoff: { type: "exponential", delay: 1000 },
+  concurrency: null,
+  version: "2026-11-23",
+  events: ["user.created"],
+  hooks: ["onFailure"],
+};
 
 export const PutWorkflow = Type.Object(settings, {
   title: "PutWorkflow",
@@ -63,6 +85,8 @@ export const Workflow = Type.Object(
     backoff: Backoff,
     concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
     version: Nullable(Type.String(), { description: "Version of the code that is current." }),
+    events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
+    hooks: Type.Array(HookName, { description: "Lifecycle hooks that its code has." }),
     createdAt: Moment("When it was registered first."),
     updatedAt: Moment("When it was registered last."),
   },
@@ -108,6 +132,58 @@ export const Triggered = Type.Object(
 );
 export type Triggered = Static<typeof Triggered>;
 
+export const EventId = Type.String({
+  title: "EventId",
+  pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+  description: "Identifier of an event.",
+  examples: ["evt_01kajv3k4ve6nsd9z5kgtzx0rw"],
+});
+
+const eventFields = {
+  name: EventName,
+  data: Type.Optional(
+    Type.Unknown({ description: "What the workflows get as input: any JSON value of at most 1 MiB, null when left out." }),
+  ),
+  ts: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 8_640_000_000_000_000,
+      description: "When it happened: milliseconds since 1970 (Unix time). Now unless given.",
+    }),
+  ),
+};
+const eventExample = { name: "user.created", data: { userId: "u1" } };
+
+export const SendEvent = Type.Object(
+  {
+    ...eventFields,
+    idempotencyKey: Type.Optional({
+      ...IdempotencyKey,
+      title: "EventKey",
+      description: "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.",
+    }),
+  },
+  {
+    title: "SendEvent",
+    description: "An event. It starts a run of each workflow that is registered with its name.",
+    additionalProperties: false,
+    examples: [{ ...eventExample, idempotencyKey: "signup-u1" }],
+  },
+);
+export type SendEvent = Static<typeof SendEvent>;
+
+const sent = {
+  eventId: EventId,
+  runIds: Type.Array(RunId, { description: "The runs that it started." }),
+};
+const EVENT_ID = "evt_01kajv3k4ve6nsd9z5kgtzx0rw";
+
+export const SentEvent = Type.Object(
+  { ...sent, duplicate: Type.Boolean({ description: "Whether the key was known, so that no run was started." }) },
+  { title: "SentEvent", description: "What an event has started.", examples: [{ eventId: EVENT_ID, runIds: [RUN_ID], duplicate: false }] },
+);
+export type SentEvent = Static<typeof SentEvent>;
+
 /** Every status of a workflow run, in order of life. Source: contract §11; specification, Run states. */
 export const RUN_STATUSES = ["pending", "running", "sleeping", "waiting", "completed", "failed", "cancelled"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -122,7 +198,7 @@ export const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
-export const STEP_TYPES = ["run", "value", "sleep"] as const;
+export const STEP_TYPES = ["run", "value", "sleep", "event"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
 const StepStatus = Type.Enum(["completed", "failed", "waiting"], { title: "StepStatus", description: "The status of a step." });
@@ -197,8 +273,17 @@ export const ReportedStep = Type.Object(
 export type ReportedStep = Static<typeof ReportedStep>;
 
 const trigger = Type.Object(
-  { type: Type.Enum(["api"], { description: "What started the run." }) },
-  { title: "RunTrigger", description: "What started a run.", examples: [{ type: "api" }] },
+  {
+    type: Type.Enum(["api", "event"], { description: "What started the run." }),
+    eventId: Type.Optional(EventId),
+    name: Type.Optional(EventName),
+    ts: Type.Optional(Type.Number({ description: "When the event happened. Milliseconds since 1970." })),
+  },
+  {
+    title: "RunTrigger",
+    description: "What started a run. `event`: an event, with its id, name and time.",
+    examples: [{ type: "api" }, { type: "event", eventId: EVENT_ID, name: "user.created", ts: 1_795_426_200_000 }],
+  },
 );
 
 const run = {
@@ -245,7 +330,7 @@ export const Run = Type.Object(
     hookErrors: Type.Array(
       Type.Object(
         {
-          hook: Type.String({ description: "Which hook." }),
+          hook: HookName,
           message: Type.String({ description: "What it threw." }),
           occurredAt: Moment("When."),
         },
@@ -302,6 +387,25 @@ export const ReportedSteps = Type.Object(
 );
 export type ReportedSteps = Static<typeof ReportedSteps>;
 
+/** An event that a step of a run sends (docs/run-protocol.md). */
+export const SendStepEvent = Type.Object(
+  { lease_token: LeaseToken, key: StepKey, ...eventFields },
+  {
+    title: "SendStepEvent",
+    description: "An event that a step of a run sends.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, key: "tell", ...eventExample }],
+  },
+);
+export type SendStepEvent = Static<typeof SendStepEvent>;
+
+export const StepEventSent = Type.Object(sent, {
+  title: "StepEventSent",
+  description: "The output of the step.",
+  examples: [{ eventId: EVENT_ID, runIds: [RUN_ID] }],
+});
+export type StepEventSent = Static<typeof StepEventSent>;
+
 export const StepsStored = Type.Object(
   { steps: Type.Integer({ description: "How many steps the journal has." }) },
   { title: "StepsStored", description: "The steps are stored.", examples: [{ steps: 2 }] },
@@ -344,3 +448,42 @@ export const TakenRun = Type.Object(
   },
 );
 export type TakenRun = Static<typeof TakenRun>;
+
+/** A lifecycle hook as its worker gets it (docs/run-protocol.md). */
+export const TakenHook = Type.Object(
+  {
+    id: Type.String({
+      title: "HookId",
+      pattern: "^hook_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+      description: "Identifier of the hook of this run.",
+      examples: ["hook_01kajv3k4ve6nsd9z5kgtzx0rw"],
+    }),
+    hook: HookName,
+    runId: RunId,
+    workflowId: WorkflowId,
+    attempt: Type.Integer({ description: "In which attempt the run ended." }),
+    result: Type.Optional(Nullable(Type.Unknown(), { description: "With `onSuccess`: what the run returned." })),
+    error: Type.Optional(
+      Nullable(RunError, { description: "With `onFailure`: why the run failed. With `onCancel`: null, or why its last attempt failed." }),
+    ),
+    lease_token: LeaseToken,
+    lease_expires_at: Moment("When the hook has failed if the worker has neither settled it nor extended its lease."),
+  },
+  {
+    title: "TakenHook",
+    description: "A lifecycle hook of a run that the worker now executes.",
+    examples: [
+      {
+        id: "hook_01kajv3k4ve6nsd9z5kgtzx0rw",
+        hook: "onFailure",
+        runId: RUN_ID,
+        workflowId: "user.onboard",
+        attempt: 3,
+        error: { name: "Error", message: "The card was declined." },
+        lease_token: TOKEN,
+        lease_expires_at: "2026-11-23T09:30:30.000Z",
+      },
+    ],
+  },
+);
+export type TakenHook = Static<typeof TakenHook>;

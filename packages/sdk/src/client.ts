@@ -6,6 +6,7 @@ import { Queue } from "./queue.ts";
 import { Approvals } from "./resources/approvals.ts";
 import { AuditEvents } from "./resources/audit-events.ts";
 import { DeadLetters } from "./resources/dead-letters.ts";
+import { Events } from "./resources/events.ts";
 import { Keys } from "./resources/keys.ts";
 import { Queues } from "./resources/queues.ts";
 import { Runs } from "./resources/runs.ts";
@@ -43,6 +44,7 @@ export class Tidemill {
   readonly workers: Workers;
   readonly workflows: Workflows;
   readonly runs: Runs;
+  readonly events: Events;
   readonly #api: Api;
   readonly #batchers = new Map<string, EnqueueBatcher>();
 
@@ -60,6 +62,7 @@ export class Tidemill {
     this.workers = new Workers(api);
     this.workflows = new Workflows(api);
     this.runs = new Runs(api);
+    this.events = new Events(api);
   }
 
   /**

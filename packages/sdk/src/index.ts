@@ -18,6 +18,7 @@ export type { EnqueuedJob, EnqueueOptions, Job, JobWithLog, NewJob } from "./job
 export type { CallOptions, TidemillOptions } from "./options.ts";
 export type { List, Page } from "./page.ts";
 export type { Queue } from "./queue.ts";
+export type { SendOptions } from "./resources/events.ts";
 export type { StandardSchema } from "./schema.ts";
 export type { FetchRequest, RawRequest } from "./verify/request.ts";
 export { type Callback, InvalidSignatureError, type VerifyOptions, verifyCallback } from "./verify/verify-callback.ts";
@@ -26,7 +27,17 @@ export type { WorkerJob } from "./worker/job.ts";
 export type { Logger } from "./worker/logger.ts";
 export type { Handler, QueueHandler, WorkerOptions } from "./worker/options.ts";
 export { Worker } from "./worker/worker.ts";
-export type { Run, RunStepOptions, Step, StepContext, StepKey, Winner, WorkflowContext } from "./workflow/context.ts";
+export type {
+  EventSent,
+  EventToSend,
+  Run,
+  RunStepOptions,
+  Step,
+  StepContext,
+  StepKey,
+  Winner,
+  WorkflowContext,
+} from "./workflow/context.ts";
 export type { Duration } from "./workflow/duration.ts";
 export {
   DuplicateStepError,
@@ -36,5 +47,7 @@ export {
   StepError,
   StepTimeoutError,
 } from "./workflow/errors.ts";
+export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
 export type { Remembered } from "./workflow/remembered.ts";
+export { type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
 export { type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { until } from "../../../server/test/harness/service.ts";
+import { putWorkflow } from "../../../server/test/harness/workflows.ts";
 import { readRows } from "../output.ts";
 import { test } from "./client.ts";
 
@@ -98,4 +99,14 @@ test("a list ends at its limit, and has all records when it is asked to", async 
   expect(await command.json("job", "list", queue)).toHaveLength(50);
   expect(await command.json("job", "list", queue, "--limit", "120")).toHaveLength(120);
   expect(await command.json("job", "list", queue, "--all")).toHaveLength(130);
+});
+
+test("an event is sent with the digits of its data", async ({ command, service }) => {
+  const { take } = await putWorkflow(service, { events: ["user.created"] });
+  const sent = await command.json("event", "send", "user.created", '[{"n":12345678901234567890}]', "--idempotency-key", "k", "--ts", "5");
+  expect(sent).toMatchObject({ eventId: expect.stringMatching(/^evt_/), runIds: [expect.any(String)], duplicate: false });
+  const { runId, trigger } = await take();
+  expect([runId, trigger]).toEqual([sent.runIds[0], { type: "event", eventId: sent.eventId, name: "user.created", ts: 5 }]);
+  const { text } = await service.api("GET", `/v1/runs/${runId}`);
+  expect(text).toContain('"input":[{"n":12345678901234567890}]');
 });

@@ -24,6 +24,11 @@ export class Runs {
     return this.#api.post(pathOf("runs", id, "cancel"), undefined, call);
   }
 
+  /** Lets a failed or cancelled run go on from its journal, with fresh attempts. */
+  retry(id: string, call?: CallOptions): Promise<Run> {
+    return this.#api.post(pathOf("runs", id, "retry"), undefined, call);
+  }
+
   /** Stores steps of a run that is being executed. It may be repeated. */
   reportSteps(id: string, steps: ReportedSteps, call?: CallOptions): Promise<StepsStored> {
     return this.#api.postRepeatably(pathOf("runs", id, "steps"), steps, call);

@@ -1,2 +1,3 @@
+export type { SentByRun } from "./memory-run.ts";
 export type { Failures, Mocks } from "./substitutes.ts";
 export { type TestedRun, type TestOptions, type TestSettings, testWorkflow } from "./test-workflow.ts";

@@ -1,8 +1,10 @@
 import type { ReportedStep, RunStep } from "@tidemill/contract";
 import { momentText } from "../clock.ts";
+import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
-import type { RunHost } from "../workflow/host.ts";
+import type { RunHost, StepEvent } from "../workflow/host.ts";
+import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { MemoryJournal } from "./memory-journal.ts";
@@ -10,8 +12,21 @@ import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
+/** The id of the run. */
+export const TEST_RUN = "run_test";
+/** What the function of a step gets that sends an event. */
+const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
+
 /** How long a workflow may be busy elsewhere before it comes to a step of the journal. Milliseconds. */
 const MISFIT_AFTER_MS = 1_000;
+
+/** An event that a step of a run has sent. */
+export interface SentByRun {
+  readonly name: string;
+  readonly data: unknown;
+  /** Milliseconds since 1970. */
+  readonly ts: number;
+}
 
 /** A run in memory. */
 export class MemoryRun {
@@ -21,6 +36,8 @@ export class MemoryRun {
   readonly #substitutes: Substitutes;
   readonly #crashes: boolean;
   readonly #journal: MemoryJournal;
+  /** Events that its steps have sent. */
+  readonly events: SentByRun[] = [];
   attempt = 1;
 
   /** @param crashes whether each execution ends when it has stored a step */
@@ -38,17 +55,27 @@ export class MemoryRun {
   }
 
   /** One execution, from the top. */
-  async execute(replace: RunHost["replace"] = this.#substitutes.replace): Promise<RunOutcome> {
+  async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
     const crash = new AbortController();
     const store = async (steps: readonly ReportedStep[]): Promise<void> => {
       this.#journal.append(steps);
       if (this.#crashes) crash.abort(new RunAbortedError("shutdown"));
     };
+    const sendEvent: RunHost["sendEvent"] = async (step, event) => {
+      const output = remember(await replace(step, () => this.#sent(event))(SEND), `step "${step.key}"`);
+      await store([{ key: step.key, type: "event", status: "completed", output }]);
+      return output;
+    };
     const { nowMs, wait } = this.#clock;
     const host = { nowMs, wait, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
-    const outcome = await executeRun(this.#workflow, this.#taken(), { ...host, store, signal: crash.signal, replace });
+    const outcome = await executeRun(this.#workflow, this.#taken(), { ...host, store, sendEvent, signal: crash.signal, replace });
     if ("steps" in outcome) this.#journal.append(outcome.steps ?? []);
     return outcome;
+  }
+
+  #sent({ name, data, ts = this.#clock.nowMs() }: StepEvent): EventSent {
+    this.events.push({ name, data, ts });
+    return { eventId: `evt_test_${this.events.length}`, runIds: [] };
   }
 
   /** Ends the sleep that ends first. */
@@ -78,7 +105,7 @@ export class MemoryRun {
     const now = momentText(this.#clock.nowMs());
     const { version = null, attempts = 3 } = options;
     return {
-      runId: "run_test",
+      runId: TEST_RUN,
       workflowId: id,
       version,
       attempt: this.attempt,

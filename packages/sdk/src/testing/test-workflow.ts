@@ -1,8 +1,10 @@
-import type { RunError, RunStep } from "@tidemill/contract";
+import type { Hook, RunError, RunStep } from "@tidemill/contract";
 import { type Moment, momentMs } from "../clock.ts";
+import { failureOf } from "../workflow/failure.ts";
+import { callHook, hooksOf } from "../workflow/hooks.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
-import { MemoryRun } from "./memory-run.ts";
+import { MemoryRun, type SentByRun, TEST_RUN } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -26,6 +28,10 @@ export type TestOptions<Input> = TestSettings & (undefined extends Input ? { rea
 interface EndedRun {
   /** The journal: steps in the order of their outcomes. */
   readonly steps: readonly RunStep[];
+  /** Events that its steps have sent, in their order. */
+  readonly events: readonly SentByRun[];
+  /** What a lifecycle hook threw. */
+  readonly hookErrors: readonly { readonly hook: Hook; readonly message: string }[];
   /** In which attempt of the run it ended. */
   readonly attempt: number;
   /** How much time of the virtual clock it took. Milliseconds. */
@@ -43,7 +49,8 @@ const ATTEMPTS = 3;
 const BACKOFF_MS = 1_000;
 
 /**
- * Runs a workflow in memory, without a service. Its clock is virtual: sleeps and backoffs pass at once.
+ * Runs a workflow in memory, without a service. Its clock is virtual: sleeps and backoffs pass at once. Lifecycle
+ * hooks are called as the service would.
  *
  * ```ts
  * const { result } = await testWorkflow(onboard, { input: { userId: "u1" }, mocks: { "load user": { name: "Ada" } } });
@@ -60,12 +67,31 @@ export async function testWorkflow<Input, Result>(
   const clock = new VirtualClock(startMs);
   const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), crash !== undefined);
   const ended = await finish(run, clock, workflow);
-  return { ...ended, steps: run.steps, attempt: run.attempt, elapsedMs: clock.nowMs() - startMs } as TestedRun<Result>;
+  const hookErrors = await fireHook(workflow, ended, run.attempt);
+  return {
+    ...ended,
+    steps: run.steps,
+    events: run.events,
+    hookErrors,
+    attempt: run.attempt,
+    elapsedMs: clock.nowMs() - startMs,
+  } as TestedRun<Result>;
 }
 
 type End =
   | { readonly status: "completed"; readonly result: unknown; readonly error: null }
   | { readonly status: "failed"; readonly result: null; readonly error: RunError };
+
+/** Calls the hook of a run's end, if the workflow has it. */
+async function fireHook({ id, options }: AnyWorkflow, end: End, attempt: number): Promise<EndedRun["hookErrors"]> {
+  const hook = end.status === "completed" ? "onSuccess" : "onFailure";
+  if (!hooksOf(options).includes(hook)) return [];
+  const taken = { hook, runId: TEST_RUN, workflowId: id, attempt, result: end.result, error: end.error } as const;
+  return callHook(options, taken).then(
+    () => [],
+    (error: unknown) => [{ hook, message: failureOf(error).message }],
+  );
+}
 
 async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End> {
   for (;;) {

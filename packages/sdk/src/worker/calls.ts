@@ -19,7 +19,7 @@ const ERROR_PAUSE_MS = 5_000;
 /** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
 
-const WORK_LISTS = ["jobs", "runs", "settled", "cancelled"];
+const WORK_LISTS = ["jobs", "runs", "hooks", "settled", "cancelled"];
 const EXTEND_LISTS = ["leases", "cancelled"];
 
 /** What a call has brought, and until when what it took is certainly held, by `elapsedMs`. */
@@ -107,6 +107,13 @@ export class WorkerCalls {
   async storeSteps(runId: string, reported: contract.ReportedSteps, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(reported);
     await this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
+  }
+
+  /** @throws {TidemillError} when the service refuses the event, for example QUOTA_EXCEEDED or LEASE_LOST */
+  async sendEvent(runId: string, event: contract.SendStepEvent, signal: AbortSignal): Promise<unknown> {
+    const body = JSON.stringify(event);
+    const call = { path: pathOf("runs", runId, "events"), encode: () => body, isFinal: (error: TidemillError) => !isAboutKey(error) };
+    return (await this.#send(call, signal)).response;
   }
 
   /** @throws {TidemillError} when the service refuses the settings */

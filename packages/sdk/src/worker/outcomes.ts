@@ -22,7 +22,7 @@ interface Failed {
   readonly retry_in?: number;
 }
 
-/** An outcome of a job or a run, to be reported. */
+/** An outcome of a job, a run or a hook, to be reported. */
 export interface WorkOutcome {
   readonly lease: Lease;
   readonly outcome: Outcome;
@@ -41,7 +41,14 @@ export function workOutcome({ id, lease_token }: Lease, outcome: Outcome): WorkO
   return { lease: { id, lease_token }, outcome, text: result === undefined ? text : `${text.slice(0, -1)},"result":${result}}` };
 }
 
-export const kindOf = ({ id }: Pick<Lease, "id">): "job" | "run" => (id.startsWith("run_") ? "run" : "job");
+/** What a worker holds. */
+type Kind = "job" | "run" | "hook";
+
+export const kindOf = ({ id }: Pick<Lease, "id">): Kind => (id.startsWith("run_") ? "run" : id.startsWith("hook_") ? "hook" : "job");
+
+/** What becomes of work that has not ended when its worker stops. A hook that has begun must not begin again: it fires once. */
+export const atStop = (lease: Lease): Outcome =>
+  kindOf(lease) === "hook" ? { outcome: "failed", error: "The worker stopped before the hook ended." } : { outcome: "released" };
 
 /**
  * What is reported in place of an outcome that the service refuses: without what the handler or workflow wrote. Null if there is nothing to

@@ -1,7 +1,8 @@
 import type * as contract from "@tidemill/contract";
-import { TidemillError } from "../error.ts";
 import { executeRun } from "../workflow/execute.ts";
+import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
+import type { RunHost } from "../workflow/host.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
@@ -24,17 +25,17 @@ export async function runWorkflow(
   const found = workflows.get(taken.workflowId);
   if (!found) return { outcome: "released" };
   const { runId, lease_token } = taken;
-  // At a shutdown, outcomes of steps in progress are still stored.
-  const store: Store = async (steps) => {
-    try {
-      await calls.storeSteps(runId, { lease_token, steps: [...steps] }, lost.signal);
-    } catch (error) {
-      if (error instanceof TidemillError && error.code === "LEASE_LOST") leases.lose(runId, "lease_lost", lease_token);
+  const whileHeld = <T>(call: Promise<T>): Promise<T> =>
+    call.catch((error: unknown) => {
+      if (isLeaseLost(error)) leases.lose(runId, "lease_lost", lease_token);
       throw error;
-    }
-  };
+    });
+  // At a shutdown, outcomes of steps in progress are still stored.
+  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps] }, lost.signal));
+  const sendEvent: RunHost["sendEvent"] = ({ key }, event) =>
+    whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   try {
-    const outcome = await executeRun(found, taken, { store, signal: controller.signal });
+    const outcome = await executeRun(found, taken, { store, sendEvent, signal: controller.signal });
     return "steps" in outcome ? await storeRest(outcome, store) : asReported(outcome);
   } catch (error) {
     const { name, message } = failureOf(error);

@@ -5,10 +5,11 @@ import { JobAbortedError } from "./errors.ts";
 import type { Held, HeldLeases, Lease } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
+import { runHook } from "./run-hook.ts";
 import { runJob } from "./run-job.ts";
 import { runWorkflow } from "./run-workflow.ts";
 
-/** A job or run that a call has brought. */
+/** A job, run or hook that a call has brought. */
 export interface Taken {
   readonly lease: Lease;
   readonly reason: Held["reason"];
@@ -16,9 +17,9 @@ export interface Taken {
   readonly execute: (held: Held) => Promise<Outcome>;
 }
 
-/** Makes of each job and run of a response what is to be executed. */
+/** Makes of each job, run and hook of a response what is to be executed. */
 export function takenFrom(
-  { jobs, runs }: Pick<contract.WorkResponse, "jobs" | "runs">,
+  { jobs, runs, hooks }: Pick<contract.WorkResponse, "jobs" | "runs" | "hooks">,
   settings: WorkerSettings,
   calls: WorkerCalls,
   leases: HeldLeases,
@@ -33,6 +34,11 @@ export function takenFrom(
       lease: { id: run.runId, lease_token: run.lease_token },
       reason: (why: RunAbortedError["why"]) => new RunAbortedError(why),
       execute: (held: Held) => runWorkflow(settings, calls, leases, run, held),
+    })),
+    ...hooks.map((hook) => ({
+      lease: { id: hook.id, lease_token: hook.lease_token },
+      reason: (why: RunAbortedError["why"]) => new RunAbortedError(why),
+      execute: () => runHook(settings, hook),
     })),
   ];
 }

@@ -6,7 +6,7 @@ import { HeldLeases, type Lease } from "./held-leases.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import type { WorkerSettings } from "./options.ts";
-import { kindOf, Outcomes, type WorkOutcome, workOutcome } from "./outcomes.ts";
+import { atStop, kindOf, Outcomes, type WorkOutcome, workOutcome } from "./outcomes.ts";
 import { settleOutcomes } from "./settle-outcomes.ts";
 import { type AskedSources, isEmpty, refusedSource, Sources } from "./sources.ts";
 import { type Taken, takenFrom } from "./taken.ts";
@@ -88,12 +88,14 @@ export class WorkLoop {
     this.#held.abortAll("shutdown");
   }
 
-  /** Gives back the jobs and runs that have not ended. */
+  /** Gives back the jobs and runs that have not ended. Hooks have failed. */
   release(): void {
     for (const { lease } of this.#held.removeAll()) {
       const kind = kindOf(lease);
-      this.#log("warn", `A ${kind} did not end in time. It is given back.`, { [kind]: lease.id });
-      this.#outcomes.add(workOutcome(lease, { outcome: "released" }));
+      const outcome = atStop(lease);
+      const what = outcome.outcome === "released" ? "It is given back." : "It has failed.";
+      this.#log("warn", `A ${kind} did not end in time. ${what}`, { [kind]: lease.id });
+      this.#outcomes.add(workOutcome(lease, outcome));
     }
     this.#pump();
   }

@@ -1,6 +1,7 @@
 import type { Moment } from "../clock.ts";
 import type { Duration } from "./duration.ts";
 import type { Remembered } from "./remembered.ts";
+import type { EventDefinition } from "./start.ts";
 
 /** What the function of a step gets. */
 export interface StepContext {
@@ -29,6 +30,22 @@ export interface RunStepOptions extends StepKey {
   readonly timeout?: Duration;
 }
 
+/** An event that a step sends. */
+export interface EventToSend<Data = unknown> {
+  /** Its definition, or its name. */
+  readonly name: EventDefinition<Data> | string;
+  /** The input of the runs that it starts. */
+  readonly data?: NoInfer<Data>;
+  /** When it happened. Milliseconds since 1970; now by default. */
+  readonly ts?: number;
+}
+
+/** What an event has started. */
+export interface EventSent {
+  readonly eventId: string;
+  readonly runIds: readonly string[];
+}
+
 /** The steps of a workflow. What they return is remembered: when the run goes on later, they are not executed again. */
 export interface Step {
   /**
@@ -45,6 +62,14 @@ export interface Step {
 
   /** Waits until a moment: a Date, or RFC 3339 text. */
   sleepUntil(name: string, until: Moment, options?: StepKey): Promise<void>;
+
+  /**
+   * Sends an event, once in the run: it is stored together with the step. It starts a run of each workflow that listens to it.
+   *
+   * @returns the event's id, and the runs that it started
+   * @throws {StepError} when the service refuses it, for example because the month's executions are used up
+   */
+  sendEvent<Data>(name: string, event: EventToSend<Data>, options?: StepKey): Promise<EventSent>;
 
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a

@@ -2,7 +2,7 @@ import { TidemillError } from "../error.ts";
 import { wait } from "../wait.ts";
 import { NonRetryableError } from "../worker/errors.ts";
 import { JournalMismatchError } from "./errors.ts";
-import type { Execution } from "./execution.ts";
+import { type Execution, isLeaseLost } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { turn } from "./turn.ts";
 
@@ -32,7 +32,7 @@ export async function drive(execution: Execution): Promise<void> {
 function advance(execution: Execution): void {
   const { unbegun, waiting, executing, outbox } = execution;
   if (!outbox.hasSeen) {
-    for (const call of unbegun.values()) executing.start(call);
+    for (const begin of unbegun.values()) begin();
     unbegun.clear();
   }
   // A sleep beside a step in progress begins now, not when the execution is suspended.
@@ -55,7 +55,7 @@ async function send(execution: Execution): Promise<void> {
     await execution.outbox.send();
     execution.changes.notify();
   } catch (error) {
-    if (execution.host.signal.aborted || (error instanceof TidemillError && error.code === "LEASE_LOST")) {
+    if (execution.host.signal.aborted || isLeaseLost(error)) {
       execution.finish({ kind: "aborted" });
     } else execution.finish({ kind: "threw", error: refusal(keys.join(", "), error) });
   }

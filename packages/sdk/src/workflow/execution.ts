@@ -1,9 +1,12 @@
 import type { ReportedStep, RunStep, StepType } from "@tidemill/contract";
+import { momentText } from "../clock.ts";
+import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
-import type { StepCall, StepOutcome } from "./attempt-step.ts";
+import type { StepOutcome } from "./attempt-step.ts";
 import { JournalMismatchError, StepCancelledError, StepError } from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
-import type { RunHost } from "./host.ts";
+import { failureOf } from "./failure.ts";
+import type { RunHost, StepEvent } from "./host.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
@@ -17,6 +20,9 @@ export type End =
   | { readonly kind: "suspended" }
   | { readonly kind: "aborted" };
 
+/** The run is no longer this worker's. */
+export const isLeaseLost = (error: unknown): boolean => error instanceof TidemillError && error.code === "LEASE_LOST";
+
 type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
 
 /** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
@@ -27,8 +33,8 @@ export class Execution {
   readonly outbox: Outbox;
   readonly executing: ExecutingSteps;
   readonly changes = new Changes();
-  /** Steps that are not in the journal and have not begun. */
-  readonly unbegun = new Map<AskedStep, StepCall>();
+  /** Steps that are not in the journal and have not begun, and what begins them. */
+  readonly unbegun = new Map<AskedStep, () => void>();
   /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
   readonly waiting = new Map<AskedStep, ReportedStep | null>();
   /** What failed steps of this execution threw. */
@@ -81,6 +87,22 @@ export class Execution {
 
   wait(step: AskedStep, reported: ReportedStep | null): void {
     this.waiting.set(step, reported);
+  }
+
+  /** Sends the event of a step, in its turn among the outcomes to store. */
+  send(step: { readonly name: string; readonly key: string }, event: StepEvent): void {
+    const { key } = step;
+    const reported = { key, type: "event", attempt: 1, startedAt: momentText(this.host.nowMs()) } as const;
+    this.outbox.addCall(key, async () => {
+      try {
+        return { step: { ...reported, status: "completed", output: await this.host.sendEvent(step, event) }, isStored: true };
+      } catch (error) {
+        if (this.host.signal.aborted || isLeaseLost(error)) throw error;
+        this.thrown.set(key, error);
+        return { step: { ...reported, status: "failed", error: failureOf(error) }, isStored: false };
+      }
+    });
+    this.changes.notify();
   }
 
   /** A value that a replay sees again. It is stored before the next step begins. */

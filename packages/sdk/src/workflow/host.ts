@@ -1,4 +1,4 @@
-import type { ReportedStep } from "@tidemill/contract";
+import type { ReportedStep, SendStepEvent } from "@tidemill/contract";
 import { nowMs } from "../clock.ts";
 import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
@@ -8,6 +8,8 @@ import type { StepContext } from "./context.ts";
 export interface RunHost {
   /** Stores steps in the journal. Resolves when they are durable. */
   store(steps: readonly ReportedStep[]): Promise<void>;
+  /** Sends the event of a step, and stores the step with what it returns. If the journal has the step, it returns that. */
+  sendEvent(step: { readonly name: string; readonly key: string }, event: StepEvent): Promise<unknown>;
   /** Ends the execution. */
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
@@ -23,9 +25,12 @@ export interface RunHost {
   readonly replace?: (step: { readonly name: string; readonly key: string }, fn: StepFunction) => StepFunction;
 }
 
+/** An event as the service takes it. */
+export type StepEvent = Omit<SendStepEvent, "lease_token" | "key">;
+
 export type StepFunction = (context: StepContext) => unknown;
 
-export type NeededHost = Pick<RunHost, "store" | "signal"> & Partial<RunHost>;
+export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "signal"> & Partial<RunHost>;
 
 /** What is not given is the runtime's own. */
 export const liveHost = (needed: NeededHost): RunHost => ({

@@ -1,9 +1,11 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { type Moment, momentMs, momentText } from "../clock.ts";
-import type { RunStepOptions, Step, StepKey } from "./context.ts";
+import type { EventToSend, RunStepOptions, Step, StepKey } from "./context.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
+import { remember } from "./remembered.ts";
+import { eventName } from "./start.ts";
 import { StepPromise } from "./step-promise.ts";
 import { stepSettings } from "./step-settings.ts";
 
@@ -17,8 +19,15 @@ export function stepsOf(execution: Execution, runId: string): Step {
       return (step) => {
         const { key } = step;
         const replaced = host.replace?.({ name, key }, fn) ?? fn;
-        execution.unbegun.set(step, { key, fn: replaced, settings, idempotencyKey: `${runId}:${encodeURIComponent(key)}` });
+        const call = { key, fn: replaced, settings, idempotencyKey: `${runId}:${encodeURIComponent(key)}` };
+        execution.unbegun.set(step, () => execution.executing.start(call));
       };
+    });
+
+  const sendEvent = (name: string, { name: of, data, ts }: EventToSend, { key }: StepKey = {}): Promise<unknown> =>
+    execution.ask("event", name, key, () => {
+      const event = { name: eventName(of), data: remember(data, `step "${name}"`), ...(ts !== undefined && { ts }) };
+      return (step) => execution.unbegun.set(step, () => execution.send({ name, key: step.key }, event));
     });
 
   const sleep = (name: string, { key }: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
@@ -53,6 +62,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
     run,
     sleep: (name: string, duration: Duration, options: StepKey = {}) => sleep(name, options, () => ({ sleepFor: durationMs(duration) })),
     sleepUntil: (name: string, until: Moment, options: StepKey = {}) => sleep(name, options, () => ({ sleepUntil: textOf(until) })),
+    sendEvent,
     race,
   } as Step;
 }

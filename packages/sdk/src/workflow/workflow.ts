@@ -1,11 +1,15 @@
 import type { StandardSchema } from "../schema.ts";
 import type { WorkflowContext } from "./context.ts";
+import type { LifecycleHooks } from "./hooks.ts";
 import type { Remembered } from "./remembered.ts";
+import type { StartInput, Starts } from "./start.ts";
 
 /** Settings of a workflow. */
-export interface WorkflowOptions<Parsed, Input> {
+export interface WorkflowOptions<Parsed, Input> extends LifecycleHooks {
   /** Unique in the workspace, for example `user.onboard`: letters, digits, dots, hyphens and underscores, at most 128. */
   readonly id: string;
+  /** What starts runs of it, besides a trigger: an event, or several. Without `input`, it gives the input its type. */
+  readonly on?: Starts;
   /** Checks the input of each run, and gives it its type. An input that does not fit fails its run for good. */
   readonly input?: StandardSchema<Input, Parsed>;
   /** At how many failed executions a run fails. 3 by default. */
@@ -47,10 +51,15 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
  * @param program must do the same with the same outcomes of steps. What has an effect, or differs from call to call, belongs into a step
  * @throws {TypeError} naming the option that is wrong
  */
+export function workflow<Result, const On extends Starts>(
+  options: WorkflowOptions<StartInput<On>, StartInput<On>> & { readonly on: On; readonly input?: undefined },
+  program: (context: WorkflowContext<StartInput<On>>) => Result,
+): Workflow<StartInput<On>, Remembered<Awaited<Result>>>;
 export function workflow<Result, Parsed = unknown, Input = Parsed>(
   options: WorkflowOptions<Parsed, Input>,
   program: (context: WorkflowContext<Parsed>) => Result,
-): Workflow<Input, Remembered<Awaited<Result>>> {
+): Workflow<Input, Remembered<Awaited<Result>>>;
+export function workflow(options: WorkflowOptions<unknown, unknown>, program: (context: WorkflowContext<never>) => unknown): Workflow {
   if (!ID.test(options.id))
     throw new TypeError(`id must be letters, digits, dots, hyphens and underscores, not ${JSON.stringify(options.id)}.`);
   if (typeof program !== "function") throw new TypeError(`The workflow ${options.id} needs a function.`);

@@ -98,9 +98,9 @@ export class FakeService {
   }) {
     const settled = settle.map((outcome) => this.#settle(outcome));
     const runs = this.#claim(workflows, limit);
-    if (wait === 0 || runs.length > 0) return { jobs: [], runs, settled, cancelled: [] };
+    if (wait === 0 || runs.length > 0) return { jobs: [], runs, hooks: [], settled, cancelled: [] };
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    return { jobs: [], runs: this.#claim(workflows, limit), settled, cancelled: this.cancelled };
+    return { jobs: [], runs: this.#claim(workflows, limit), hooks: [], settled, cancelled: this.cancelled };
   }
 
   #claim(workflows: readonly string[], limit: number) {

@@ -1,7 +1,7 @@
 import type { ReportedStep, RunStep, TakenRun } from "@tidemill/contract";
 import { type WorkflowContext, workflow } from "@tidemill/sdk";
 import { executeRun } from "../../src/workflow/execute.ts";
-import type { RunHost } from "../../src/workflow/host.ts";
+import type { RunHost, StepEvent } from "../../src/workflow/host.ts";
 import type { RunOutcome } from "../../src/workflow/run-outcome.ts";
 
 const AT = "2026-11-23T09:30:00.000Z";
@@ -27,6 +27,8 @@ export class MemoryRun {
   journal: RunStep[];
   /** The keys of each call that stored steps. */
   readonly calls: string[][] = [];
+  /** Events that steps have sent. */
+  readonly events: StepEvent[] = [];
   readonly input: unknown;
   attempt = 1;
   host: Partial<RunHost> = { misfitAfterMs: 0 };
@@ -65,6 +67,11 @@ export class MemoryRun {
       store: async (steps) => {
         this.calls.push(steps.map(({ key }) => key));
         this.append(steps);
+      },
+      sendEvent: async ({ key }, event) => {
+        this.events.push(event);
+        this.append([{ key, type: "event", status: "completed", output: { eventId: `evt_${this.events.length}`, runIds: [] } }]);
+        return this.journal.at(-1)?.output;
       },
       signal: this.controller.signal,
       ...this.host,

@@ -1,4 +1,4 @@
-import { type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { event, type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import { test as base, until } from "../../../server/test/harness/service.ts";
 
@@ -30,6 +30,72 @@ async function trigger(client: Tidemill, id: string, input: unknown): Promise<st
 
 const untilStatus = (client: Tidemill, runId: string, status: string) =>
   until(async () => (await client.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
+
+test("an event of a step starts the workflow that listens to it, once, and the client sends one with a type", async ({
+  client,
+  worker,
+}) => {
+  const done = event<{ id: string }>("user.onboarded");
+  const created = event<{ userId: string }>("user.created");
+  const onboard = workflow({ id: "onboard", on: created }, async ({ input, step }) => {
+    const { runIds } = await step.sendEvent("tell", { name: done, data: { id: input.userId } });
+    return runIds;
+  });
+  const report = workflow({ id: "report", on: [done] }, ({ input }) => input.id);
+  worker([onboard, report]);
+  await until(() => client.workflows.get("report").then(Boolean, () => false), "the workflows to be registered");
+  const { runIds } = await client.events.send(created, { userId: "u1" });
+  const [runId = ""] = runIds;
+  await untilStatus(client, runId, "completed");
+  const [child = ""] = (await client.runs.get(runId)).result as string[];
+  await untilStatus(client, child, "completed");
+  expect(await client.runs.get(child)).toMatchObject({
+    workflowId: "report",
+    result: "u1",
+    trigger: { type: "event", name: "user.onboarded" },
+  });
+});
+
+test("hooks fire when runs end, and what they throw is recorded with the run", async ({ client, worker }) => {
+  const calls: unknown[] = [];
+  const hooked = workflow(
+    {
+      id: "hooked",
+      attempts: 1,
+      onSuccess: (end) => void calls.push(end),
+      onFailure: () => Promise.reject(new Error("No mail today.")),
+    },
+    ({ input }: WorkflowContext<{ fails: boolean }>) => {
+      if (input.fails) throw new RangeError("It broke.");
+      return { ok: true };
+    },
+  );
+  worker([hooked]);
+  const good = await trigger(client, "hooked", { fails: false });
+  await until(() => calls.length > 0, "onSuccess to fire");
+  expect(calls).toEqual([{ runId: good, functionId: "hooked", attempt: 1, result: { ok: true } }]);
+  const bad = await trigger(client, "hooked", { fails: true });
+  await until(async () => (await client.runs.get(bad)).hookErrors.length > 0, "the error of onFailure to be recorded");
+  expect(await client.runs.get(bad)).toMatchObject({ status: "failed", hookErrors: [{ hook: "onFailure", message: "No mail today." }] });
+});
+
+test("a hook that has begun does not fire again when its worker stops", async ({ client, worker }) => {
+  const fired: string[] = [];
+  const onSuccess = ({ runId }: { runId: string }) => {
+    fired.push(runId);
+    return new Promise(() => {});
+  };
+  const hooked = workflow({ id: "hooked", onSuccess }, () => 1);
+  const stopped = worker([hooked], { stopTimeoutMs: 0 });
+  const runId = await trigger(client, "hooked", null);
+  await until(() => fired.length > 0, "onSuccess to fire");
+  await stopped.stop();
+  expect((await client.runs.get(runId)).hookErrors).toMatchObject([{ message: "The worker stopped before the hook ended." }]);
+  worker([hooked]);
+  const next = await trigger(client, "hooked", null);
+  await until(() => fired.includes(next), "the hook of the next run to fire");
+  expect(fired).toEqual([runId, next]);
+});
 
 describe("a worker executes runs of the service", () => {
   test("with steps, a sleep and steps in parallel", async ({ service, client, worker }) => {

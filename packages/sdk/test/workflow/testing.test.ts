@@ -95,3 +95,29 @@ describe("crash: afterEveryStep", () => {
     await expect(testWorkflow(counts, { crash: "afterEveryStep" })).rejects.toThrow("but a replay of its journal as");
   });
 });
+
+describe("lifecycle hooks in testWorkflow", () => {
+  test("onSuccess is called once, with the result, though an attempt failed", async () => {
+    const calls: unknown[] = [];
+    const onFailure = () => expect.fail("called");
+    const hooked = workflow({ id: "hooked", onSuccess: (end) => void calls.push(end), onFailure }, ({ step }) => step.run("a", () => 1));
+    await testWorkflow(hooked, { fail: { a: 1 } });
+    expect(calls).toEqual([{ runId: "run_test", functionId: "hooked", attempt: 2, result: 1 }]);
+  });
+
+  test("onFailure is called once, with the error, when the attempts are used up", async () => {
+    const calls: unknown[] = [];
+    const hooked = workflow({ id: "hooked", onFailure: (end) => void calls.push(end) }, ({ step }) => step.run("a", () => 1));
+    await testWorkflow(hooked, { fail: { a: 3 } });
+    expect(calls).toMatchObject([{ functionId: "hooked", attempt: 3, error: { name: "Error" } }]);
+  });
+
+  test("an error of a hook is listed, and the run stays completed", async () => {
+    const onSuccess = () => Promise.reject(new Error("No mail today."));
+    const run = await testWorkflow(
+      workflow({ id: "hooked", onSuccess }, () => 1),
+      {},
+    );
+    expect(run).toMatchObject({ status: "completed", hookErrors: [{ hook: "onSuccess", message: "No mail today." }] });
+  });
+});

@@ -1,4 +1,4 @@
-import { type Step, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { event, type Step, Tidemill, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -40,6 +40,31 @@ test("without either the input is unknown, and may be left out", () => {
       expectTypeOf(input).toBeUnknown();
     });
     await testWorkflow(plain, {});
+  });
+});
+
+test("the input comes from the event that starts it, or from each of several", () => {
+  unread(async () => {
+    const created = event<{ userId: string }>("user.created");
+    const one = workflow({ id: "one", on: created }, ({ input }) => {
+      expectTypeOf(input).toEqualTypeOf<{ userId: string }>();
+    });
+    // @ts-expect-error: `userId` is a string.
+    await testWorkflow(one, { input: { userId: 1 } });
+    workflow({ id: "several", on: [created, event<{ orderId: number }>("order.paid")] }, ({ input }) => {
+      expectTypeOf(input).toEqualTypeOf<{ userId: string } | { orderId: number }>();
+    });
+    const tidemill = new Tidemill();
+    await tidemill.events.send(created, { userId: "u1" });
+    // @ts-expect-error: `userId` is a string.
+    await tidemill.events.send(created, { userId: 1 });
+    await tidemill.events.send("user.created", { userId: 1 });
+  });
+  unread(async (step) => {
+    const created = event<{ userId: string }>("user.created");
+    await step.sendEvent("tell", { name: created, data: { userId: "u1" } });
+    // @ts-expect-error: `userId` is a string.
+    await step.sendEvent("tell", { name: created, data: { userId: 1 } });
   });
 });
 

@@ -104,7 +104,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { config, shares, clock, random, emit, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
-  const settler = new Settler(db, kinds, emit);
+  const settler = new Settler(db, kinds, emit, (lanes) => dispatcher.wakePulled(lanes));
   const broadcaster = new Broadcaster(db, emit);
 
   const lease: NodeLease = new NodeLease({

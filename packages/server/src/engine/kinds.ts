@@ -1,5 +1,6 @@
 import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
+import type { LaneKey } from "#lanes";
 import type { AttemptResult, Verdict } from "./judge.ts";
 
 /** An attempt under way. An aborted attempt has the result `withdrawn`. */
@@ -34,8 +35,10 @@ export interface JobKind {
   /**
    * Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database.
    * If it cannot write an outcome, the job goes to the dead-letter queue.
+   *
+   * @param enqueued to be called with each lane in which it has enqueued jobs: workers look there after the commit
    */
-  readonly settled?: (tx: Db, outcomes: readonly Outcome[]) => Promise<void>;
+  readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: LaneKey) => void) => Promise<void>;
 }
 
 /** The registry of the kinds of job that this node knows. */

@@ -13,7 +13,7 @@ import {
   weightOf,
 } from "#jobs";
 import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type Transactional } from "#kernel";
-import type { LaneKey } from "#lanes";
+import type { LaneId, LaneKey } from "#lanes";
 import type { Verdict } from "./judge.ts";
 import type { JobKinds } from "./kinds.ts";
 
@@ -51,6 +51,7 @@ export class Settler {
   readonly #db: Transactional;
   readonly #kinds: JobKinds;
   readonly #emit: EmitEvent;
+  readonly #onEnqueued: (lanes: readonly LaneKey[]) => void;
   readonly #plain: Batcher<Settlement, boolean>;
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
@@ -58,7 +59,9 @@ export class Settler {
   /** Outcomes that are not written yet, by their claims. */
   readonly #pending = new Map<string, Promise<boolean>>();
 
-  constructor(db: Transactional, kinds: JobKinds, emit: EmitEvent) {
+  /** @param onEnqueued called with the lanes in which kinds have enqueued jobs, after the commit */
+  constructor(db: Transactional, kinds: JobKinds, emit: EmitEvent, onEnqueued: (lanes: readonly LaneKey[]) => void = () => {}) {
+    this.#onEnqueued = onEnqueued;
     this.#db = db;
     this.#kinds = kinds;
     this.#emit = emit;
@@ -114,7 +117,8 @@ export class Settler {
   async #write(settlements: Settlement[], write: Write): Promise<boolean[]> {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
-        const { moved, ids, opened } = await write(settlements);
+        const { moved, ids, opened, enqueued = [] } = await write(settlements);
+        if (enqueued.length > 0) this.#onEnqueued(enqueued);
         for (const lane of opened) this.#emit("circuit_opened", { ...lane });
         const lost = settlements.length - moved;
         if (lost > 0) this.#emit("settle_lost_race", { count: lost });
@@ -176,19 +180,22 @@ export class Settler {
     const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
     const refusals = refused.length + discarded.length > 0 ? await refuse(tx, refused, discarded, true) : NOTHING_MOVED;
     const moved = new Set<JobId>([gone, done, refusals].flatMap(({ ids }) => ids ?? []));
+    const enqueued = new Map<LaneId, LaneKey>();
     for (const kind of this.#kinds) {
       const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name && moved.has(claim.id));
-      if (outcomes.length > 0) await kind.settled?.(tx, outcomes);
+      if (outcomes.length > 0)
+        await kind.settled?.(tx, outcomes, ({ workspaceId, laneId }) => enqueued.set(laneId, { workspaceId, laneId }));
     }
-    return { moved: moved.size, ids: [...moved], opened: refusals.opened };
+    return { moved: moved.size, ids: [...moved], opened: refusals.opened, enqueued: [...enqueued.values()] };
   }
 }
 
-/** The result of a write: how many claims were still valid, their jobs if they are reported, and which circuits opened. */
+/** The result of a write: how many claims were still valid, their jobs if they are reported, which circuits opened, and which lanes have new jobs. */
 interface Written {
   readonly moved: number;
   readonly ids: readonly JobId[] | null;
   readonly opened: readonly LaneKey[];
+  readonly enqueued?: readonly LaneKey[];
 }
 
 type Write = (settlements: readonly Settlement[]) => Promise<Written>;

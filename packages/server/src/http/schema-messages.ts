@@ -1,4 +1,4 @@
-import { NAME, SECRET_NAME } from "@tidemill/contract";
+import { EVENT_NAME, NAME, SECRET_NAME } from "@tidemill/contract";
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { FORMAT_MESSAGES } from "./formats.ts";
 
@@ -64,6 +64,8 @@ const PATTERNS: Readonly<Record<string, string>> = {
   "^[A-Za-z0-9_-]{1,120}$": "must be a lease_token that came with a job",
   [NAME]: "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
   "^(job|run)_[0-7][0-9a-hjkmnp-tv-z]{25}$": "must be the id of a job or a run",
+  [EVENT_NAME]:
+    'must be lower-case letters, digits or underscores, in parts separated by dots, like "user.created"; slashes are not allowed',
   [SECRET_NAME]: "must be 1 to 128 capital letters, digits or underscores, and begin with a letter",
   "\\S": "must not be blank",
   "^[ -~]*$": "must contain only printable ASCII characters",

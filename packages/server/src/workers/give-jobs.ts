@@ -1,7 +1,7 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
-import { type Db, type EmitEvent, type Timestamp, tolerate, typeId } from "#kernel";
-import { giveRuns } from "#workflows";
+import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
+import { giveHook, giveRuns } from "#workflows";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -19,10 +19,11 @@ export interface GivenJob {
   readonly queue: string;
 }
 
-/** Jobs and runs for a response, as JSON texts, and the claims behind them. */
+/** Jobs, runs and hooks for a response, as JSON texts, and the claims behind them. */
 export interface Given {
   readonly texts: readonly string[];
   readonly runTexts: readonly string[];
+  readonly hookTexts: readonly string[];
   readonly claims: readonly Claim[];
   /** Identifies the response. */
   readonly response: symbol;
@@ -37,7 +38,9 @@ export async function giveJobs(
   version: string | null,
 ): Promise<Given> {
   const response = Symbol();
-  const [runs, jobs] = [taken.filter(isRun), taken.filter((one) => !isRun(one))];
+  const ofKind = (kind: string) => taken.filter(({ claim }) => claim.kind === kind);
+  const [runs, hooks] = [ofKind("run"), ofKind("hook")];
+  const jobs = taken.filter(({ claim }) => claim.kind !== "run" && claim.kind !== "hook");
   const [given, runTexts] = await Promise.all([
     Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
     giveRuns(
@@ -50,19 +53,16 @@ export async function giveJobs(
   for (const { claim, queue } of runs) {
     if (runTexts.has(claim.id)) deps.held.add({ claim, response, queue, redactor: null }, 0);
   }
-  const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id))];
+  for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
+  const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
   return {
     texts: given.filter((text) => text !== null),
     runTexts: [...runTexts.values()],
+    hookTexts: hooks.map(({ claim, queue }) => giveHook({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })),
     claims: kept.map(({ claim }) => claim),
     response,
   };
 }
-
-const isRun = ({ claim }: GivenJob): boolean => claim.kind === "run";
-
-/** The id of a claimed job or run, as the API shows it. */
-export const showIdOf = ({ kind, id }: Claim): string => (kind === "run" ? typeId("run", id) : showJobId(id));
 
 async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {
   const filled = await fillSecrets(deps, claim, queue, worker.name);

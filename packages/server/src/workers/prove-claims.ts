@@ -1,7 +1,8 @@
-import { type NamedClaim, readJobId } from "#jobs";
-import { type Db, type JobId, uuidOf, type WorkspaceId } from "#kernel";
+import type { NamedClaim } from "#jobs";
+import type { Db, WorkspaceId } from "#kernel";
 import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
 import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
+import { readWorkId } from "./work-id.ts";
 
 /** A job that a worker names, and its claim if the token is right. */
 export interface Proven {
@@ -23,8 +24,7 @@ export async function proveClaims(
 }
 
 function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
-  // The execution of a run is a job with the id of the run.
-  const jobId = readJobId(id) ?? (uuidOf("run", id) as JobId | null);
+  const jobId = readWorkId(id);
   const worker = token && known.get(token.leaseId);
   if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
   return { worker, claim: claimOf(jobId, token) };

@@ -85,6 +85,8 @@ async function answer(deps: WorkDeps, request: FastifyRequest, reply: FastifyRep
     ...jsonItems(done.texts),
     `],"runs":[`,
     ...jsonItems(done.runTexts),
+    `],"hooks":[`,
+    ...jsonItems(done.hookTexts),
     "]}",
   ];
   return reply.type(JSON_TYPE).send(jsonText(parts));

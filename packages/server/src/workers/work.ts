@@ -1,7 +1,7 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { OverLimit, Principal } from "#http";
-import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, readJobId, showJobId, type WorkerClaim } from "#jobs";
-import { type Clock, type Db, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
+import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
+import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -11,6 +11,7 @@ import type { Polls } from "./polls.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
+import { readWorkId } from "./work-id.ts";
 
 const LEASE_SECONDS = 30;
 
@@ -192,16 +193,23 @@ async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, sig
 }
 
 /**
- * The jobs and runs that were cancelled while the worker held them. One response names each of them. A job that was retried and taken again
- * is left out: its attempt under way is not cancelled.
+ * The jobs and runs that were cancelled while the worker held them. One response names each of them. One that was retried and taken
+ * again is left out: its attempt under way is not cancelled.
  */
 async function takeCancelled(db: Db, { workspaceId, leaseId, cancelled }: KnownWorker): Promise<string[]> {
   const ids = [...cancelled];
   cancelled.clear();
-  const jobs = ids.flatMap((id) => readJobId(id) ?? []);
-  if (jobs.length === 0) return ids;
-  const held = new Set((await findHeldAmong(db, workspaceId, leaseId, jobs)).map(showJobId));
-  return ids.filter((id) => !held.has(id));
+  if (ids.length === 0) return ids;
+  const jobs = new Map(ids.map((id) => [id, readWorkId(id)]));
+  const held = new Set(
+    await findHeldAmong(
+      db,
+      workspaceId,
+      leaseId,
+      [...jobs.values()].filter((job) => job !== null),
+    ),
+  );
+  return ids.filter((id) => !held.has(jobs.get(id) as JobId));
 }
 
 /** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */

@@ -5,7 +5,7 @@ import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
 import type { ProveExecution } from "#workflows";
-import { giveBackJobs, showIdOf } from "./give-jobs.ts";
+import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
@@ -13,6 +13,7 @@ import { proveClaims } from "./prove-claims.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
+import { showWorkId } from "./work-id.ts";
 
 /** How often it is written when workers last called. Milliseconds. */
 const WRITE_CALLS_EVERY_MS = 30_000;
@@ -68,7 +69,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (laneId) => {
       polls.forget(laneId);
-      for (const claim of held.forgetLane(laneId)) workers.cancelled(claim.leaseId, showIdOf(claim));
+      for (const claim of held.forgetLane(laneId)) workers.cancelled(claim.leaseId, showWorkId(claim));
     },
     workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
     prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,

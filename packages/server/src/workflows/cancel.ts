@@ -1,31 +1,43 @@
 import type { Actor, AuditLog } from "#audit";
 import { removeUnrecorded } from "#jobs";
-import { type JobId, problem, type Transactional } from "#kernel";
-import { endRun } from "./execution-store.ts";
+import { type JobId, problem, type Transactional, type UuidSource } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { endRun } from "./end-run.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
+
+export interface CancelContext {
+  readonly audit: AuditLog;
+  readonly ids: UuidSource;
+}
+
+/** A run that was cancelled, the lease of the worker that was executing it, and its lane if a hook waits there. */
+export interface CancelledRun {
+  readonly run: RunWithData;
+  readonly leaseId: number | null;
+  readonly enqueued: LaneKey | null;
+}
 
 /**
  * Cancels a run that has not ended. No execution of it begins afterwards (I4). When a cancel and the end of a run race, one of them wins.
  *
  * @throws NOT_FOUND; INVALID_STATE for a run that has ended
- * @returns the run, and the lease of the worker that was executing it
  */
 export const cancelRun = (
   database: Transactional,
-  audit: AuditLog,
+  { audit, ids }: CancelContext,
   { actorId }: Pick<Actor, "actorId">,
   key: RunKey,
-): Promise<{ run: RunWithData; leaseId: number | null }> =>
+): Promise<CancelledRun> =>
   database.transaction(async (tx) => {
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(key.id));
     // The job before the run, in the order in which a settle locks them.
     const job = await removeUnrecorded(tx, { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId });
-    const isCancelled = await endRun(tx, key, { status: "cancelled" });
+    const cancelled = await endRun(tx, ids, key, { status: "cancelled", executions: job?.attempt ?? 0 });
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
-    if (!isCancelled) throw ended(run);
+    if (!cancelled) throw ended(run);
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,
@@ -35,7 +47,7 @@ export const cancelRun = (
       input: null,
       output: null,
     });
-    return { run, leaseId: job?.lease_id ?? null };
+    return { run, leaseId: job?.lease_id ?? null, enqueued: cancelled.enqueued };
   });
 
 const ended = ({ id, status }: Pick<RunWithData, "id" | "status">) =>

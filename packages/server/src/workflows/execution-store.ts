@@ -1,6 +1,7 @@
-import type { RunStatus } from "@tidemill/contract";
+import type { Hook, RunStatus } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, fragment, plainArray, type RunId, row, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
 import type { RunKey } from "./run.ts";
 
 const LIVE = fragment`status not in ('completed', 'failed', 'cancelled')`;
@@ -118,19 +119,39 @@ export interface RunEnd {
   readonly status: Extract<RunStatus, "completed" | "failed" | "cancelled">;
   readonly result?: string | null;
   readonly error?: string;
+  /** The attempt of its job. */
+  readonly executions: number;
 }
 
-/** Ends a run that has not ended, with the retention of its workspace's plan. Returns whether it did. Uses the primary keys. */
-export const endRun = async (tx: Db, { workspaceId, id }: RunKey, { status, result = null, error }: RunEnd): Promise<boolean> =>
-  (
-    await rows(
-      tx,
-      sql`
-        update run r set status = ${status}::run_status, result = ${result}, ended_at = moment(), next_attempt_at = null,
+/** A run that has ended just now. */
+export interface EndedRun {
+  readonly laneId: LaneId;
+  /** Whether it was ever executed. */
+  readonly started: boolean;
+  readonly attempt: number;
+  /** JSON text. */
+  readonly error: string | null;
+  /** The lifecycle hooks of its workflow. */
+  readonly hooks: readonly Hook[];
+}
+
+/** Ends a run that has not ended, with the retention of its workspace's plan. Returns null if it had ended. Uses the primary keys. */
+export const markEnded = (
+  tx: Db,
+  { workspaceId, id }: RunKey,
+  { status, result = null, error, executions }: RunEnd,
+): Promise<EndedRun | null> =>
+  row(
+    tx,
+    sql`
+      with ended as (
+        update run r set status = ${status}::run_status, result = ${result}, ended_at = moment(), next_attempt_at = null, executions = ${executions},
           error = case when ${status} = 'completed' then null else coalesce(${error ?? null}, error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from workspace w
         where r.workspace_id = ${workspaceId} and r.id = ${id} and w.id = r.workspace_id and r.${LIVE}
-        returning r.id`,
-    )
-  ).length > 0;
+        returning r.lane_id, r.started_at, r.failures, r.error
+      )
+      select e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error, coalesce(f.hooks, '{}') as hooks
+      from ended e left join workflow f on f.workspace_id = ${workspaceId} and f.id = e.lane_id`,
+  );

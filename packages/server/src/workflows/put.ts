@@ -2,12 +2,17 @@ import type { PutWorkflow } from "@tidemill/contract";
 import type { Actor } from "#audit";
 import type { Transactional } from "#kernel";
 import { findLane, insertLane, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import { putEvents } from "./put-events.ts";
 import { findWorkflow, putWorkflowOfLane } from "./store.ts";
 import type { Workflow, WorkflowContext } from "./workflow.ts";
 
 const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000 };
 
-/** Registers a workflow, or changes one. Returns it, and whether it is new. */
+/**
+ * Registers a workflow, or changes one. Returns it, and whether it is new.
+ *
+ * @throws VALIDATION_ERROR for an event that starts too many workflows
+ */
 export const putWorkflow = (
   database: Transactional,
   { audit }: WorkflowContext,
@@ -22,7 +27,8 @@ export const putWorkflow = (
     if (!found) throw new Error("The workflow was deleted just now.");
     const lane: LaneKey = { workspaceId, laneId: found.id };
     if (!created) await updateLane(tx, lane, settings);
-    await putWorkflowOfLane(tx, lane, request.version ?? null);
+    await putWorkflowOfLane(tx, lane, request);
+    await putEvents(tx, lane, request.events ?? []);
     await audit.record(tx, {
       workspaceId,
       actorId,

@@ -59,6 +59,8 @@ function outputOf(output: unknown): string {
 function misfitOf({ type, status, output, error, sleepFor, sleepUntil }: ReportedStep): { field: string; message: string } | null {
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
   if (type === "sleep" && status !== "waiting") return { field: "status", message: "must be waiting for a sleep: the service ends it" };
+  if (type === "event" && status === "completed")
+    return { field: "status", message: "must be failed for an event: the service stores one that it sends" };
   if (type !== "sleep" && status === "waiting") return { field: "status", message: `must not be waiting for a step of the type ${type}` };
   if (type === "sleep" && sleeps !== 1) return { field: "sleepFor", message: "must be given for a sleep, or sleepUntil in its place" };
   if (type !== "sleep" && sleeps > 0) return { field: "sleepFor", message: "is only for sleeps" };

@@ -1,10 +1,12 @@
 import type { RunError } from "@tidemill/contract";
 import type { JobKind, Outcome } from "#engine";
 import { setDue } from "#jobs";
-import { type Db, momentMs, type RunId } from "#kernel";
-import type { Waker } from "#lanes";
-import { endRun, findNextWake, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
+import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
+import type { LaneKey, Waker } from "#lanes";
+import { endRun } from "./end-run.ts";
+import { findNextWake, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
+import { servedByWorkers } from "./served-by-workers.ts";
 
 /** What a program reported of an execution that it ended, as the settle carries it. */
 type RunReport =
@@ -12,39 +14,43 @@ type RunReport =
   | { readonly outcome: "failed"; readonly error: RunError };
 
 /** The kind of the jobs that execute runs. The job of a run has the run's id, and its settle moves the run. */
-export const runKind = (waker: () => Pick<Waker, "wakeAt">): JobKind => ({
+export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
-  // Nodes do not execute runs: their lanes are served by workers.
-  deliverer: { start: () => ({ result: Promise.resolve({ kind: "withdrawn" }), abort: () => {} }), sweep: () => {} },
-  async settled(tx, outcomes) {
-    for (const outcome of outcomes) await moveRun(tx, outcome, waker());
+  deliverer: servedByWorkers,
+  async settled(tx, outcomes, enqueued) {
+    for (const outcome of outcomes) {
+      const lane = await moveRun(tx, ids, outcome, waker());
+      if (lane) enqueued(lane);
+    }
   },
 });
 
-async function moveRun(tx: Db, { claim, verdict }: Outcome, waker: Pick<Waker, "wakeAt">): Promise<void> {
+/** Returns the lane if a hook waits there. */
+async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, waker: Pick<Waker, "wakeAt">): Promise<LaneKey | null> {
   const run: RunKey = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
   switch (verdict.kind) {
     case "complete":
-      await endRun(tx, run, { status: "completed", result: verdict.result ?? "null" });
-      return;
+      return (
+        (await endRun(tx, ids, run, { status: "completed", result: verdict.result ?? "null", executions: claim.attempt }))?.enqueued ?? null
+      );
     case "fail":
-      await endRun(tx, run, { status: "failed", error: errorOf(verdict) });
-      return;
+      return (await endRun(tx, ids, run, { status: "failed", error: errorOf(verdict), executions: claim.attempt }))?.enqueued ?? null;
     case "retry":
       await recordFailure(tx, run, errorOf(verdict), verdict.waitMs);
-      return;
+      return null;
     case "giveBack": {
-      if (verdict.report === undefined) return;
+      if (verdict.report === undefined) return null;
       const report = JSON.parse(verdict.report) as Extract<RunReport, { outcome: "suspended" }>;
       if (report.steps.length > 0) await insertSteps(tx, run, report.steps);
       const at = await findNextWake(tx, run);
       await setStatus(tx, run, at === null ? "running" : "sleeping");
       await setDue(tx, claim, at);
       if (at !== null) waker.wakeAt(momentMs(at));
-      return;
+      return null;
     }
     default:
+      return null;
   }
 }
 

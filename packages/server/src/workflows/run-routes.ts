@@ -1,16 +1,20 @@
 import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { problem, type RunId, type Tenants } from "#kernel";
-import { type Aborter, findLane } from "#lanes";
+import { type Db, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
+import { type Aborter, findLane, type PulledWaker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
+import { findHookErrors } from "./hook-store.ts";
 import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
-import { type RunKey, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
+import { retryRun } from "./retry.ts";
+import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, listRuns, readJournal } from "./run-store.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
+  readonly ids: UuidSource;
+  readonly waker: PulledWaker;
   readonly aborter: Pick<Aborter, "abortRun">;
   readonly prove: ProveExecution;
 }
@@ -19,8 +23,11 @@ const { tags, security } = routeDefaults("Runs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
-export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoutes): void {
+export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
+
+  const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
+    showRun(run, await readJournal(db, key), await findHookErrors(db, key));
 
   api.get(
     "/v1/runs",
@@ -75,7 +82,7 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
       const key = keyOf(workspaceId, request.params.id);
       const run = await findRun(db, key);
       if (!run) throw runNotFound(request.params.id);
-      return reply.type(JSON_TYPE).send(showRun(run, await readJournal(db, key)));
+      return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
 
@@ -97,9 +104,36 @@ export function mountRuns(api: Api, { tenants, audit, aborter, prove }: RunRoute
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
-      const { run, leaseId } = await cancelRun(db, audit, requestActor(request), key);
+      const { run, leaseId, enqueued } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
-      return reply.type(JSON_TYPE).send(showRun(run, await readJournal(db, key)));
+      if (enqueued) waker.wakePulled([enqueued]);
+      return reply.type(JSON_TYPE).send(await show(db, key, run));
+    },
+  );
+
+  api.post(
+    "/v1/runs/:id/retry",
+    {
+      config: { access: "write" },
+      schema: {
+        tags,
+        security,
+        summary: "Retry a run",
+        description:
+          "Lets a failed or cancelled run go on from its journal, with fresh attempts. Completed steps are kept, and the failures that ended " +
+          "the run are forgotten, so that these steps are executed again. It does not count as another execution.",
+        operationId: "retryRun",
+        params: RunPath,
+        response: replies({ 200: Run }, "NOT_FOUND", "INVALID_STATE"),
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const key = keyOf(workspaceId, request.params.id);
+      const { run, lane } = await retryRun(db, audit, requestActor(request), key);
+      waker.wakePulled([lane]);
+      return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
 

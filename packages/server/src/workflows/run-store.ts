@@ -1,5 +1,5 @@
 import type { RunStatus } from "@tidemill/contract";
-import { type Db, fragment, plainArray, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, fragment, largeTextArray, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_RUNS } from "#usage";
 import type { RunKey, RunRow, RunWithData, StepRow } from "./run.ts";
@@ -26,20 +26,27 @@ export async function claimRunKey(tx: Db, { workspaceId, laneId }: LaneKey, key:
   return known?.run_id ?? claimRunKey(tx, { workspaceId, laneId }, key, id);
 }
 
-/** Inserts a run, and counts it as an execution. */
-export const insertRun = (tx: Db, run: RunToInsert): Promise<unknown> =>
-  rows(
+/** Inserts runs, and counts each as an execution. Runs with the same input share the text on its way to the database. */
+export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknown> {
+  const inputs = new Map([...new Set(runs.map(({ input }) => input))].map((input, index) => [input, index + 1]));
+  return rows(
     tx,
     sql`
       with started as (
         insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, created_at)
-        values (${run.workspaceId}, ${run.laneId}, ${run.id}, ${run.attempts}, ${run.input}, ${run.trigger}, ${run.idempotencyKey}, moment())
+        select r.workspace_id, r.lane_id, r.id, r.attempts, (${largeTextArray([...inputs.keys()])}::text[])[r.input], r.trigger, r.key, moment()
+        from unnest(${plainArray(runs.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(runs.map(({ laneId }) => laneId))}::bigint[],
+          ${plainArray(runs.map(({ id }) => id))}::uuid[], ${plainArray(runs.map(({ attempts }) => attempts))}::int[],
+          ${plainArray(runs.map(({ input }) => inputs.get(input) ?? 1))}::int[], ${textArray(runs.map(({ trigger }) => trigger))}::text[],
+          ${textArray(runs.map(({ idempotencyKey }) => idempotencyKey))}::text[])
+          as r (workspace_id, lane_id, id, attempts, input, trigger, key)
         returning workspace_id, lane_id
       ), used as (
         ${RECORD_RUNS}
       )
       select count(*) from started`,
   );
+}
 
 const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,
   r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
@@ -67,6 +74,10 @@ export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readon
 /** The journal of one run. */
 export const readJournal = async (db: Db, { workspaceId, id }: RunKey): Promise<StepRow[]> =>
   (await readJournals(db, workspaceId, [id])).get(id) ?? [];
+
+/** A step of a journal, by its key. Uses the primary key. */
+export const findStep = (db: Db, { workspaceId, id }: RunKey, key: string): Promise<Pick<StepRow, "output"> | null> =>
+  row(db, sql`select output from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = ${key}`);
 
 export interface RunsPage {
   readonly workspaceId: WorkspaceId;

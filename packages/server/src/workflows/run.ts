@@ -66,9 +66,9 @@ export const showListedRun = (run: RunRow): ListedRun => ({
 });
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, steps: readonly StepRow[]): string =>
+export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
-  `"steps":${journalText(steps)},"hookErrors":[]}`;
+  `"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
 
 /** A journal as JSON text. */
 export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(stepText).join(",")}]`;

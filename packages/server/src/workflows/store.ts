@@ -1,4 +1,5 @@
-import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { PutWorkflow } from "@tidemill/contract";
+import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Workflow } from "./workflow.ts";
 
@@ -12,12 +13,16 @@ export const findWorkflow = (db: Db, workspaceId: WorkspaceId, name: string): Pr
   );
 
 /** Stores what a workflow's lane does not have. Uses the primary key. */
-export const putWorkflowOfLane = (db: Db, { workspaceId, laneId }: LaneKey, version: string | null): Promise<unknown> =>
+export const putWorkflowOfLane = (
+  db: Db,
+  { workspaceId, laneId }: LaneKey,
+  { version = null, hooks = [] }: PutWorkflow,
+): Promise<unknown> =>
   rows(
     db,
     sql`
-      insert into workflow (workspace_id, id, version) values (${workspaceId}, ${laneId}, ${version})
-      on conflict (workspace_id, id) do update set version = excluded.version, updated_at = moment()`,
+      insert into workflow (workspace_id, id, version, hooks) values (${workspaceId}, ${laneId}, ${version}, ${textArray(hooks)})
+      on conflict (workspace_id, id) do update set version = excluded.version, hooks = excluded.hooks, updated_at = moment()`,
   );
 
 /** A page of the workflows: newest first, those with an id below `before`. Uses the primary keys. */

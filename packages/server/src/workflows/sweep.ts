@@ -1,5 +1,6 @@
 import { type Db, rows, sql } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { sweepSomeEventKeysAcrossWorkspaces } from "./event-store.ts";
 
 /** Runs in one statement, with their journals. */
 const CHUNK = 500;
@@ -7,6 +8,11 @@ const CHUNK = 500;
 /** Deletes the runs of a deleted lane. */
 export async function sweepLaneRuns(db: Db, lane: LaneKey): Promise<void> {
   while ((await deleteSomeOfLane(db, lane)).length === CHUNK);
+}
+
+/** Deletes keys of events whose retention has ended, unless one of their runs is there. */
+export async function sweepEventKeysAcrossWorkspaces(db: Db): Promise<void> {
+  while ((await sweepSomeEventKeysAcrossWorkspaces(db, CHUNK)) === CHUNK);
 }
 
 /** Deletes runs whose retention has ended, with their keys. */

@@ -1,9 +1,9 @@
 import type { TriggerWorkflow } from "@tidemill/contract";
-import { insertOfKind } from "#jobs";
-import type { Clock, JobId, RunId, Transactional, UuidSource, WorkspaceId } from "#kernel";
+import type { Clock, RunId, Transactional, UuidSource, WorkspaceId } from "#kernel";
 import { type LaneKey, laneNotFound } from "#lanes";
 import { openQuotas } from "#usage";
-import { claimRunKey, insertRun } from "./run-store.ts";
+import { claimRunKey } from "./run-store.ts";
+import { startRuns } from "./start-runs.ts";
 import { findWorkflow } from "./store.ts";
 
 export interface TriggerContext {
@@ -46,18 +46,7 @@ export const triggerWorkflow = (
     if (known) return { id: known, duplicate: true, lane, dueMs: null };
     await quotas.store();
     const dueMs = delay > 0 ? clock.nowMs() + delay * 1_000 : null;
-    await insertRun(tx, { ...lane, id, attempts: workflow.attempts, input, trigger: '{"type":"api"}', idempotencyKey });
-    await insertOfKind(tx, [
-      {
-        ...lane,
-        id: id as string as JobId,
-        kind: "run",
-        payload: "{}",
-        attempts: workflow.attempts,
-        backoffDelayMs: workflow.backoff_delay_ms,
-        runAtMs: dueMs,
-        concurrencyKey: null,
-      },
-    ]);
+    const { attempts, backoff_delay_ms: backoffDelayMs } = workflow;
+    await startRuns(tx, [{ ...lane, id, attempts, backoffDelayMs, input, trigger: '{"type":"api"}', idempotencyKey, runAtMs: dueMs }]);
     return { id, duplicate: false, lane, dueMs };
   });

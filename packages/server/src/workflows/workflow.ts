@@ -1,4 +1,4 @@
-import type { Workflow as WorkflowRecord } from "@tidemill/contract";
+import type { Hook, Workflow as WorkflowRecord } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import type { Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
@@ -14,6 +14,10 @@ export interface Workflow {
   readonly concurrency: number | null;
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
+  /** Names of events that start runs of it. */
+  readonly events: readonly string[];
+  /** Lifecycle hooks that its code has. */
+  readonly hooks: readonly Hook[];
 }
 
 export interface WorkflowContext {
@@ -26,6 +30,8 @@ export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
   backoff: { type: "exponential", delay: workflow.backoff_delay_ms },
   concurrency: workflow.concurrency,
   version: workflow.version,
+  events: [...workflow.events],
+  hooks: [...workflow.hooks],
   createdAt: workflow.created_at,
   updatedAt: workflow.updated_at,
 });

@@ -1,7 +1,8 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, Tenants, UuidSource } from "#kernel";
+import type { Clock, Shares, Tenants, UuidSource } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
+import { mountEvents } from "./event-routes.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
@@ -11,17 +12,19 @@ export interface WorkflowsOptions {
   readonly audit: AuditLog;
   readonly ids: UuidSource;
   readonly clock: Clock;
+  readonly shares: Shares;
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly prove: ProveExecution;
 }
 
 /** Workflows: their settings, their runs, and how these move. */
-export function createWorkflows({ tenants, audit, ids, clock, waker, aborter, prove }: WorkflowsOptions): Module {
+export function createWorkflows({ tenants, audit, ids, clock, shares, waker, aborter, prove }: WorkflowsOptions): Module {
   return {
     routes(api) {
       mountWorkflows(api, { tenants, audit, ids, clock, waker, aborter });
-      mountRuns(api, { tenants, audit, aborter, prove });
+      mountEvents(api, { tenants, ids, clock, shares, waker, prove });
+      mountRuns(api, { tenants, audit, ids, waker, aborter, prove });
     },
   };
 }

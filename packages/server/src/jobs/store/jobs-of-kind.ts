@@ -16,14 +16,17 @@ export const setDue = (tx: Db, { workspaceId, laneId, id }: JobKey, at: Timestam
       select ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   );
 
-/** Deletes a job that leaves no record, also if it is claimed. Returns the lease of its claim; null if there was no job. Uses the primary key. */
-export const removeUnrecorded = (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<{ lease_id: number | null } | null> =>
+/** Deletes a job that leaves no record, also if it is claimed. Returns its attempt and the lease of its claim; null if there was no job. Uses the primary key. */
+export const removeUnrecorded = (
+  tx: Db,
+  { workspaceId, laneId, id }: JobKey,
+): Promise<{ lease_id: number | null; attempt: number } | null> =>
   row(
     tx,
     sql`
       with gone as (
         delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}
-        returning workspace_id, lane_id, id, concurrency_key, lease_id
+        returning workspace_id, lane_id, id, concurrency_key, lease_id, attempt
       )
-      select lease_id, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
+      select lease_id, attempt, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   );

@@ -1,0 +1,16 @@
+import { type Claim, readJobId, showJobId } from "#jobs";
+import { type IdPrefix, type JobId, typeId, uuidOf } from "#kernel";
+
+/** How ids of jobs begin that are not those of queues, by kind. The execution of a run is a job with the id of the run. */
+const PREFIXES: Readonly<Partial<Record<string, IdPrefix>>> = { run: "run", hook: "hook" };
+
+/** The job behind an id of the API. Null for a text that is no id. */
+export const readWorkId = (id: string): JobId | null =>
+  readJobId(id) ??
+  (Object.values(PREFIXES).reduce((found: string | null, prefix) => found ?? uuidOf(prefix as IdPrefix, id), null) as JobId | null);
+
+/** The id of a claimed job, run or hook, as the API shows it. */
+export function showWorkId({ kind, id }: Pick<Claim, "kind" | "id">): string {
+  const prefix = PREFIXES[kind];
+  return prefix ? typeId(prefix, id) : showJobId(id);
+}

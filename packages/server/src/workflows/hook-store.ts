@@ -1,0 +1,50 @@
+import type { Hook, Run } from "@tidemill/contract";
+import { type Db, type JobId, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { RunKey } from "./run.ts";
+
+/** Identifies a hook of a run, by its job. */
+export interface HookKey {
+  readonly workspaceId: WorkspaceId;
+  readonly id: JobId;
+}
+
+export const insertHook = (tx: Db, { workspaceId, id }: HookKey, runId: RunId, hook: Hook): Promise<unknown> =>
+  rows(tx, sql`insert into run_hook (workspace_id, id, run_id, hook) values (${workspaceId}, ${id}, ${runId}, ${hook})`);
+
+/** A hook that has ended. */
+export interface EndedHook {
+  readonly run_id: RunId;
+  readonly hook: Hook;
+  readonly workflow: string;
+}
+
+/** A hook has returned. Returns null when its run is gone. Uses the primary key. */
+export const removeHook = (tx: Db, { workspaceId, id }: HookKey): Promise<EndedHook | null> =>
+  row(
+    tx,
+    sql`
+      with gone as (delete from run_hook where workspace_id = ${workspaceId} and id = ${id} returning run_id, hook)
+      select g.run_id, g.hook, l.name as workflow from gone g
+      join run r on r.workspace_id = ${workspaceId} and r.id = g.run_id join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id`,
+  );
+
+/** A hook has failed. Returns null when its run is gone. Uses the primary key. */
+export const recordHookError = (tx: Db, { workspaceId, id }: HookKey, message: string): Promise<EndedHook | null> =>
+  row(
+    tx,
+    sql`
+      with failed as (
+        update run_hook set message = ${message}, occurred_at = moment() where workspace_id = ${workspaceId} and id = ${id} returning run_id, hook
+      )
+      select f.run_id, f.hook, l.name as workflow from failed f
+      join run r on r.workspace_id = ${workspaceId} and r.id = f.run_id join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id`,
+  );
+
+/** The errors of a run's hooks, oldest first. Uses index run_hook_run. */
+export const findHookErrors = (db: Db, { workspaceId, id }: RunKey): Promise<Run["hookErrors"]> =>
+  rows(
+    db,
+    sql`
+      select hook, message, occurred_at as "occurredAt" from run_hook
+      where workspace_id = ${workspaceId} and run_id = ${id} and message is not null order by occurred_at, id`,
+  );

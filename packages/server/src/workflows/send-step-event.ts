@@ -1,0 +1,38 @@
+import type { NamedClaim } from "#jobs";
+import type { Transactional, UuidSource } from "#kernel";
+import { insertSteps, lockExecution } from "./execution-store.ts";
+import { type RunKey, showRunId } from "./run.ts";
+import { findStep } from "./run-store.ts";
+import { type NewEvent, type StartedByEvent, sendEvent, showEventId } from "./send-event.ts";
+
+/** The output of a step that sends an event, as JSON text, and the lanes in which runs wait. */
+export interface StepEvent {
+  readonly output: string;
+  readonly lanes: StartedByEvent["lanes"];
+}
+
+/**
+ * Sends the event of a step, and stores the step with it. So the event is sent once: if the journal has the step, nothing is sent, and its
+ * output is returned.
+ *
+ * @returns null, and nothing is sent, if the claim no longer holds
+ * @throws QUOTA_EXCEEDED
+ */
+export const sendStepEvent = (
+  database: Transactional,
+  ids: UuidSource,
+  run: RunKey,
+  claim: NamedClaim,
+  key: string,
+  event: Omit<NewEvent, "idempotency">,
+): Promise<StepEvent | null> =>
+  database.transaction(async (tx) => {
+    if (!(await lockExecution(tx, run, claim))) return null;
+    const stored = await findStep(tx, run, key);
+    if (stored) return { output: stored.output ?? "null", lanes: [] };
+    const { id, runIds, lanes } = await sendEvent(tx, ids, run.workspaceId, { ...event, idempotency: null });
+    const output = JSON.stringify({ eventId: showEventId(id), runIds: runIds.map(showRunId) });
+    const outcome = { status: "completed", output, error: null, attempt: 1, startedAt: null, wakeAt: null, wakeInMs: null } as const;
+    await insertSteps(tx, run, [{ key, type: "event", ...outcome }]);
+    return { output, lanes };
+  });

@@ -1,0 +1,30 @@
+import { insertOfKind } from "#jobs";
+import type { Db, JobId } from "#kernel";
+import { insertRuns, type RunToInsert } from "./run-store.ts";
+
+/** A run to start. Its backoff is that of its workflow. */
+export interface RunToStart extends RunToInsert {
+  readonly backoffDelayMs: number;
+  /** When it is due. Milliseconds since 1970; null: now. */
+  readonly runAtMs: number | null;
+}
+
+/** Starts runs: with the job of each, in the transaction that has taken their executions. */
+export async function startRuns(tx: Db, runs: readonly RunToStart[]): Promise<void> {
+  if (runs.length === 0) return;
+  await insertRuns(tx, runs);
+  await insertOfKind(
+    tx,
+    runs.map(({ workspaceId, laneId, id, attempts, backoffDelayMs, runAtMs }) => ({
+      workspaceId,
+      laneId,
+      id: id as string as JobId,
+      kind: "run",
+      payload: "{}",
+      attempts,
+      backoffDelayMs,
+      runAtMs,
+      concurrencyKey: null,
+    })),
+  );
+}
