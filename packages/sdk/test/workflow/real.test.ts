@@ -86,7 +86,7 @@ test("a hook that has begun does not fire again when its worker stops", async ({
     return new Promise(() => {});
   };
   const hooked = workflow({ id: "hooked", onSuccess }, () => 1);
-  const stopped = worker([hooked], { stopTimeoutMs: 0 });
+  const stopped = worker([hooked], { stopTimeoutMs: 2_000 });
   const runId = await trigger(client, "hooked", null);
   await until(() => fired.length > 0, "onSuccess to fire");
   await stopped.stop();
