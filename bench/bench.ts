@@ -21,6 +21,7 @@ import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
 import { workerLatency } from "./scenarios/worker-latency.ts";
 import { workers } from "./scenarios/workers.ts";
+import { workflows } from "./scenarios/workflows.ts";
 import { describeMachine, type Figure, printTable } from "./table.ts";
 
 /**
@@ -46,6 +47,7 @@ const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>>
   workers,
   "worker-latency": workerLatency,
   "idle-workers": idleWorkers,
+  workflows,
 };
 
 /** Runs alone, and only when it is named. */

@@ -48,6 +48,9 @@ describe("a shared resource", () => {
     resource.giveBack(b);
     await settle();
     expect(served).toEqual(["c1"]);
+    resource.giveBack(a);
+    await settle();
+    expect(served).toEqual(["c1", "a4"]);
   });
 
   test("is not given before others of the same workspace that wait already", async () => {
