@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
 
 /** The exit code and the output of a command. */
 interface Outcome {
@@ -7,20 +8,26 @@ interface Outcome {
   stderr: string;
 }
 
+interface Surroundings {
+  /** The standard input. Empty by default. */
+  readonly stdin?: Readable;
+  /** Gets each piece of output as it is written. */
+  readonly onOutput?: (text: string) => void;
+}
+
 /**
  * Runs a command to its end as `Stage.run` does, but in this process. A short command's time is nearly all loading, and here the code is
- * loaded already. Run only one at a time: it replaces the process's arguments, environment, output and exit.
+ * loaded already. Run only one at a time: it replaces the process's arguments, environment, input, output and exit.
  *
  * @param settings the command's whole environment
- * @param onOutput gets each piece of output as it is written
  */
 export async function runHere(
   args: readonly string[],
   settings: Readonly<Record<string, string>> = {},
-  onOutput: (text: string) => void = () => {},
+  { stdin = Readable.from([]), onOutput = () => {} }: Surroundings = {},
 ): Promise<Outcome> {
   const ending: { code: number | null; stdout: string; stderr: string } = { code: null, stdout: "", stderr: "" };
-  const { argv, env, exit, exitCode } = process;
+  const { argv, env, exit, exitCode, stdin: own } = process;
   const writes = { stdout: process.stdout.write, stderr: process.stderr.write };
   const listeners = { stdout: process.stdout.listeners("error"), stderr: process.stderr.listeners("error") };
   for (const name of ["stdout", "stderr"] as const)
@@ -30,6 +37,7 @@ export async function runHere(
       onOutput(String(text));
       return true;
     };
+  Object.defineProperty(process, "stdin", { value: stdin, configurable: true });
   Object.assign(process, {
     argv: [...argv.slice(0, 1), "tidemill", ...args],
     env: { ...settings },
@@ -47,6 +55,7 @@ export async function runHere(
     return { ...ending, code: ending.code ?? Number(process.exitCode ?? 0) };
   } finally {
     Object.assign(process, { argv, env, exit, exitCode });
+    Object.defineProperty(process, "stdin", { value: own, configurable: true });
     for (const name of ["stdout", "stderr"] as const) {
       process[name].write = writes[name];
       for (const one of process[name].listeners("error")) if (!listeners[name].includes(one)) process[name].off("error", one as () => void);

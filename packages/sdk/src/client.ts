@@ -15,7 +15,7 @@ import { Secrets } from "./resources/secrets.ts";
 import { Signals } from "./resources/signals.ts";
 import { Workers } from "./resources/workers.ts";
 import { Workflows } from "./resources/workflows.ts";
-import type { StandardSchema } from "./schema.ts";
+import { checkSchema, type StandardSchema } from "./schema.ts";
 import { Transport } from "./transport.ts";
 
 /** Settings of a queue's handle. */
@@ -68,8 +68,13 @@ export class Tidemill {
     this.events = new Events(api);
   }
 
-  /** A queue to enqueue jobs to. Nothing is sent: the queue may or may not exist. */
+  /**
+   * A queue to enqueue jobs to. Nothing is sent: the queue may or may not exist.
+   *
+   * @throws {TypeError} when the schema is none
+   */
   queue<Payload = unknown>(name: string, { schema }: QueueOptions<Payload> = {}): Queue<Payload> {
+    checkSchema("schema", schema);
     return new Queue(this.#api, name, { schema, batcher: (queue) => this.#batcherOf(queue) });
   }
 

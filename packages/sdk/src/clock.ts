@@ -4,6 +4,9 @@ export const nowSeconds = (): number => Date.now() / 1000;
 /** Milliseconds since 1970, by the clock of this machine. */
 export const nowMs = (): number => Date.now();
 
+/** Milliseconds since the process began. It only goes forward, whatever happens to the clock of the machine. */
+export const elapsedMs = (): number => performance.now();
+
 /** A moment: a Date, or RFC 3339 text. */
 export type Moment = Date | string;
 

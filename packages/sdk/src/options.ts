@@ -44,26 +44,32 @@ export function readOptions(options: TidemillOptions): Settings {
   const key = options.key ?? readVariable("TIDEMILL_KEY");
   if (url === undefined) throw new TypeError("url is required: pass { url }, or set TIDEMILL_URL.");
   if (key === undefined) throw new TypeError("key is required: pass { key }, or set TIDEMILL_KEY.");
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError("key must be a workspace key: svc_ws_ and 38 letters and digits.");
+  if (typeof key !== "string" || !/^[\x21-\x7e]+$/.test(key))
+    throw new TypeError("key must be a workspace key: svc_ws_ and 38 letters and digits.");
   const settings = { ...DEFAULTS, ...withoutUndefined(options) };
   return {
     url: baseUrl(url),
     key,
     timeoutMs: milliseconds("timeoutMs", settings.timeoutMs, 1),
     retryForMs: milliseconds("retryForMs", settings.retryForMs, 0),
-    batching: settings.batching,
-    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-    parseJson: options.parseJson ?? ((text) => JSON.parse(text)),
+    batching: ofType("batching", "boolean", settings.batching),
+    fetch: ofType("fetch", "function", options.fetch ?? ((input, init) => fetch(input, init))),
+    parseJson: ofType("parseJson", "function", options.parseJson ?? ((text) => JSON.parse(text))),
   };
 }
 
 function baseUrl(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new TypeError(`url must be an http or https address, not "${url}".`);
+  const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new TypeError(`url must be an http or https address, not "${String(url)}".`);
   if (parsed.username !== "" || parsed.password !== "")
     throw new TypeError("url must not contain a user or password: the key goes into { key }.");
-  if (parsed.search !== "" || parsed.hash !== "") throw new TypeError("url must not contain a query or a fragment.");
+  if (/[?#]/.test(url)) throw new TypeError("url must not contain a query or a fragment.");
   return parsed.href.replace(/\/+$/, "");
+}
+
+function ofType<Value>(name: string, type: "boolean" | "function", value: Value): Value {
+  if (typeof value === type) return value;
+  throw new TypeError(`${name} must be a ${type}, not ${JSON.stringify(value) ?? String(value)}.`);
 }
 
 /** Timers cannot wait longer. */

@@ -10,6 +10,13 @@ export interface StandardSchema<Input, Output = unknown> {
   };
 }
 
+/** @throws {TypeError} naming the option */
+export function checkSchema(option: string, schema: unknown): void {
+  const standard = (schema as Partial<StandardSchema<unknown>> | null | undefined)?.["~standard"];
+  if (schema === undefined || typeof standard?.validate === "function") return;
+  throw new TypeError(`${option} must be a schema that follows Standard Schema, for example of zod, valibot or arktype.`);
+}
+
 type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | {

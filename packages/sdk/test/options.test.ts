@@ -51,6 +51,12 @@ describe("a client's options", () => {
     );
   });
 
+  test("of a call and of a queue are checked as well", async () => {
+    const tidemill = new Tidemill({ url: URL_, key: KEY });
+    expect(() => tidemill.queue("emails", { schema: {} as never })).toThrow("schema must be a schema that follows Standard Schema");
+    await expect(tidemill.status({ timeoutMs: -1 })).rejects.toThrow("timeoutMs must be a number of milliseconds from 1");
+  });
+
   test("a runtime without process.env needs both options", async () => {
     vi.stubGlobal("process", undefined);
     try {
@@ -70,6 +76,18 @@ describe("a client's options", () => {
     [{ url: "ftp://example.com", key: KEY }, "url must be an http or https address"],
     [{ url: "https://ada:secret@example.com", key: KEY }, "url must not contain a user or password"],
     [{ url: "https://example.com?x=1", key: KEY }, "url must not contain a query or a fragment."],
+    [{ url: "https://example.com/?", key: KEY }, "url must not contain a query or a fragment."],
+    [{ url: "https://example.com/#", key: KEY }, "url must not contain a query or a fragment."],
+    [{ url: new URL(URL_) as never, key: KEY }, "url must be an http or https address"],
+    [{ url: "", key: KEY }, 'url must be an http or https address, not "".'],
+    [{ url: URL_, key: 5 as never }, "key must be a workspace key"],
+    [{ url: URL_, key: "svc ws" }, "key must be a workspace key"],
+    [{ url: URL_, key: KEY, timeoutMs: Number.NaN }, "timeoutMs must be a number of milliseconds from 1 to 2147483647, not NaN."],
+    [{ url: URL_, key: KEY, timeoutMs: Number.POSITIVE_INFINITY }, "timeoutMs must be a number of milliseconds"],
+    [{ url: URL_, key: KEY, retryForMs: "1" as never }, "retryForMs must be a number of milliseconds from 0"],
+    [{ url: URL_, key: KEY, batching: "no" as never }, 'batching must be a boolean, not "no".'],
+    [{ url: URL_, key: KEY, fetch: 1 as never }, "fetch must be a function, not 1."],
+    [{ url: URL_, key: KEY, parseJson: {} as never }, "parseJson must be a function, not {}."],
     [{ url: URL_, key: KEY, timeoutMs: 0 }, "timeoutMs must be a number of milliseconds from 1 to 2147483647, not 0."],
     [{ url: URL_, key: KEY, retryForMs: -1 }, "retryForMs must be a number of milliseconds from 0"],
   ] as const)("%j is refused: %s", ([options, message]) => {

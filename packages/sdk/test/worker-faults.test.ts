@@ -17,7 +17,7 @@ describe("a worker that is frozen past its leases", () => {
     await until(() => frozen.seen("started").length === payloads.length, "the worker to start its jobs");
 
     frozen.signal("SIGSTOP");
-    await service.advance(4);
+    await service.advance(31);
     for (const id of ids) await service.untilState({ queue, id }, "delayed");
     await service.advance(60);
     const others = await take(service, queue, { worker: "other", limit: 10, lease: 600 });

@@ -1,25 +1,10 @@
-import { JobAbortedError, NonRetryableError, RetryAfterError, Tidemill, Worker, type WorkerJob, type WorkerOptions } from "@tidemill/sdk";
+import { NonRetryableError, RetryAfterError, Tidemill, type WorkerJob } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import * as z from "zod";
-import { test as base, type Service, until } from "../../server/test/harness/service.ts";
+import { type Service, until } from "../../server/test/harness/service.ts";
+import { Log, test } from "./harness/worker.ts";
 
 const quiet = () => {};
-const SILENT = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-
-/** Starts workers that are stopped after the test. */
-const test = base.extend("worker", async ({ service }, { onCleanup }) => {
-  const started: Worker[] = [];
-  onCleanup(async () => {
-    await Promise.all(started.map((one) => one.stop()));
-  });
-  return (queues: NonNullable<WorkerOptions["queues"]>, options: Partial<WorkerOptions> = {}) => {
-    const one = new Worker({ url: service.node.url, key: service.key, queues, signals: [], logger: SILENT, ...options });
-    started.push(one);
-    const done = one.run();
-    done.catch(() => {});
-    return Object.assign(one, { done });
-  };
-});
 
 const untilState = (service: Service, queue: string, id: string, state: string) => service.untilState({ queue, id }, state);
 
@@ -126,6 +111,29 @@ describe("a worker", () => {
     expect(await aborted.promise).toMatchObject({ why: "cancelled" });
   });
 
+  test("starts no job in place of one whose handler goes on though it was cancelled", async ({ service, worker }) => {
+    const queue = await service.queue();
+    const aborted = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    const handler = async ({ payload, signal }: WorkerJob<string>) => {
+      seen.push(`${payload} begins`);
+      signal.addEventListener("abort", () => aborted.resolve());
+      if (payload === "first") await goOn.promise;
+      seen.push(`${payload} ends`);
+    };
+    worker({ [queue]: handler }, { concurrency: 1 });
+    const first = await service.enqueue({ queue, payload: "first" });
+    await untilState(service, queue, first.id, "active");
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${first.id}`);
+    await aborted.promise;
+    const second = await service.enqueue({ queue, payload: "second" });
+    for (let n = 0; n < 20; n += 1) expect(await service.job({ queue, id: second.id })).toMatchObject({ state: "waiting" });
+    goOn.resolve();
+    await untilState(service, queue, second.id, "completed");
+    expect(seen).toEqual(["first begins", "first ends", "second begins", "second ends"]);
+  });
+
   test("aborts the signal of a job whose lease is lost", async ({ service, worker }) => {
     const queue = await service.queue();
     const aborted = Promise.withResolvers<unknown>();
@@ -171,7 +179,7 @@ describe("a worker", () => {
         signal.addEventListener("abort", () => reject(signal.reason));
         started.resolve();
       });
-    const one = worker({ [queue]: handler }, { stopTimeoutMs: 10 });
+    const one = worker({ [queue]: handler }, { stopTimeoutMs: 2_000 });
     const { id } = await service.enqueue({ queue, attempts: 1 });
     await started.promise;
     await one.stop();
@@ -189,7 +197,7 @@ describe("a worker", () => {
   test("gives back a job whose handler does not end when the worker stops", async ({ service, worker }) => {
     const queue = await service.queue();
     const started = Promise.withResolvers<void>();
-    const one = worker({ [queue]: () => new Promise(() => started.resolve()) }, { stopTimeoutMs: 10 });
+    const one = worker({ [queue]: () => new Promise(() => started.resolve()) }, { stopTimeoutMs: 2_000 });
     const { id } = await service.enqueue({ queue, attempts: 1 });
     await started.promise;
     await one.stop();
@@ -198,21 +206,41 @@ describe("a worker", () => {
 
   test("reports every job, whatever its handler throws or returns", async ({ service, worker }) => {
     const queue = await service.queue();
+    const throws = () => {
+      throw new Error("Do not read this.");
+    };
     const failures: Record<string, () => unknown> = {
       nul: () => new Error("a\0b"),
       textless: () => Object.create(null),
       never: () => new RetryAfterError("busy", { seconds: Number.NaN }),
       late: () => new RetryAfterError("busy", { seconds: 1e12 }),
+      bigint: () => new RetryAfterError("busy", { seconds: 1n as never }),
+      symbol: () => new RetryAfterError("busy", { seconds: Symbol("s") as never }),
+      getter: () => Object.defineProperty(new RetryAfterError("busy", { seconds: 1 }), "seconds", { get: throws }),
+      unreadable: () => new Proxy(new Error("no"), { get: throws, getPrototypeOf: throws }),
+    };
+    const results: Record<string, () => unknown> = {
+      digits: () => 1n,
+      circle: () => {
+        const circle: Record<string, unknown> = {};
+        circle.self = circle;
+        return circle;
+      },
+      textless: () => ({ toJSON: throws }),
+      hidden: () => new Proxy({}, { ownKeys: throws }),
     };
     const deep = JSON.parse("[".repeat(70) + "]".repeat(70));
     worker({
       [queue]: ({ payload }: WorkerJob<string>) => {
         if (payload === "deep") return deep;
-        throw failures[payload]?.();
+        const [kind, name = ""] = payload.split(" ");
+        if (kind === "throws") throw failures[name]?.();
+        return results[name]?.();
       },
     });
+    const payloads = [...Object.keys(failures).map((name) => `throws ${name}`), ...Object.keys(results).map((name) => `returns ${name}`)];
     const failed = await Promise.all(
-      Object.keys(failures).map(async (payload) => (await service.enqueue({ queue, payload, attempts: 1 })).id as string),
+      payloads.map(async (payload) => (await service.enqueue({ queue, payload, attempts: 1 })).id as string),
     );
     const completed = await service.enqueue({ queue, payload: "deep" });
     for (const id of failed) await untilState(service, queue, id, "failed");
@@ -295,17 +323,27 @@ describe("a worker", () => {
     expect(performance.now() - startedMs).toBeGreaterThan(1_900);
   });
 
+  test("tries again when a proxy responds in place of the service", async ({ service, clients: { proxy }, worker }) => {
+    const queue = await service.queue();
+    const started = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const log = new Log();
+    const handler = async () => {
+      started.resolve();
+      await goOn.promise;
+    };
+    const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 1, logger: log });
+    const { id } = await service.enqueue({ queue });
+    await started.promise;
+    proxy.faults = [{ status: 200, body: "{}" }];
+    goOn.resolve();
+    await untilState(service, queue, id, "completed");
+    expect(log.lines).toMatchObject([{ fields: { worker: one.name, code: "UNEXPECTED_RESPONSE" } }]);
+  });
+
   test("rejects when the service refuses it: a queue that does not exist, a key that is wrong", async ({ service, worker }) => {
     const queue = await service.queue();
     await expect(worker({ [`${queue}x`]: quiet }).done).rejects.toMatchObject({ code: "NOT_FOUND", details: { suggestion: queue } });
     await expect(worker({ [queue]: quiet }, { key: "svc_ws_wrong" }).done).rejects.toMatchObject({ code: "UNAUTHORIZED" });
-  });
-
-  test("says which option is wrong", () => {
-    const options = { url: "http://127.0.0.1:1", key: "svc_ws_a" };
-    expect(() => new Worker({ ...options, queues: {} })).toThrow("queues must name a handler");
-    expect(() => new Worker({ ...options, queues: { a: 1 as never } })).toThrow("queues.a must be a function");
-    expect(() => new Worker({ ...options, queues: { a: quiet }, concurrency: 0 })).toThrow("concurrency must be a whole number");
-    expect(new JobAbortedError("shutdown").message).toBe("The worker stops.");
   });
 });

@@ -49,4 +49,4 @@ export const connect = (options: ConnectionOptions): Tidemill =>
 
 /** As `connect`, with settings of the command's own. */
 export const createClient = (options: ConnectionOptions, settings: Pick<TidemillOptions, "retryForMs" | "parseJson">): Tidemill =>
-  new Tidemill({ ...chooseService(options, process.env, readProfiles()), ...settings });
+  new Tidemill({ ...chooseService(options, process.env, readProfiles), ...settings });

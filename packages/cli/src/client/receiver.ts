@@ -21,10 +21,12 @@ type Verdict = "valid" | "invalid" | "not checked";
 
 /** `tidemill dev`: prints each callback that arrives, and whether its signature is right. It ends with the process. */
 export async function receive({ secret, port, host, status, json }: ReceiverOptions): Promise<void> {
-  const secrets = [secret ?? []].flat();
+  const secrets = [secret ?? []].flat().filter((one) => one !== "");
   const server = createServer((request, response) => void answer(request, response));
   server.listen(port, host);
-  await once(server, "listening");
+  await once(server, "listening").catch(({ message }: Error) => {
+    throw new Error(`dev cannot listen: ${message}. --port and --host choose another address.`);
+  });
   const { port: bound } = server.address() as AddressInfo;
   const address = `http://${host.includes(":") ? `[${host}]` : host}:${bound}/`;
   if (json) printJsonLine({ listening: address });

@@ -17,26 +17,36 @@ const HOW = 'Run "tidemill login", or set TIDEMILL_URL and TIDEMILL_KEY, or pass
 
 /**
  * Decides which service a command uses, and with which key: options come before the environment, and that before a profile. The key of a
- * profile is only for the profile's URL, so that no other host gets it. A profile that is named is used whole.
+ * profile is only for the profile's URL, so that no other host gets it. A profile that an option names is used whole.
  *
- * @throws when the URL or the key is missing
+ * @param readProfiles called only when the URL or the key is to come from a profile
+ * @throws when the URL or the key is missing, and what `readProfiles` throws
  */
-export function chooseService(options: ConnectionOptions, environment: Environment, { default: usual, profiles }: Profiles): Profile {
-  const named = options.profile ?? (environment.TIDEMILL_PROFILE || undefined);
-  const name = named ?? usual ?? "";
-  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (named !== undefined && !profile) throw new Error(`There is no profile "${named}".${known(Object.keys(profiles))}`);
+export function chooseService(options: ConnectionOptions, environment: Environment, readProfiles: () => Profiles): Profile {
   const fromEnvironment = options.profile === undefined ? environment : {};
-  const url = options.url ?? (fromEnvironment.TIDEMILL_URL || profile?.url);
+  const given = {
+    url: options.url ?? (fromEnvironment.TIDEMILL_URL || undefined),
+    key: options.key ?? (fromEnvironment.TIDEMILL_KEY || undefined),
+  };
+  if (given.url !== undefined && given.key !== undefined) return { url: given.url, key: given.key };
+  const profile = findProfile(options.profile ?? (environment.TIDEMILL_PROFILE || undefined), readProfiles());
+  const url = given.url ?? profile?.url;
   if (url === undefined) throw new Error(`No service is given. ${HOW}`);
-  const ofProfile = profile && sameService(profile.url, url) ? profile.key : undefined;
-  const key = options.key ?? (fromEnvironment.TIDEMILL_KEY || ofProfile);
+  const key = given.key ?? (profile && isSameService(profile.url, url) ? profile.key : undefined);
   if (key === undefined) throw new Error(`No key is given for ${url}. ${HOW}`);
   return { url, key };
 }
 
+function findProfile(named: string | undefined, { default: usual, profiles }: Profiles): Profile | undefined {
+  const name = named ?? usual ?? "";
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (named !== undefined && !profile) throw new Error(`There is no profile "${named}".${known(Object.keys(profiles))}`);
+  return profile;
+}
+
 const known = (names: readonly string[]): string => (names.length === 0 ? ' Run "tidemill login".' : ` There are: ${names.join(", ")}.`);
 
-const sameService = (one: string, other: string): boolean => withoutSlash(one) === withoutSlash(other);
+const isSameService = (one: string, other: string): boolean => normalized(one) === normalized(other);
 
-const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
+/** Host names are the same in any case, with or without the usual port. */
+const normalized = (url: string): string => (URL.parse(url)?.href ?? url).replace(/\/+$/, "");

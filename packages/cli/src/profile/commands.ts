@@ -1,5 +1,5 @@
 import { Tidemill } from "@tidemill/sdk";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { printRecord, printRecords } from "../output/table.ts";
 import { ask } from "../prompt/ask.ts";
 import { readHidden } from "../prompt/read-hidden.ts";
@@ -10,7 +10,7 @@ const DEFAULT_NAME = "default";
 interface LoginOptions {
   readonly url?: string;
   readonly key?: string;
-  readonly profile: string;
+  readonly profile?: string;
   readonly json?: boolean;
 }
 
@@ -19,11 +19,11 @@ export function addProfileCommands(program: Command): void {
   program
     .command("login")
     .description(
-      "Save the URL and a key of a service for later commands. What no option gives is asked for; the key may come from the standard input",
+      "Save the URL and a key of a service for later commands. What no option gives is asked for; without a terminal, the key is read from the standard input. What is not given comes from TIDEMILL_URL and TIDEMILL_KEY",
     )
     .option("--url <url>", "Address of the service")
     .option("--key <key>", "Key of the workspace. Others on this machine may see it; prefer the question or the standard input")
-    .option("--profile <name>", "Name to save it under", DEFAULT_NAME)
+    .option("--profile <name>", `Name to save it under. Without it: TIDEMILL_PROFILE, else "${DEFAULT_NAME}"`, readName)
     .option("--json", "Print JSON")
     .action(login);
 
@@ -62,19 +62,32 @@ export function addProfileCommands(program: Command): void {
     });
 }
 
-/** Saves a profile when the service has accepted its key. It becomes the one that commands use. */
-async function login({ url: givenUrl, key: givenKey, profile, json }: LoginOptions): Promise<void> {
-  const saved = readProfiles();
-  const url = givenUrl ?? (process.env.TIDEMILL_URL || (await askForUrl()));
-  const key = givenKey ?? (process.env.TIDEMILL_KEY || (await readHidden("Key of the workspace:")));
+/**
+ * Saves a profile when the service has accepted its key. It becomes the one that commands use. The file is read first: a damaged one is not
+ * replaced, because other profiles may be in it.
+ */
+async function login({ url: givenUrl, key: givenKey, profile: givenName, json }: LoginOptions): Promise<void> {
+  readProfiles();
+  const profile = givenName ?? (process.env.TIDEMILL_PROFILE || DEFAULT_NAME);
+  const url = givenUrl ?? (await askForUrl(process.env.TIDEMILL_URL || undefined));
+  const key = givenKey ?? (await askForKey(process.env.TIDEMILL_KEY || undefined));
   const { workspace } = await new Tidemill({ url, key, retryForMs: 0 }).status();
-  writeProfiles({ default: profile, profiles: { ...saved.profiles, [profile]: { url, key } } });
+  writeProfiles({ default: profile, profiles: { ...readProfiles().profiles, [profile]: { url, key } } });
   printRecord({ profile, url, workspace: workspace.name, file: profilesFile() }, json);
 }
 
-async function askForUrl(): Promise<string> {
-  if (!process.stdin.isTTY) throw new Error("Give --url, or set TIDEMILL_URL.");
-  return ask("Address of the service:", "http://127.0.0.1:8080");
+async function askForUrl(otherwise: string | undefined): Promise<string> {
+  if (process.stdin.isTTY) return ask("Address of the service:", otherwise ?? "http://127.0.0.1:8080");
+  if (otherwise === undefined) throw new Error("Give --url, or set TIDEMILL_URL.");
+  return otherwise;
+}
+
+const askForKey = (otherwise: string | undefined): Promise<string> =>
+  readHidden(`Key of the workspace${otherwise === undefined ? "" : " (TIDEMILL_KEY)"}:`, otherwise);
+
+function readName(name: string): string {
+  if (name === "") throw new InvalidArgumentError("It takes a name.");
+  return name;
 }
 
 function savedAs<Saved>(name: string, profiles: Readonly<Record<string, Saved>>): Saved {

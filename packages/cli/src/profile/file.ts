@@ -22,19 +22,22 @@ const NONE: Profiles = { default: null, profiles: {} };
 export const profilesFile = (): string =>
   path.join(process.env.XDG_CONFIG_HOME || path.join(homedir(), ".config"), "tidemill", "profiles.json");
 
-/** @throws when the file is not one of profiles, or when other users of the machine may read it */
-export function readProfiles(file = profilesFile()): Profiles {
+/** @throws when the file is damaged or cannot be read, or when other users of the machine may read it */
+export function readProfiles(): Profiles {
+  const file = profilesFile();
   const stats = statSync(file, { throwIfNoEntry: false });
   if (!stats) return NONE;
+  if (!stats.isFile()) throw new Error(`${file} is not a file. Move it away, and run "tidemill login" again.`);
   if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
     throw new Error(`Other users may read the keys in ${file}. Change that with: chmod 600 '${file}'`);
   const read = parsed(readFileSync(file, "utf8"));
-  if (!Value.Check(Profiles, read)) throw new Error(`${file} does not hold profiles. Remove it, and run "tidemill login" again.`);
-  return read;
+  if (Value.Check(Profiles, read)) return read;
+  throw new Error(`${file} is damaged: it does not hold profiles. Repair it, or move it away and run "tidemill login" again.`);
 }
 
 /** Replaces the file. Only its owner may read it. */
-export function writeProfiles(profiles: Profiles, file = profilesFile()): void {
+export function writeProfiles(profiles: Profiles): void {
+  const file = profilesFile();
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const fresh = `${file}.${process.pid}`;
   try {

@@ -5,11 +5,13 @@ import { askHidden } from "./ask.ts";
  * Reads what must be neither in the arguments, which other users of the machine see, nor on the screen. In a terminal it asks; else it
  * reads the standard input to its end, without a last line break.
  *
- * @throws when it is empty
+ * @param otherwise what is returned when nothing is given
+ * @throws when nothing is given, and there is nothing else to return
  * @throws {InterruptedError} at Ctrl-C and Ctrl-D
  */
-export async function readHidden(question: string): Promise<string> {
+export async function readHidden(question: string, otherwise?: string): Promise<string> {
   const read = process.stdin.isTTY ? await askHidden(question) : (await text(process.stdin)).replace(/\r?\n$/, "");
-  if (read === "") throw new Error("Nothing was given.");
-  return read;
+  const given = read === "" ? otherwise : read;
+  if (given === undefined) throw new Error("Nothing was given.");
+  return given;
 }

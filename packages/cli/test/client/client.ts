@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Readable } from "node:stream";
 import { expect } from "vitest";
 import { test as base, type Service } from "../../../server/test/harness/service.ts";
 import { runHere } from "../run-here.ts";
@@ -16,6 +17,11 @@ export class CommandLine {
 
   run(...args: string[]): ReturnType<typeof runHere> {
     return runHere(args, this.environment);
+  }
+
+  /** As `run`, with a standard input. */
+  runReading(stdin: Readable, ...args: string[]): ReturnType<typeof runHere> {
+    return runHere(args, this.environment, { stdin });
   }
 
   /** The output of a command that must succeed. */

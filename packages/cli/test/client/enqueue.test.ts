@@ -77,25 +77,19 @@ test("a line that the service refuses is named, and a resumed run enqueues no li
 
 test("Ctrl-C while lines arrive ends with code 130 and where to go on, and loses no line", async ({ command, service }) => {
   const queue = await service.queue();
-  const { stdin } = process;
   const input = new PassThrough();
-  Object.defineProperty(process, "stdin", { value: input, configurable: true });
-  try {
-    const running = command.run("enqueue", queue, "--ndjson");
-    // The last line is not whole.
-    input.write(many().slice(0, 1_501).join("\n").slice(0, -3));
-    await until(async () => (await waiting(service, queue)) === 1_000, "the first batch to be stored");
-    process.emit("SIGINT");
-    const { code, stderr } = await running;
-    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringMatching(/--resume \S+@1501\ntidemill: Stopped\.\n$/) });
-    expect(await waiting(service, queue)).toBe(1_500);
+  const running = command.runReading(input, "enqueue", queue, "--ndjson");
+  // The last line is not whole.
+  input.write(many().slice(0, 1_501).join("\n").slice(0, -3));
+  await until(async () => (await waiting(service, queue)) === 1_000, "the first batch to be stored");
+  process.emit("SIGINT");
+  const { code, stderr } = await running;
+  expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringMatching(/--resume \S+@1501\ntidemill: Stopped\.\n$/) });
+  expect(await waiting(service, queue)).toBe(1_500);
 
-    const [, point = ""] = /--resume (\S+)/.exec(stderr) ?? [];
-    await command.output("enqueue", queue, "--ndjson", "--file", fileOf(command, many()), "--resume", point);
-    expect(await waiting(service, queue)).toBe(2_500);
-  } finally {
-    Object.defineProperty(process, "stdin", { value: stdin, configurable: true });
-  }
+  const [, point = ""] = /--resume (\S+)/.exec(stderr) ?? [];
+  await command.output("enqueue", queue, "--ndjson", "--file", fileOf(command, many()), "--resume", point);
+  expect(await waiting(service, queue)).toBe(2_500);
 });
 
 test.for([

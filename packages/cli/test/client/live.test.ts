@@ -85,3 +85,11 @@ stageTest("completion scripts are there for three shells, and complete commands"
   }
   expect((await stage.run(["complete", "--", "queue", "re"])).stdout).toMatch(/^resume\t/m);
 });
+
+test("dev says how to choose another port when its own is taken", async ({ command }) => {
+  const taken = await Handler.listen(200);
+  const { port } = new URL(taken.url);
+  const { code, stderr } = await command.run("dev", "--port", port);
+  await taken.close();
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("--port and --host choose another address.") });
+});

@@ -1,33 +1,38 @@
-import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { PassThrough } from "node:stream";
-import { expect } from "vitest";
+import { PassThrough, Readable } from "node:stream";
+import { describe, expect } from "vitest";
+import { type ConnectionOptions, chooseService } from "../../src/profile/choose.ts";
 import { runHere } from "../run-here.ts";
 import { test } from "./client.ts";
 
 const profilesIn = (directory: string): string => path.join(directory, "tidemill/profiles.json");
 
-/** Runs a command in a terminal, in which these keys are typed when it asks for the key. */
-async function runTyping(keys: string, args: readonly string[], settings: Readonly<Record<string, string>>): ReturnType<typeof runHere> {
-  const { stdin } = process;
-  const terminal = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
-  let hasAsked = false;
+/** Runs a command in a terminal, in which these replies are typed when it asks these questions. */
+async function runTyping(
+  replies: Readonly<Record<string, string>>,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): ReturnType<typeof runHere> {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
+  const open = new Map(Object.entries(replies));
   const onOutput = (text: string) => {
-    if (hasAsked || !text.includes("Key of the workspace:")) return;
-    hasAsked = true;
-    setImmediate(() => terminal.write(keys));
+    for (const [question, reply] of open) {
+      if (!text.includes(question)) continue;
+      open.delete(question);
+      setImmediate(() => stdin.write(reply));
+    }
   };
-  Object.defineProperty(process, "stdin", { value: terminal, configurable: true });
-  try {
-    return await runHere(args, settings, onOutput);
-  } finally {
-    Object.defineProperty(process, "stdin", { value: stdin, configurable: true });
-  }
+  return runHere(args, settings, { stdin, onOutput });
 }
 
 test("login asks for the key, shows nothing of it, and saves it where only its owner can read it", async ({ command, service }) => {
   const own = { XDG_CONFIG_HOME: command.directory };
-  const { code, stdout, stderr } = await runTyping(`${service.key}\r`, ["login", "--url", service.node.url], own);
+  const { code, stdout, stderr } = await runTyping(
+    { "Key of the workspace:": `${service.key}\r` },
+    ["login", "--url", service.node.url],
+    own,
+  );
   expect({ code, asked: stderr.includes("Key of the workspace:") }).toEqual({ code: 0, asked: true });
   // Not even as it grows.
   expect(stdout + stderr).not.toContain(service.key.slice(-8));
@@ -41,7 +46,7 @@ test.for([
   ["Ctrl-D", "\u0004"],
 ] as const)("%s at the question for the key ends with code 130, and saves nothing", async ([, keys], { command, service }) => {
   const own = { XDG_CONFIG_HOME: command.directory };
-  const { code, stdout, stderr } = await runTyping(keys, ["login", "--url", service.node.url], own);
+  const { code, stdout, stderr } = await runTyping({ "Key of the workspace:": keys }, ["login", "--url", service.node.url], own);
   expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
   expect(stderr).toBe("Key of the workspace: \ntidemill: Nothing was changed.\n");
   expect(existsSync(profilesIn(command.directory))).toBe(false);
@@ -72,7 +77,8 @@ test("a key is not sent to another service than its profile's", async ({ command
 test("a file of keys that others may read is refused", async ({ command }) => {
   await command.output("login");
   chmodSync(profilesIn(command.directory), 0o644);
-  expect(await command.run("queue", "list")).toMatchObject({ code: 1, stderr: expect.stringContaining("chmod 600") });
+  const { code, stderr } = await command.run("queue", "list", "--profile", "default");
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("chmod 600") });
 });
 
 test("a profile is chosen by name, and forgotten", async ({ command }) => {
@@ -88,5 +94,91 @@ test("a profile is chosen by name, and forgotten", async ({ command }) => {
   expect(await command.run("queue", "list", "--profile", "production")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("There are: staging."),
+  });
+});
+
+test("login takes a key that is typed before TIDEMILL_KEY, and a URL before TIDEMILL_URL", async ({ command, service }) => {
+  const settings = { TIDEMILL_URL: "http://127.0.0.1:9", TIDEMILL_KEY: "svc_ws_other", XDG_CONFIG_HOME: command.directory };
+  const replies = { "Address of the service:": `${service.node.url}\r`, "Key of the workspace (TIDEMILL_KEY):": `${service.key}\r` };
+  expect(await runTyping(replies, ["login"], settings)).toMatchObject({ code: 0 });
+  expect(readFileSync(profilesIn(command.directory), "utf8")).toContain(service.key);
+});
+
+test("login takes a key of the standard input before TIDEMILL_KEY", async ({ command, service }) => {
+  const settings = { TIDEMILL_URL: service.node.url, TIDEMILL_KEY: "svc_ws_other", XDG_CONFIG_HOME: command.directory };
+  expect(await runHere(["login"], settings, { stdin: Readable.from([`${service.key}\n`]) })).toMatchObject({ code: 0 });
+  expect(readFileSync(profilesIn(command.directory), "utf8")).toContain(service.key);
+});
+
+test("login takes an option before the standard input and the environment, and the name of TIDEMILL_PROFILE", async ({
+  command,
+  service,
+}) => {
+  const settings = {
+    TIDEMILL_URL: "http://127.0.0.1:9",
+    TIDEMILL_KEY: "svc_ws_other",
+    TIDEMILL_PROFILE: "staging",
+    XDG_CONFIG_HOME: command.directory,
+  };
+  const login = ["login", "--url", service.node.url, "--key", service.key];
+  expect(await runHere(login, settings, { stdin: Readable.from(["svc_ws_third\n"]) })).toMatchObject({ code: 0 });
+  expect(await command.json("profile", "list")).toMatchObject([{ name: "staging", url: service.node.url }]);
+});
+
+describe("a damaged file of profiles", () => {
+  const damaged = '{"default":"a","profiles":{"a":{"url":"http://127.0.0.1:9","key":"svc_ws_a"}';
+  const damage = (directory: string) => {
+    mkdirSync(path.dirname(profilesIn(directory)), { recursive: true });
+    writeFileSync(profilesIn(directory), damaged, { mode: 0o600 });
+  };
+
+  test("breaks no command that is given its service and key", async ({ command, service }) => {
+    damage(command.directory);
+    await command.output("queue", "list");
+    const given = ["queue", "list", "--url", service.node.url, "--key", service.key];
+    expect(await runHere(given, { XDG_CONFIG_HOME: command.directory })).toMatchObject({ code: 0 });
+    expect(await runHere(["queue", "list", "--help"], { XDG_CONFIG_HOME: command.directory })).toMatchObject({ code: 0 });
+    expect(await runHere(["config"], { XDG_CONFIG_HOME: command.directory })).toMatchObject({ code: 0 });
+  });
+
+  test.for([["queue", "list"], ["queue", "list", "--profile", "a"], ["profile", "list"], ["login"]])(
+    "is named by %j, with what to do, and is left as it is",
+    async (args, { command, service }) => {
+      damage(command.directory);
+      const settings = { XDG_CONFIG_HOME: command.directory, ...(args[0] === "login" && { TIDEMILL_URL: service.node.url }) };
+      const { code, stderr } = await runHere(args, settings, { stdin: Readable.from([service.key]) });
+      const file = profilesIn(command.directory);
+      const says = `${file} is damaged: it does not hold profiles. Repair it, or move it away and run "tidemill login" again.`;
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `tidemill: ${says}\n` });
+      expect(readFileSync(file, "utf8")).toBe(damaged);
+    },
+  );
+});
+
+describe("the service of a command", () => {
+  const profiles = {
+    default: "usual",
+    profiles: { usual: { url: "https://usual.example", key: "k1" }, other: { url: "https://other.example", key: "k2" } },
+  };
+  const choose = (options: ConnectionOptions, environment: Record<string, string> = {}) =>
+    chooseService(options, environment, () => profiles);
+
+  test.for<[string, ConnectionOptions, Record<string, string>, string, string]>([
+    ["the default profile", {}, {}, "https://usual.example", "k1"],
+    ["TIDEMILL_PROFILE before it", {}, { TIDEMILL_PROFILE: "other" }, "https://other.example", "k2"],
+    ["--profile before TIDEMILL_PROFILE", { profile: "usual" }, { TIDEMILL_PROFILE: "other" }, "https://usual.example", "k1"],
+    [
+      "--profile before TIDEMILL_URL",
+      { profile: "other" },
+      { TIDEMILL_URL: "https://e", TIDEMILL_KEY: "e" },
+      "https://other.example",
+      "k2",
+    ],
+    ["TIDEMILL_URL before a profile", {}, { TIDEMILL_URL: "https://e", TIDEMILL_KEY: "e", TIDEMILL_PROFILE: "other" }, "https://e", "e"],
+    ["options before TIDEMILL_URL", { url: "https://o", key: "o" }, { TIDEMILL_URL: "https://e", TIDEMILL_KEY: "e" }, "https://o", "o"],
+    ["an empty variable is none", {}, { TIDEMILL_URL: "", TIDEMILL_KEY: "" }, "https://usual.example", "k1"],
+    ["the key of the same service", { url: "https://USUAL.example:443/" }, {}, "https://USUAL.example:443/", "k1"],
+  ])("is that of %s", ([, options, environment, url, key]) => {
+    expect(choose(options, environment)).toEqual({ url, key });
   });
 });

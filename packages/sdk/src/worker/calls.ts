@@ -7,18 +7,39 @@ import { Transport } from "../transport.ts";
 import { wait } from "../wait.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
+import { refusedSource } from "./sources.ts";
 
 /** What a worker asks for in a call. */
 export type Asked = Pick<contract.WorkRequest, "queues" | "workflows" | "limit" | "wait">;
 
-/** How long a call waits for a job or run. Seconds. */
-export const WAIT_SECONDS = 20;
 const CALL_TIMEOUT_MS = 30_000;
+const MIN_EXTEND_MS = 1_000;
 const ERROR_PAUSE_MS = 5_000;
 
-/** Errors of a call that lie with one of its queues or workflows, and with one of its outcomes. The service has stored nothing of such a call. */
-const OF_QUEUES: ReadonlySet<string> = new Set(["NOT_FOUND", "INVALID_STATE", "FORBIDDEN"]);
+/** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
+
+const WORK_LISTS = ["jobs", "runs", "hooks", "settled", "cancelled"];
+const EXTEND_LISTS = ["leases", "cancelled"];
+
+/** What a call has brought, and until when what it took is certainly held, by `elapsedMs`. */
+export interface Worked {
+  readonly response: contract.WorkResponse;
+  readonly endsMs: number;
+}
+
+/** What became of leases, and until when those that were extended certainly hold, by `elapsedMs`. */
+export interface Extended {
+  readonly response: contract.ExtendResponse;
+  readonly endsMs: number;
+}
+
+/** A response, with when the call was sent for the first and the last time, by `elapsedMs`. */
+interface Answered {
+  readonly response: unknown;
+  readonly firstSentMs: number;
+  readonly lastSentMs: number;
+}
 
 interface Call {
   readonly method?: "POST" | "PUT";
@@ -27,6 +48,10 @@ interface Call {
   readonly encode: (isRepeat: boolean) => string;
   /** Whether a refusal ends the call. */
   readonly isFinal: (error: TidemillError) => boolean;
+  /** The lists that a response has. Without them, something else than the service has responded. */
+  readonly lists?: readonly string[];
+  /** How long one try may take. Milliseconds. */
+  readonly timeoutMs?: number;
 }
 
 /** The calls of a worker. Each is tried again until the service has answered. */
@@ -43,29 +68,39 @@ export class WorkerCalls {
     this.#transport = new Transport({ ...settings, retryForMs: 0, timeoutMs: CALL_TIMEOUT_MS });
   }
 
+  /** Whether the service has accepted a call of this worker. */
+  get wasAnswered(): boolean {
+    return this.#wasAnswered;
+  }
+
   /**
    * Reports outcomes, and takes jobs and runs. A repeated try has the same name as the first one, so that it takes no others.
    *
-   * @throws {TidemillError} when the service refuses the worker's first call, or what a call reports (`isRefused`)
+   * @throws {TidemillError} when the service refuses the worker's first call, what a call reports (`isRefused`), or one of its queues and
+   * workflows (`refusedSource`)
    */
-  async work(asked: Asked, outcomes: readonly WorkOutcome[], signal?: AbortSignal): Promise<contract.WorkResponse> {
+  async work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<Worked> {
     const { name, version, leaseSeconds } = this.#settings;
     this.#count += 1;
     const request = `${this.#process}-${this.#count}`;
     const body: contract.WorkRequest = { worker: name, ...(version && { version }), lease: leaseSeconds, request, ...asked };
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
-    const isFinal = (error: TidemillError) => !this.#wasAnswered || isRefused(error, asked, outcomes);
-    const answer = await this.#send({ path: "/v1/work", encode, isFinal }, signal);
+    const isFinal = (error: TidemillError) => !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null;
+    const { response, firstSentMs } = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS }, signal);
     this.#wasAnswered = true;
-    return answer as contract.WorkResponse;
+    // The first try may have taken them, as soon as it was sent.
+    return { response: response as contract.WorkResponse, endsMs: firstSentMs + leaseSeconds * 1_000 };
   }
 
-  extend(leases: contract.ExtendRequest["leases"], waitSeconds: number, signal: AbortSignal): Promise<contract.ExtendResponse> {
+  /** Lets leases last longer. A try that gets no response ends early enough for another one. */
+  async extend(leases: contract.ExtendRequest["leases"], waitSeconds: number, signal: AbortSignal): Promise<Extended> {
     const { name, leaseSeconds } = this.#settings;
-    const body = JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: waitSeconds });
-    const call = { path: "/v1/work/extend", encode: () => body, isFinal: () => false };
-    return this.#send(call, signal) as Promise<contract.ExtendResponse>;
+    const encode = (isRepeat: boolean) => JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: isRepeat ? 0 : waitSeconds });
+    const timeoutMs = Math.min(CALL_TIMEOUT_MS, waitSeconds * 1_000 + Math.max(MIN_EXTEND_MS, (leaseSeconds * 1_000) / 3));
+    const call = { path: "/v1/work/extend", encode, isFinal: () => false, lists: EXTEND_LISTS, timeoutMs };
+    const { response, lastSentMs } = await this.#send(call, signal);
+    return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
 
   /** @throws {TidemillError} when the service refuses the steps, for example LEASE_LOST */
@@ -75,9 +110,10 @@ export class WorkerCalls {
   }
 
   /** @throws {TidemillError} when the service refuses the event, for example QUOTA_EXCEEDED or LEASE_LOST */
-  sendEvent(runId: string, event: contract.SendStepEvent, signal: AbortSignal): Promise<unknown> {
+  async sendEvent(runId: string, event: contract.SendStepEvent, signal: AbortSignal): Promise<unknown> {
     const body = JSON.stringify(event);
-    return this.#send({ path: pathOf("runs", runId, "events"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
+    const call = { path: pathOf("runs", runId, "events"), encode: () => body, isFinal: (error: TidemillError) => !isAboutKey(error) };
+    return (await this.#send(call, signal)).response;
   }
 
   /** @throws {TidemillError} when the service refuses the signal, for example CONFLICT or LEASE_LOST */
@@ -92,13 +128,18 @@ export class WorkerCalls {
     await this.#send({ method: "PUT", path: pathOf("workflows", id), encode: () => body, isFinal: () => true }, signal);
   }
 
-  async #send({ method = "POST", path, encode, isFinal }: Call, signal: AbortSignal | undefined): Promise<unknown> {
+  async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<Answered> {
+    const { elapsedMs } = this.#settings;
+    const firstSentMs = elapsedMs();
     for (let tries = 1; ; tries += 1) {
+      const lastSentMs = elapsedMs();
       try {
         const request = { method, path, body: encode(tries > 1), repeatable: true };
-        return await this.#transport.request(request, signal ? { signal } : {});
+        const response = await this.#transport.request(request, { signal, timeoutMs });
+        checkLists(response, lists);
+        return { response, firstSentMs, lastSentMs };
       } catch (error) {
-        if (signal?.aborted || !(error instanceof TidemillError)) throw error;
+        if (signal.aborted || !(error instanceof TidemillError)) throw error;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
         if (isOurs && isFinal(error)) throw error;
         if (tries === 1) this.#warn(error);
@@ -113,9 +154,20 @@ export class WorkerCalls {
   }
 }
 
-/** Whether the service refuses a call for what it reports, or for a queue or workflow while it also reports something. */
-export const isRefused = ({ code }: TidemillError, { queues, workflows = [] }: Asked, outcomes: readonly WorkOutcome[]): boolean =>
-  outcomes.length > 0 && (OF_OUTCOMES.has(code) || (queues.length + workflows.length > 0 && OF_QUEUES.has(code)));
+/** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
+function checkLists(response: unknown, lists: readonly string[]): void {
+  const found = response as Readonly<Record<string, unknown>> | null | undefined;
+  if (lists.every((name) => Array.isArray(found?.[name]))) return;
+  throw new TidemillError({
+    code: "UNEXPECTED_RESPONSE",
+    message: "The response is not one of Tidemill: fields are missing.",
+    status: 200,
+  });
+}
+
+/** Whether the service refuses a call for what it reports. */
+export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
+  outcomes.length > 0 && OF_OUTCOMES.has(code);
 
 /** The key may be exchanged: that says nothing of the call. */
 const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;

@@ -6,6 +6,8 @@ export type Lease = contract.ExtendRequest["leases"][number];
 /** A job or a run that the worker holds. */
 export interface Held {
   readonly lease: Lease;
+  /** Until then the lease certainly holds, by `elapsedMs`. */
+  endsMs: number;
   readonly controller: AbortController;
   /** Aborted when the worker no longer holds it before it has ended. */
   readonly lost: AbortController;
@@ -21,10 +23,18 @@ export class HeldLeases {
     return this.#held.size;
   }
 
-  add({ id, lease_token }: Lease, reason: Held["reason"]): Held {
-    const held = { lease: { id, lease_token }, controller: new AbortController(), lost: new AbortController(), reason };
-    this.#held.set(id, held);
+  /** If the worker held it under an earlier lease, that one is lost. */
+  add(lease: Lease, endsMs: number, reason: Held["reason"]): Held {
+    this.lose(lease.id, "lease_lost");
+    const held = { lease, endsMs, controller: new AbortController(), lost: new AbortController(), reason };
+    this.#held.set(lease.id, held);
     return held;
+  }
+
+  /** The lease lasts longer, unless it is no longer this one. */
+  extend({ id, lease_token }: Lease, endsMs: number): void {
+    const held = this.#held.get(id);
+    if (held?.lease.lease_token === lease_token) held.endsMs = endsMs;
   }
 
   /** Returns false if it was lost meanwhile: then its outcome no longer counts. */
@@ -53,7 +63,7 @@ export class HeldLeases {
     for (const { controller, reason } of this.#held.values()) controller.abort(reason(why));
   }
 
-  *[Symbol.iterator](): Iterator<Lease> {
-    for (const { lease } of this.#held.values()) yield lease;
+  *[Symbol.iterator](): Iterator<Held> {
+    yield* this.#held.values();
   }
 }

@@ -1,12 +1,12 @@
-import type * as contract from "@tidemill/contract";
 import { wait } from "../wait.ts";
+import type { Extended } from "./calls.ts";
 import type { HeldLeases, Lease } from "./held-leases.ts";
 
 export interface LeaseKeeperOptions {
   readonly held: HeldLeases;
   readonly leaseSeconds: number;
   /** Extends leases. The response may wait this long for something to be cancelled. Tries again until there is one. */
-  readonly extend: (leases: Lease[], waitSeconds: number, signal: AbortSignal) => Promise<contract.ExtendResponse>;
+  readonly extend: (leases: Lease[], waitSeconds: number, signal: AbortSignal) => Promise<Extended>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -58,13 +58,18 @@ export class LeaseKeeper {
 
   async #extendAll(signal: AbortSignal): Promise<void> {
     const { held, leaseSeconds, extend } = this.#options;
-    const leases = [...held];
+    const leases = [...held].map(({ lease }) => lease);
     for (let from = 0; from < leases.length; from += MAX_LEASES) {
       const some = leases.slice(from, from + MAX_LEASES);
       const isLast = from + MAX_LEASES >= leases.length;
-      const answer = await extend(some, isLast ? Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 3)) : 0, signal);
-      for (const id of answer.cancelled) held.lose(id, "cancelled");
-      for (const [index, { id, ok }] of answer.leases.entries()) if (!ok) held.lose(id, "lease_lost", some[index]?.lease_token);
+      // A call that gets no response is repeated in time.
+      const { response, endsMs } = await extend(some, isLast ? Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 4)) : 0, signal);
+      for (const id of response.cancelled) held.lose(id, "cancelled");
+      for (const [index, { id, ok }] of response.leases.entries()) {
+        const lease = some[index];
+        if (!ok) held.lose(id, "lease_lost", lease?.lease_token);
+        else if (lease) held.extend(lease, endsMs);
+      }
     }
   }
 }

@@ -1,10 +1,11 @@
+import { elapsedMs } from "../clock.ts";
 import { processId, readVariable } from "../environment.ts";
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
 import { randomName } from "../random.ts";
-import type { StandardSchema } from "../schema.ts";
+import { checkSchema, type StandardSchema } from "../schema.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import type { WorkerJob } from "./job.ts";
-import type { Logger } from "./logger.ts";
+import { checkLogger, type Logger, withFields } from "./logger.ts";
 
 /** Runs a job. What it returns is stored as the job's result: any JSON value of at most 64 KiB. What it throws fails the attempt. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers of different payloads stand in one list.
@@ -33,17 +34,19 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
   /** How long a job or run stays with a worker that has died. Seconds; 30 by default. While it is executed, its lease is extended. */
   readonly leaseSeconds?: number;
   /**
-   * How long jobs and runs may go on when the worker stops. Then their signals are aborted, and a second later those that have not ended are
-   * given back. Milliseconds; 25,000 by default.
+   * How long a stop may take. In its last 5 s, or its last half if that is less, the signals of jobs and runs that go on are aborted, then those
+   * that have not ended are given back. At the end, the worker gives up what it could not report. Milliseconds; 30,000 by default.
    */
   readonly stopTimeoutMs?: number;
-  /** Signals that stop the worker, where the runtime has them. SIGTERM and SIGINT by default. */
+  /** Signals that stop the worker, where the runtime has them; a second one ends it at once. SIGTERM and SIGINT by default. */
   readonly signals?: readonly string[];
   readonly logger?: Logger;
 }
 
+type ReadHandler = QueueHandler<unknown> | { readonly handler: Handler; readonly schema?: undefined };
+
 export interface WorkerSettings extends Settings {
-  readonly handlers: ReadonlyMap<string, QueueHandler<unknown> | { readonly handler: Handler; readonly schema?: undefined }>;
+  readonly handlers: ReadonlyMap<string, ReadHandler>;
   readonly workflows: ReadonlyMap<string, AnyWorkflow>;
   readonly concurrency: number;
   readonly name: string;
@@ -52,15 +55,22 @@ export interface WorkerSettings extends Settings {
   readonly stopTimeoutMs: number;
   readonly signals: readonly string[];
   readonly logger: Logger;
+  /** Milliseconds since any moment. */
+  readonly elapsedMs: () => number;
 }
 
 const MAX_CONCURRENCY = 10_000;
+/** Queues, or workflows, that one call may name. */
+const MAX_SOURCES = 100;
+const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
 
 /** @throws {TypeError} naming the option that is missing or wrong */
 export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   const { url, key, fetch } = options;
   const settings = readOptions({ ...(url !== undefined && { url }), ...(key !== undefined && { key }), ...(fetch && { fetch }) });
   const entries = Object.entries(options.queues ?? {});
+  if (entries.length > MAX_SOURCES) throw new TypeError(`queues must name at most ${MAX_SOURCES}, not ${entries.length}.`);
   const workflows = readWorkflows(options.workflows ?? []);
   if (entries.length === 0 && workflows.size === 0)
     throw new TypeError("queues must name a handler for at least one queue, or workflows have at least one.");
@@ -69,16 +79,20 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     handlers: new Map(entries.map(([queue, one]) => [queue, readHandler(queue, one)])),
     workflows,
     concurrency: whole("concurrency", options.concurrency ?? 10, MAX_CONCURRENCY),
-    name: options.name ?? defaultName(),
-    version: options.version ?? commonVersion(workflows),
+    name: text("name", options.name ?? defaultName(), 128),
+    version: readVersion(options.version ?? commonVersion(workflows)),
     leaseSeconds: whole("leaseSeconds", options.leaseSeconds ?? 30, 43_200),
-    stopTimeoutMs: milliseconds("stopTimeoutMs", options.stopTimeoutMs ?? 25_000, 0),
-    signals: options.signals ?? ["SIGTERM", "SIGINT"],
-    logger: options.logger ?? console,
+    stopTimeoutMs: milliseconds("stopTimeoutMs", options.stopTimeoutMs ?? 30_000, 0),
+    signals: readSignals(options.signals ?? ["SIGTERM", "SIGINT"]),
+    logger: withFields(checkLogger(options.logger ?? console), {}),
+    elapsedMs,
   };
 }
 
 function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
+  if (!Array.isArray(workflows) || workflows.some((one) => typeof one?.program !== "function"))
+    throw new TypeError("workflows must be a list of what workflow() returns.");
+  if (workflows.length > MAX_SOURCES) throw new TypeError(`workflows must be at most ${MAX_SOURCES}, not ${workflows.length}.`);
   const byId = new Map(workflows.map((one) => [one.id, one]));
   if (byId.size < workflows.length) throw new TypeError("workflows must have different ids.");
   return byId;
@@ -89,10 +103,28 @@ function commonVersion(workflows: ReadonlyMap<string, AnyWorkflow>): string | un
   return others.length === 0 ? version : undefined;
 }
 
-function readHandler(queue: string, one: unknown): QueueHandler<unknown> | { readonly handler: Handler } {
-  const found = typeof one === "function" ? { handler: one as Handler } : (one as QueueHandler<unknown>);
-  if (typeof found?.handler === "function") return found;
-  throw new TypeError(`queues.${queue} must be a function, or an object with a handler.`);
+function readHandler(queue: string, one: unknown): ReadHandler {
+  const found: ReadHandler = typeof one === "function" ? { handler: one as Handler } : (one as QueueHandler<unknown>);
+  if (!QUEUE_NAME.test(queue))
+    throw new TypeError(
+      `queues must have names of queues, and ${JSON.stringify(queue)} is none: letters, digits, dots, hyphens, underscores.`,
+    );
+  if (typeof found?.handler !== "function") throw new TypeError(`queues.${queue} must be a function, or an object with a handler.`);
+  checkSchema(`queues.${queue}.schema`, found.schema);
+  return found;
+}
+
+function readSignals(signals: readonly string[]): readonly string[] {
+  const isRefused = (signal: unknown) => typeof signal !== "string" || !/^SIG[A-Z0-9]+$/.test(signal) || UNCATCHABLE.has(signal);
+  if (Array.isArray(signals) && !signals.some(isRefused)) return signals;
+  throw new TypeError(`signals must be a list of signals such as "SIGTERM" that a process can catch, not ${JSON.stringify(signals)}.`);
+}
+
+const readVersion = (version: string | undefined) => (version === undefined ? undefined : text("version", version, 64));
+
+function text(name: string, value: string, max: number): string {
+  if (typeof value === "string" && value !== "" && value.length <= max && value.isWellFormed() && !/\0/.test(value)) return value;
+  throw new TypeError(`${name} must be a text of 1 to ${max} characters, not ${JSON.stringify(value)}.`);
 }
 
 function whole(name: string, value: number, max: number): number {

@@ -3,10 +3,18 @@ import { NonRetryableError, RetryAfterError } from "./errors.ts";
 
 const MAX_RETRY_SECONDS = 31_536_000;
 
-/** Whether, and after how many seconds at least, what threw this is tried again. */
+/** Whether, and after how many seconds at least, what threw this is tried again. Never throws: what was thrown may be anything. */
 export function retryOf(error: unknown): { retry?: false; retry_in?: number } {
+  try {
+    return readRetry(error);
+  } catch {
+    return {};
+  }
+}
+
+function readRetry(error: unknown): { retry?: false; retry_in?: number } {
   if (error instanceof RetryAfterError) {
-    const seconds = Math.min(Math.max(Math.ceil(error.seconds), 0), MAX_RETRY_SECONDS);
+    const seconds = Math.min(Math.max(Math.ceil(Number(error.seconds)), 0), MAX_RETRY_SECONDS);
     return Number.isNaN(seconds) ? {} : { retry_in: seconds };
   }
   const isPermanent = error instanceof NonRetryableError || (error instanceof TidemillError && error.code === "VALIDATION_ERROR");

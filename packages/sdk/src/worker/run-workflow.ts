@@ -36,8 +36,13 @@ export async function runWorkflow(
     whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
     whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
-  const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal });
-  return "steps" in outcome ? storeRest(outcome, store) : asReported(outcome);
+  try {
+    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal });
+    return "steps" in outcome ? await storeRest(outcome, store) : asReported(outcome);
+  } catch (error) {
+    const { name, message } = failureOf(error);
+    return { outcome: "failed", error: message || name, error_name: name };
+  }
 }
 
 const asReported = (outcome: RunOutcome): Outcome =>

@@ -52,8 +52,12 @@ export class WorkerProcess {
     return this.lines.filter(({ event }) => event === name).map(({ id, attempt }) => `${id} ${attempt}`);
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.hasEnded) return;
     this.signal("SIGKILL");
     await once(this.#child, "exit");
   }

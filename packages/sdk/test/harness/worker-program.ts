@@ -7,7 +7,7 @@ import { type JobAbortedError, Worker, type WorkerJob } from "@tidemill/sdk";
 const [, , url = "", key = "", queue = "", concurrency = ""] = process.argv;
 const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const waiting = new Map<string, () => void>();
-createInterface({ input: process.stdin }).on("line", (payload) => waiting.get(payload)?.());
+const input = createInterface({ input: process.stdin }).on("line", (payload) => waiting.get(payload)?.());
 
 const logger = Object.fromEntries(
   (["debug", "info", "warn", "error"] as const).map((level) => [
@@ -34,7 +34,9 @@ await new Worker({
   key,
   queues: { [queue]: handler },
   concurrency: Number(concurrency),
-  leaseSeconds: 3,
+  leaseSeconds: 30,
   name: "frozen",
   logger,
 }).run();
+input.close();
+process.stdin.destroy();

@@ -130,7 +130,7 @@ test("a hook that has begun does not fire again when its worker stops", async ({
     return new Promise(() => {});
   };
   const hooked = workflow({ id: "hooked", onSuccess }, () => 1);
-  const stopped = worker([hooked], { stopTimeoutMs: 0 });
+  const stopped = worker([hooked], { stopTimeoutMs: 2_000 });
   const runId = await trigger(client, "hooked", null);
   await until(() => fired.length > 0, "onSuccess to fire");
   await stopped.stop();
@@ -191,7 +191,7 @@ describe("a worker executes runs of the service", () => {
       await step.run("third", () => executed.push("third"));
       return [by, second];
     };
-    const first = worker([workflow({ id: "moved" }, program)], { name: "first", stopTimeoutMs: 0 });
+    const first = worker([workflow({ id: "moved" }, program)], { name: "first", stopTimeoutMs: 2_000 });
     const runId = await trigger(client, "moved", null);
     await reached.promise;
     await first.stop();
@@ -218,7 +218,7 @@ describe("a worker executes runs of the service", () => {
         return executions === 1 ? new Promise(quiet) : "free";
       });
     };
-    const first = worker([workflow({ id: "stuck" }, program)], { name: "first", stopTimeoutMs: 0 });
+    const first = worker([workflow({ id: "stuck" }, program)], { name: "first", stopTimeoutMs: 2_000 });
     const runId = await trigger(client, "stuck", null);
     await reached.promise;
     await first.stop();

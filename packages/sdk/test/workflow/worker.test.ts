@@ -58,6 +58,17 @@ describe("a worker with workflows", () => {
     await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", error_name: "RangeError", error: "no cover" }]);
   });
 
+  test("reports a run whose workflow throws what cannot be read", async ({ service, worker }) => {
+    const refuse = () => {
+      throw new Error("Do not read this.");
+    };
+    worker(() => {
+      throw new Proxy(new Error("no"), { get: refuse, getPrototypeOf: refuse });
+    });
+    const run = service.trigger("onboard");
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", error: expect.any(String) }]);
+  });
+
   test("executes no more runs at the same time than its concurrency", async ({ service, worker }) => {
     const counts = { now: 0, most: 0 };
     worker(
@@ -121,7 +132,7 @@ describe("a worker with workflows", () => {
         });
         await step.run("next", () => expect.fail("It was executed."));
       },
-      { stopTimeoutMs: 0 },
+      { stopTimeoutMs: 2_000 },
     );
     const run = service.trigger("onboard");
     await started.promise;

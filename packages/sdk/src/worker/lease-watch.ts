@@ -1,0 +1,38 @@
+import type { HeldLeases, Lease } from "./held-leases.ts";
+
+/** Notices by the clock of this process that leases have ended, so that a worker which cannot reach the service notices it, too. */
+export class LeaseWatch {
+  readonly #held: HeldLeases;
+  readonly #elapsedMs: () => number;
+  readonly #onEnd: (lease: Lease) => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #nextMs = Number.POSITIVE_INFINITY;
+
+  /** @param onEnd is called with each lease that has ended */
+  constructor(held: HeldLeases, elapsedMs: () => number, onEnd: (lease: Lease) => void) {
+    this.#held = held;
+    this.#elapsedMs = elapsedMs;
+    this.#onEnd = onEnd;
+  }
+
+  /** Looks at the leases then, if it would not before. */
+  expect(endsMs: number): void {
+    if (endsMs >= this.#nextMs) return;
+    clearTimeout(this.#timer);
+    this.#nextMs = endsMs;
+    this.#timer = setTimeout(() => this.#look(), Math.max(1, Math.ceil(endsMs - this.#elapsedMs())));
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #look(): void {
+    const nowMs = this.#elapsedMs();
+    this.#nextMs = Number.POSITIVE_INFINITY;
+    for (const { lease, endsMs } of [...this.#held]) {
+      if (endsMs > nowMs) this.expect(endsMs);
+      else this.#onEnd(lease);
+    }
+  }
+}

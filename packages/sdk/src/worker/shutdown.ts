@@ -1,0 +1,30 @@
+/** The steps of a stop that does not end by itself, in their order. */
+interface ShutdownSteps {
+  /** Handlers and workflows are asked to end. */
+  readonly abort: () => void;
+  /** Jobs and runs that have not ended are given back. */
+  readonly release: () => void;
+  /** Nothing more is reported. */
+  readonly giveUp: () => void;
+}
+
+/** The last part of a stop, at most: for what goes on after its signal is aborted, and for reports. Milliseconds. */
+const MAX_RESERVE_MS = 5_000;
+
+/**
+ * Takes each step when its time has come.
+ *
+ * @param timeoutMs how long the stop may take
+ * @returns what leaves out the steps that have not come
+ */
+export function planShutdown(timeoutMs: number, { abort, release, giveUp }: ShutdownSteps): () => void {
+  const reserveMs = Math.min(MAX_RESERVE_MS, timeoutMs / 2);
+  const timers = [
+    setTimeout(abort, timeoutMs - reserveMs),
+    setTimeout(release, timeoutMs - reserveMs * 0.8),
+    setTimeout(giveUp, timeoutMs),
+  ];
+  return () => {
+    for (const timer of timers) clearTimeout(timer);
+  };
+}

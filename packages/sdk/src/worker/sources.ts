@@ -1,0 +1,83 @@
+import type { TidemillError } from "../error.ts";
+
+/** What jobs or runs are taken from. */
+export interface Source {
+  readonly kind: "queue" | "workflow";
+  readonly name: string;
+}
+
+/** The queues and workflows of a call. With none, it takes nothing. */
+export interface AskedSources {
+  readonly queues: string[];
+  readonly workflows?: string[];
+}
+
+/** How long a queue or workflow that the service refuses is not asked for. Milliseconds. */
+const LEFT_OUT_MS = 30_000;
+
+/** The queues and workflows of a worker, and which of them the service refuses. */
+export class Sources {
+  readonly #all: readonly Source[];
+  /** When those that are refused are asked for again. */
+  readonly #againMs = new Map<Source, number>();
+
+  constructor(queues: Iterable<string>, workflows: Iterable<string>) {
+    this.#all = [...named("queue", queues), ...named("workflow", workflows)];
+  }
+
+  /** Those that are not refused. */
+  get accepted(): AskedSources {
+    return asked(this.#all.filter((source) => !this.#againMs.has(source)));
+  }
+
+  /** Those that are not refused, and those that are asked for again. */
+  due(nowMs: number): AskedSources {
+    return asked(this.#all.filter((source) => (this.#againMs.get(source) ?? 0) <= nowMs));
+  }
+
+  /** Whether one that is refused is to be asked for again. */
+  isDue(nowMs: number): boolean {
+    return this.#againMs.size > 0 && this.untilDueMs(nowMs) === 0;
+  }
+
+  /** How long until one that is refused is asked for again. Milliseconds. */
+  untilDueMs(nowMs: number): number {
+    return Math.max(0, Math.min(...this.#againMs.values()) - nowMs);
+  }
+
+  /** Leaves one out for a while. Returns whether it was accepted before. */
+  refuse({ kind, name }: Source, nowMs: number): boolean {
+    const source = this.#all.find((one) => one.kind === kind && one.name === name);
+    if (!source) return false;
+    const isNew = !this.#againMs.has(source);
+    this.#againMs.set(source, nowMs + LEFT_OUT_MS);
+    return isNew;
+  }
+
+  /** The service has accepted these. Returns those that were refused before. */
+  accept({ queues, workflows = [] }: AskedSources): Source[] {
+    const back = [...this.#againMs.keys()].filter(({ kind, name }) => (kind === "queue" ? queues : workflows).includes(name));
+    for (const source of back) this.#againMs.delete(source);
+    return back;
+  }
+}
+
+const named = (kind: Source["kind"], names: Iterable<string>): Source[] => Array.from(names, (name) => ({ kind, name }));
+
+function asked(sources: readonly Source[]): AskedSources {
+  const workflows = sources.flatMap(({ kind, name }) => (kind === "workflow" ? [name] : []));
+  return { queues: sources.flatMap(({ kind, name }) => (kind === "queue" ? [name] : [])), ...(workflows.length > 0 && { workflows }) };
+}
+
+export const isEmpty = ({ queues, workflows = [] }: AskedSources): boolean => queues.length + workflows.length === 0;
+
+/** The queue or workflow for which the service refuses a call; null if it refuses it for something else. */
+export function refusedSource({ code, details }: TidemillError, { queues, workflows = [] }: AskedSources): Source | null {
+  const { resource, name, queue } = details as { resource?: unknown; name?: unknown; queue?: unknown };
+  if (code === "NOT_FOUND" && resource === "queue" && isOneOf(queues, name)) return { kind: "queue", name };
+  if (code === "NOT_FOUND" && resource === "workflow" && isOneOf(workflows, name)) return { kind: "workflow", name };
+  if ((code === "INVALID_STATE" || code === "FORBIDDEN") && isOneOf(queues, queue)) return { kind: "queue", name: queue };
+  return null;
+}
+
+const isOneOf = (names: readonly string[], name: unknown): name is string => names.includes(name as string);

@@ -1,0 +1,277 @@
+import type * as contract from "@tidemill/contract";
+import { TidemillError } from "../error.ts";
+import { wait } from "../wait.ts";
+import type { Asked, WorkerCalls } from "./calls.ts";
+import { HeldLeases, type Lease } from "./held-leases.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
+import { LeaseWatch } from "./lease-watch.ts";
+import type { WorkerSettings } from "./options.ts";
+import { atStop, kindOf, Outcomes, type WorkOutcome, workOutcome } from "./outcomes.ts";
+import { settleOutcomes } from "./settle-outcomes.ts";
+import { type AskedSources, isEmpty, refusedSource, Sources } from "./sources.ts";
+import { type Taken, takenFrom } from "./taken.ts";
+
+/** Jobs and runs in one call. */
+const MAX_JOBS = 500;
+/** Calls that report outcomes at the same time: while one is on its way, the next one collects. */
+const MAX_REPORTS = 2;
+/** How long a call waits for a job or run at most. Seconds. */
+const MAX_WAIT_SECONDS = 20;
+/** The part of a lease that must be left when what it holds is begun. */
+const MIN_LEFT = 1 / 3;
+
+/** A call that takes nothing. */
+const NOTHING: Pick<Asked, "queues" | "workflows" | "limit"> = { queues: [] };
+
+/** Takes jobs and runs as long as there is room, executes them, and reports their outcomes. */
+export class WorkLoop {
+  /** Resolves when it was stopped and nothing is left. Rejects when the service refuses the worker. */
+  readonly ended: Promise<void>;
+  #end: () => void = () => {};
+  #endWith: (error: unknown) => void = () => {};
+  readonly #settings: WorkerSettings;
+  readonly #calls: WorkerCalls;
+  readonly #sources: Sources;
+  readonly #held = new HeldLeases();
+  readonly #keeper: LeaseKeeper;
+  readonly #watch: LeaseWatch;
+  readonly #outcomes = new Outcomes();
+  /** Aborted when no more is taken. */
+  readonly #taking = new AbortController();
+  /** Aborted when no more is reported. */
+  readonly #reporting = new AbortController();
+  /** Handlers and workflows that have not ended. Some may go on though what they work on is no longer held. */
+  #executing = 0;
+  #reports = 0;
+  #waits = 0;
+  /** Jobs and runs that calls under way may bring. */
+  #expected = 0;
+  /** Outcomes that calls under way report. */
+  #reported = 0;
+  #scheduled = false;
+
+  constructor(settings: WorkerSettings, calls: WorkerCalls) {
+    const { handlers, workflows, leaseSeconds } = settings;
+    this.#settings = settings;
+    this.#calls = calls;
+    this.#sources = new Sources(handlers.keys(), workflows.keys());
+    this.#keeper = new LeaseKeeper({
+      held: this.#held,
+      leaseSeconds,
+      extend: (leases, waitSeconds, signal) => calls.extend(leases, waitSeconds, signal),
+      onError: (error) => this.#log("error", "Leases could not be extended.", { error: String(error) }),
+    });
+    this.#watch = new LeaseWatch(this.#held, settings.elapsedMs, (lease) => this.#lose(lease));
+    this.ended = new Promise((resolve, reject) => {
+      this.#end = resolve;
+      this.#endWith = reject;
+    });
+  }
+
+  /** How many jobs and runs are executed. */
+  get executing(): number {
+    return this.#executing;
+  }
+
+  start(): void {
+    this.#pump();
+  }
+
+  /** Takes no more jobs and runs. */
+  stop(): void {
+    this.#taking.abort(new Error("The worker stops."));
+    this.#pump();
+  }
+
+  /** Asks handlers and workflows to end. */
+  abort(): void {
+    this.#held.abortAll("shutdown");
+  }
+
+  /** Gives back the jobs and runs that have not ended. Hooks have failed. */
+  release(): void {
+    for (const { lease } of this.#held.removeAll()) {
+      const kind = kindOf(lease);
+      const outcome = atStop(lease);
+      const what = outcome.outcome === "released" ? "It is given back." : "It has failed.";
+      this.#log("warn", `A ${kind} did not end in time. ${what}`, { [kind]: lease.id });
+      this.#outcomes.add(workOutcome(lease, outcome));
+    }
+    this.#pump();
+  }
+
+  /** Ends at once, whatever is not reported. */
+  giveUp(): void {
+    const count = this.#held.size + this.#outcomes.size + this.#reported;
+    if (count > 0) this.#log("warn", "The worker ends without having reported jobs or runs. Their leases end.", { count });
+    this.#end();
+  }
+
+  /** Ends all that is going on. */
+  close(): void {
+    this.#taking.abort();
+    this.#reporting.abort();
+    this.#outcomes.clear();
+    this.#held.abortAll("shutdown");
+    this.#held.removeAll();
+    this.#keeper.stop();
+    this.#watch.stop();
+  }
+
+  get #isStopping(): boolean {
+    return this.#taking.signal.aborted;
+  }
+
+  get #room(): number {
+    return Math.max(0, Math.min(MAX_JOBS, this.#settings.concurrency - this.#executing - this.#expected));
+  }
+
+  /** What a call brings was taken at any moment since it was sent: half of the lease is left then. */
+  get #waitSeconds(): number {
+    return Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.floor(this.#settings.leaseSeconds / 2)));
+  }
+
+  /** Reports outcomes, takes jobs and runs for which there is room, and ends when it stops and nothing is left. */
+  #pump(): void {
+    while (this.#outcomes.size > 0 && this.#reports < MAX_REPORTS) void this.#report();
+    if (!this.#isStopping && this.#waits === 0 && this.#room > 0) void this.#waitForWork();
+    if (this.#isStopping && this.#held.size + this.#outcomes.size + this.#reports + this.#waits === 0) this.#end();
+  }
+
+  /** Outcomes of jobs that end in the same turn of the event loop share a call. */
+  #pumpSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setTimeout(() => {
+      this.#scheduled = false;
+      this.#pump();
+    }, 0);
+  }
+
+  async #report(): Promise<void> {
+    const outcomes = this.#outcomes.take();
+    // What is due again is asked for by a call that reports nothing: it needs the room.
+    const mayTake = !this.#isStopping && !this.#sources.isDue(this.#settings.elapsedMs());
+    let asked = mayTake ? this.#asked(this.#sources.accepted) : NOTHING;
+    const { limit = 0 } = asked;
+    this.#reports += 1;
+    this.#expected += limit;
+    this.#reported += outcomes.length;
+    const send = async (some: readonly WorkOutcome[]) => {
+      const once = asked;
+      asked = NOTHING;
+      return (await this.#work(once, some, this.#reporting.signal)).settled;
+    };
+    const again = (outcome: WorkOutcome) => this.#outcomes.add(outcome);
+    try {
+      await settleOutcomes({ name: this.#settings.name, logger: this.#settings.logger, send, again }, outcomes);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#reports -= 1;
+      this.#expected -= limit;
+      this.#reported -= outcomes.length;
+      this.#pump();
+    }
+  }
+
+  async #waitForWork(): Promise<void> {
+    const sources = this.#sources.due(this.#settings.elapsedMs());
+    const asked = this.#asked(sources);
+    const { limit = 0 } = asked;
+    const { signal } = this.#taking;
+    this.#waits += 1;
+    this.#expected += limit;
+    try {
+      if (isEmpty(sources)) await wait(this.#sources.untilDueMs(this.#settings.elapsedMs()), signal);
+      else {
+        await this.#work({ ...asked, wait: this.#waitSeconds }, [], signal);
+        this.#accept(sources);
+      }
+    } catch (error) {
+      if (!this.#isStopping && !this.#leaveOut(sources, error)) this.#fail(error);
+    } finally {
+      this.#waits -= 1;
+      this.#expected -= limit;
+      this.#pump();
+    }
+  }
+
+  #asked(sources: AskedSources): typeof NOTHING {
+    const limit = this.#room;
+    return limit === 0 || isEmpty(sources) ? NOTHING : { ...sources, limit };
+  }
+
+  async #work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<contract.WorkResponse> {
+    const { response, endsMs } = await this.#calls.work(asked, outcomes, signal);
+    for (const id of response.cancelled) this.#held.lose(id, "cancelled");
+    const taken = takenFrom(response, this.#settings, this.#calls, this.#held);
+    if (taken.length > 0) await this.#begin(taken, endsMs);
+    return response;
+  }
+
+  /** Executes what a call has brought. While the worker stops, it is given back. */
+  async #begin(taken: readonly Taken[], endsMs: number): Promise<void> {
+    const isLate = endsMs - this.#settings.elapsedMs() < this.#settings.leaseSeconds * 1_000 * MIN_LEFT;
+    const sure = isLate && !this.#isStopping ? await this.#extend(taken, endsMs) : { taken, endsMs };
+    for (const one of sure.taken) {
+      if (this.#isStopping) this.#outcomes.add(workOutcome(one.lease, { outcome: "released" }));
+      else void this.#execute(one, sure.endsMs);
+    }
+  }
+
+  /** Makes sure of leases that may have ended. Returns what the worker holds. */
+  async #extend(taken: readonly Taken[], endsMs: number): Promise<{ taken: readonly Taken[]; endsMs: number }> {
+    const leases = taken.map(({ lease }) => lease);
+    try {
+      const extended = await this.#calls.extend(leases, 0, this.#taking.signal);
+      for (const id of extended.response.cancelled) this.#held.lose(id, "cancelled");
+      return { taken: taken.filter((_, index) => extended.response.leases[index]?.ok), endsMs: extended.endsMs };
+    } catch (error) {
+      if (this.#isStopping) return { taken, endsMs };
+      throw error;
+    }
+  }
+
+  async #execute({ lease, reason, execute }: Taken, endsMs: number): Promise<void> {
+    const held = this.#held.add(lease, endsMs, reason);
+    this.#watch.expect(endsMs);
+    const timer = setTimeout(() => void this.#keeper.start(), this.#keeper.firstMs);
+    this.#executing += 1;
+    const outcome = await execute(held);
+    this.#executing -= 1;
+    clearTimeout(timer);
+    if (this.#held.remove(held)) this.#outcomes.add(workOutcome(lease, outcome));
+    this.#pumpSoon();
+  }
+
+  #lose({ id, lease_token }: Lease): void {
+    const kind = kindOf({ id });
+    this.#log("warn", `The lease on a ${kind} ended: the service could not be reached in time to extend it.`, { [kind]: id });
+    this.#held.lose(id, "lease_lost", lease_token);
+  }
+
+  /** Leaves out the queue or workflow for which the service refuses a call. Returns whether it is one. */
+  #leaveOut(asked: AskedSources, error: unknown): boolean {
+    const source = this.#calls.wasAnswered && error instanceof TidemillError ? refusedSource(error, asked) : null;
+    if (!source || !(error instanceof TidemillError)) return false;
+    const isNew = this.#sources.refuse(source, this.#settings.elapsedMs());
+    const fields = { [source.kind]: source.name, code: error.code, error: error.message };
+    if (isNew) this.#log("warn", `A ${source.kind} is left out: the service refuses it. It is asked for again every 30 s.`, fields);
+    return true;
+  }
+
+  #accept(asked: AskedSources): void {
+    for (const { kind, name } of this.#sources.accept(asked)) this.#log("info", `A ${kind} is served again.`, { [kind]: name });
+  }
+
+  /** The service refuses the worker itself. What it holds goes to others when the leases end. */
+  #fail(error: unknown): void {
+    this.#endWith(error);
+    this.close();
+  }
+
+  #log(level: "info" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#settings.logger[level](message, { worker: this.#settings.name, ...fields });
+  }
+}

@@ -1,0 +1,131 @@
+import type { WorkerJob, WorkerOptions } from "@tidemill/sdk";
+import { describe, expect } from "vitest";
+import { until } from "../../server/test/harness/service.ts";
+import { WorkerCalls } from "../src/worker/calls.ts";
+import { readWorkerOptions } from "../src/worker/options.ts";
+import { WorkLoop } from "../src/worker/work-loop.ts";
+import { test as base, Log } from "./harness/worker.ts";
+
+/** Starts what a worker does until it stops, with a clock that a test moves on. */
+const test = base
+  .extend("ahead", () => ({ ms: 0 }))
+  .extend("loop", async ({ service, ahead }, { onCleanup }) => {
+    const started: WorkLoop[] = [];
+    onCleanup(async () => {
+      for (const loop of started) {
+        loop.stop();
+        await loop.ended;
+        loop.close();
+      }
+    });
+    return (queues: NonNullable<WorkerOptions["queues"]>, options: Partial<WorkerOptions> = {}): void => {
+      const read = readWorkerOptions({ url: service.node.url, key: service.key, queues, logger: new Log(), ...options });
+      const settings = { ...read, elapsedMs: () => read.elapsedMs() + ahead.ms };
+      const loop = new WorkLoop(settings, new WorkerCalls(settings));
+      started.push(loop);
+      loop.start();
+    };
+  });
+
+const untilAborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
+
+describe("a worker that cannot reach the service", () => {
+  test("aborts the signal of a job when its lease has ended by the worker's own clock", async ({ service, clients: { proxy }, worker }) => {
+    const queue = await service.queue();
+    const aborted = Promise.withResolvers<unknown>();
+    const started = Promise.withResolvers<void>();
+    const handler = async ({ signal }: WorkerJob) => {
+      started.resolve();
+      aborted.resolve(await untilAborted(signal));
+    };
+    const log = new Log();
+    worker({ [queue]: handler }, { url: proxy.url, leaseSeconds: 2, stopTimeoutMs: 100, logger: log });
+    await service.enqueue({ queue });
+    await started.promise;
+    proxy.faultOf = () => "cut before";
+    expect(await aborted.promise).toMatchObject({ name: "JobAbortedError", why: "lease_lost" });
+    expect(log.lines.map(({ message }) => message)).toContain(
+      "The lease on a job ended: the service could not be reached in time to extend it.",
+    );
+  });
+
+  test("goes on with a job whose lease it extends in time", async ({ service, worker }) => {
+    const queue = await service.queue();
+    let calls = 0;
+    const counting: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (String(input).endsWith("/extend")) calls += 1;
+      return response;
+    };
+    const goOn = Promise.withResolvers<void>();
+    const handler = async ({ signal }: WorkerJob) => {
+      await goOn.promise;
+      return signal.aborted;
+    };
+    worker({ [queue]: handler }, { fetch: counting, leaseSeconds: 1 });
+    const { id } = await service.enqueue({ queue });
+    await until(() => calls >= 4, "the lease to be extended for longer than it was given for");
+    goOn.resolve();
+    await service.untilState({ queue, id }, "completed");
+    expect(await service.job({ queue, id })).toMatchObject({ result: false });
+  });
+});
+
+describe("a response that comes when its leases have ended", () => {
+  test("is not acted on", async ({ service, ahead, loop }) => {
+    const queue = await service.queue();
+    const attempts: number[] = [];
+    const slow: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (ahead.ms === 0 && (await response.clone().text()).includes(id)) {
+        await service.advance(60);
+        await service.untilState({ queue, id }, "delayed");
+        ahead.ms = 60_000;
+      }
+      return response;
+    };
+    const { id } = await service.enqueue({ queue });
+    loop({ [queue]: ({ attempt }: WorkerJob) => void attempts.push(attempt) }, { fetch: slow });
+    await until(() => ahead.ms > 0, "the worker to get the job");
+    await service.advance(60);
+    await service.untilState({ queue, id }, "completed");
+    expect(attempts).toEqual([2]);
+  });
+
+  test("is acted on if the leases could be extended", async ({ service, ahead, loop }) => {
+    const queue = await service.queue();
+    const slow: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if ((await response.clone().text()).includes(id)) ahead.ms = 60_000;
+      return response;
+    };
+    const { id } = await service.enqueue({ queue });
+    loop({ [queue]: ({ attempt, signal }: WorkerJob) => ({ attempt, aborted: signal.aborted }) }, { fetch: slow });
+    await service.untilState({ queue, id }, "completed");
+    expect(await service.job({ queue, id })).toMatchObject({ result: { attempt: 1, aborted: false } });
+  });
+});
+
+describe("a worker whose queue was deleted", () => {
+  test("serves it again, 30 s after it was refused, if it was created anew", async ({ service, ahead, loop }) => {
+    const [queue, deleted] = [await service.queue(), await service.queue()];
+    const log = new Log();
+    loop({ [queue]: () => {}, [deleted]: () => {} }, { logger: log });
+    const complete = async (name: string) => {
+      const { id } = await service.enqueue({ queue: name });
+      await service.untilState({ queue: name, id }, "completed");
+    };
+    await complete(deleted);
+    await service.ok("DELETE", `/v1/queues/${deleted}`);
+    await until(() => log.lines.length === 1, "the queue to be refused");
+    await service.ok("POST", "/v1/queues", { name: deleted });
+    ahead.ms = 31_000;
+    // The call that waits for jobs of the other queue ends.
+    await complete(queue);
+    await complete(deleted);
+    expect(log.lines.map(({ level, fields }) => [level, fields.queue])).toEqual([
+      ["warn", deleted],
+      ["info", deleted],
+    ]);
+  });
+});
