@@ -41,6 +41,7 @@ export async function describeApi(api: Api): Promise<void> {
         { name: "Jobs", description: "Enqueue, list, explain, cancel and retry jobs." },
         { name: "Workers", description: "Programs that take jobs of queues without a callback_url, and settle them." },
         { name: "Workflows", description: "Durable workflows, whose runs workers execute." },
+        { name: "Signals", description: "Signals, which runs wait for." },
         { name: "Events", description: "Events, which start runs of the workflows that listen to them." },
         { name: "Runs", description: "Runs of workflows: their journals, and how to cancel and retry them." },
         { name: "Dead letters", description: "The failed jobs of all queues: list, retry or remove them." },

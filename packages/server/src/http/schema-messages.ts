@@ -63,7 +63,7 @@ export function messageOf({ keyword, params, message }: ErrorObject): string {
 const PATTERNS: Readonly<Record<string, string>> = {
   "^[A-Za-z0-9_-]{1,120}$": "must be a lease_token that came with a job",
   [NAME]: "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter or digit",
-  "^(job|run)_[0-7][0-9a-hjkmnp-tv-z]{25}$": "must be the id of a job or a run",
+  "^(job|run|hook)_[0-7][0-9a-hjkmnp-tv-z]{25}$": "must be the id of a job, a run or a hook",
   [EVENT_NAME]:
     'must be lower-case letters, digits or underscores, in parts separated by dots, like "user.created"; slashes are not allowed',
   [SECRET_NAME]: "must be 1 to 128 capital letters, digits or underscores, and begin with a letter",

@@ -64,7 +64,7 @@ export function mountSignals(api: Api, { tenants, audit, waker, prove }: SignalR
         operationId: "registerSignal",
         params: RunPath,
         body: RegisterSignal,
-        response: replies({ 200: RegisteredSignal }, "NOT_FOUND", "LEASE_LOST", "CONFLICT"),
+        response: replies({ 200: RegisteredSignal }, "NOT_FOUND", "LEASE_LOST", "CONFLICT", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {

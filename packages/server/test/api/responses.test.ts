@@ -170,7 +170,7 @@ type RunState = "pending" | "running" | "sleeping" | "failed" | "completed" | "c
 
 /** As `plain`, for a run in this state, or for its workflow. */
 const run =
-  (state: RunState, { body, lose = false }: { body?: object; lose?: boolean } = {}): Ask =>
+  (state: RunState, { body, lose = false, signal }: { body?: object; lose?: boolean; signal?: string } = {}): Ask =>
   async (service, operation) => {
     const { id: name, trigger, take: takeRun, end } = await putWorkflow(service, { attempts: 1 });
     const id = await trigger({ input: [1], idempotencyKey: "k" });
@@ -183,9 +183,33 @@ const run =
     if (state === "cancelled") await service.ok("POST", `/v1/runs/${id}/cancel`);
     const steps = { lease_token: taken?.lease_token, steps: [{ key: "a", type: "run", status: "completed", output: 1 }] };
     const sent = { lease_token: taken?.lease_token, key: "tell", name: "user.created" };
-    const reported = operation.id === "reportSteps" ? { body: steps } : operation.id === "sendStepEvent" ? { body: sent } : {};
+    const registered = { lease_token: taken?.lease_token, key: "ask", signal: signal ?? id };
+    const bodies: Record<string, object> = { reportSteps: steps, sendStepEvent: sent, registerSignal: registered };
+    const reported = bodies[operation.id] ? { body: bodies[operation.id] as object } : {};
     return plain({ values: { name, id }, ...reported, ...(body && { body }) })(service, operation);
   };
+
+/** As `plain`, for a signal that a run waits for. With `twice` it has been completed. */
+const awaitedSignal =
+  ({ twice = false, body = { ok: true } as unknown } = {}): Ask =>
+  async (service, operation) => {
+    const { trigger, take: takeRun, end } = await putWorkflow(service);
+    const signal = `signal of ${await trigger()}`;
+    await end(await takeRun(), {
+      outcome: "suspended",
+      steps: [{ key: "wait", type: "wait", status: "waiting", signal, timeout: 60_000 }],
+    });
+    if (twice) await service.ok("POST", `/v1/signals/${encodeURIComponent(signal)}/complete`);
+    return plain({ values: { id: signal }, body })(service, operation);
+  };
+
+/** A signal of another run. */
+const takenSignal: Ask = async (service, operation) => {
+  const { trigger, take: takeRun, end } = await putWorkflow(service);
+  const signal = `signal of ${await trigger()}`;
+  await end(await takeRun(), { outcome: "suspended", steps: [{ key: "wait", type: "wait", status: "waiting", signal, timeout: 60_000 }] });
+  return run("running", { signal })(service, operation);
+};
 
 /** An event that starts a run of a workflow. */
 const listening =
@@ -268,6 +292,8 @@ const SUCCESSES: Record<string, Ask[]> = {
   "retryRun 200": [run("failed"), run("cancelled")],
   "reportSteps 200": [run("running")],
   "sendStepEvent 200": [run("running")],
+  "registerSignal 200": [run("running")],
+  "completeSignal 200": [awaitedSignal(), awaitedSignal({ body: "null" })],
   "sendEvent 202": [plain(), plain({ body: { name: "a" } }), listening()],
   "listSchedules 200": [
     plain(),
@@ -325,10 +351,11 @@ const absentName = (path: string): string => (path.startsWith("/v1/secrets/") ? 
 const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   400: ({ id, path, parameters, requestBody }) => [
     ...(path.includes("{name}") ? [plain({ values: { name: "-" } })] : []),
-    ...(path.includes("{id}") ? [plain({ values: { id: "-" } })] : []),
+    ...(path.includes("{id}") ? [plain({ values: { id: id === "completeSignal" ? "x".repeat(257) : "-" } })] : []),
     ...(parameters.some(({ name }) => name === "limit") ? [plain({ query: "?limit=0" })] : []),
     ...(["getStatus", "getUsage", "previewSchedule"].includes(id) ? [plain({ query: "?nope=1" })] : []),
-    ...(requestBody ? [plain({ body: "{" }), plain({ body: { nope: 1 } })] : []),
+    ...(requestBody ? [plain({ body: "{" })] : []),
+    ...(requestBody && id !== "completeSignal" ? [plain({ body: { nope: 1 } })] : []),
   ],
   401: () => [plain({ headers: { authorization: "" } })],
   402: ({ id }) =>
@@ -376,6 +403,8 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         cancelRun: [run("failed"), run("completed"), run("cancelled")],
         retryRun: [run("pending"), run("running"), run("sleeping"), run("completed")],
         reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],
+        registerSignal: [run("running", { lose: true }), run("completed"), run("sleeping"), takenSignal],
+        completeSignal: [awaitedSignal({ twice: true })],
         sendStepEvent: [run("running", { lose: true }), run("completed"), run("sleeping")],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
         replayJob: [job("waiting")],

@@ -26,6 +26,8 @@ const LEAST: Record<string, Role> = {
   "POST /v1/runs/{id}/retry": "write",
   "POST /v1/runs/{id}/steps": "worker",
   "POST /v1/runs/{id}/events": "worker",
+  "POST /v1/runs/{id}/signals": "worker",
+  "POST /v1/signals/{id}/complete": "write",
   "POST /v1/events": "write",
   "GET /v1/queues": "read",
   "POST /v1/queues": "write",
