@@ -63,6 +63,11 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   getRun: (tidemill) => tidemill.runs.get(RUN),
   cancelRun: (tidemill) => tidemill.runs.cancel(RUN),
   reportSteps: (tidemill) => tidemill.runs.reportSteps(RUN, { lease_token: HELD.lease_token, steps: [] }),
+  retryRun: (tidemill) => tidemill.runs.retry(RUN),
+  sendEvent: (tidemill) => tidemill.events.send("user.created", { userId: "u1" }),
+  sendStepEvent: (tidemill) => tidemill.runs.sendEvent(RUN, { lease_token: HELD.lease_token, key: "tell", name: "user.created" }),
+  registerSignal: (tidemill) => tidemill.runs.registerSignal(RUN, { lease_token: HELD.lease_token, key: "ask", signal: "approve.u1" }),
+  completeSignal: (tidemill) => tidemill.signals.complete("approve.u1", { ok: true }),
   listAuditEvents: (tidemill) => tidemill.auditEvents.list({ event_type: "queue.created" }),
 };
 

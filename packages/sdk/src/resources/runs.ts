@@ -1,4 +1,14 @@
-import type { ListedRun, ListRuns, ReportedSteps, Run, StepsStored } from "@tidemill/contract";
+import type {
+  ListedRun,
+  ListRuns,
+  RegisteredSignal,
+  RegisterSignal,
+  ReportedSteps,
+  Run,
+  SendStepEvent,
+  StepEventSent,
+  StepsStored,
+} from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
@@ -32,5 +42,15 @@ export class Runs {
   /** Stores steps of a run that is being executed. It may be repeated. */
   reportSteps(id: string, steps: ReportedSteps, call?: CallOptions): Promise<StepsStored> {
     return this.#api.postRepeatably(pathOf("runs", id, "steps"), steps, call);
+  }
+
+  /** Sends the event of a step, for a worker that executes the run. It may be repeated. */
+  sendEvent(id: string, event: SendStepEvent, call?: CallOptions): Promise<StepEventSent> {
+    return this.#api.postRepeatably(pathOf("runs", id, "events"), event, call);
+  }
+
+  /** Registers the signal of a step, for a worker that executes the run. It may be repeated. */
+  registerSignal(id: string, signal: RegisterSignal, call?: CallOptions): Promise<RegisteredSignal> {
+    return this.#api.postRepeatably(pathOf("runs", id, "signals"), signal, call);
   }
 }

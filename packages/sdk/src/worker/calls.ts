@@ -110,22 +110,25 @@ export class WorkerCalls {
   }
 
   /** @throws {TidemillError} when the service refuses the event, for example QUOTA_EXCEEDED or LEASE_LOST */
-  async sendEvent(runId: string, event: contract.SendStepEvent, signal: AbortSignal): Promise<unknown> {
-    const body = JSON.stringify(event);
-    const call = { path: pathOf("runs", runId, "events"), encode: () => body, isFinal: (error: TidemillError) => !isAboutKey(error) };
-    return (await this.#send(call, signal)).response;
+  sendEvent(runId: string, event: contract.SendStepEvent, signal: AbortSignal): Promise<unknown> {
+    return this.#sendOfRun(pathOf("runs", runId, "events"), event, signal);
   }
 
   /** @throws {TidemillError} when the service refuses the signal, for example CONFLICT or LEASE_LOST */
   registerSignal(runId: string, signal: contract.RegisterSignal, abort: AbortSignal): Promise<unknown> {
-    const body = JSON.stringify(signal);
-    return this.#send({ path: pathOf("runs", runId, "signals"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, abort);
+    return this.#sendOfRun(pathOf("runs", runId, "signals"), signal, abort);
   }
 
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);
     await this.#send({ method: "PUT", path: pathOf("workflows", id), encode: () => body, isFinal: () => true }, signal);
+  }
+
+  /** What the service does for a step of a run. Returns the output of the step. */
+  async #sendOfRun(path: string, request: object, signal: AbortSignal): Promise<unknown> {
+    const body = JSON.stringify(request);
+    return (await this.#send({ path, encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal)).response;
   }
 
   async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<Answered> {

@@ -259,3 +259,16 @@ describe("a worker executes runs of the service", () => {
     });
   });
 });
+
+test("a run waits for a signal, and goes on when the client completes it", async ({ client, worker }) => {
+  const buy = workflow({ id: "buy" }, async ({ step, run }) => {
+    const { signal } = await step.signal("ask", { signal: `buy.${run.id}` });
+    return step.waitForSignal("approval", { signal, timeout: "1h" });
+  });
+  worker([buy]);
+  const runId = await trigger(client, "buy", null);
+  await untilStatus(client, runId, "waiting");
+  expect(await client.signals.complete(`buy.${runId}`, { ok: true })).toEqual({ signal: `buy.${runId}`, runId });
+  await untilStatus(client, runId, "completed");
+  expect((await client.runs.get(runId)).result).toEqual({ ok: true });
+});
