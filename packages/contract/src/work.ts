@@ -5,7 +5,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { ReportedStep, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
+import { ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -38,7 +38,7 @@ const settleFields = {
       format: "storable",
       minLength: 1,
       maxLength: LIMITS.workerErrorLength,
-      description: "With `failed`: what went wrong, for people to read.",
+      description: "With `failed` or `unfit`: what went wrong, for people to read.",
     }),
   ),
   retry: Type.Optional(
@@ -69,14 +69,16 @@ export const SettleJob = Type.Object(
     id: WorkId,
     lease_token: LeaseToken,
     ...settleFields,
-    outcome: Type.Enum(["completed", "failed", "suspended", "released"], {
+    outcome: Type.Enum(["completed", "failed", "suspended", "unfit", "released"], {
       description:
-        "How the attempt ended. `suspended`: the run goes on when a step that waits has its outcome. `released`: the worker gives the job " +
-        "or run back without using an attempt, for example because it stops.",
+        "How the attempt ended. `suspended`: the run goes on when a step that waits has its outcome. `unfit`: the journal of the run does not " +
+        "fit the code, and it waits for another version. `released`: the worker gives the job or run back without using an attempt, for " +
+        "example because it stops.",
     }),
     error_name: Type.Optional(
       Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "With `failed`, of a run: name of the error's class." }),
     ),
+    step: Type.Optional({ ...StepKey, description: "With `unfit`: key of the first step that does not fit. `error` says why." }),
     steps: Type.Optional(
       Type.Array(ReportedStep, {
         maxItems: LIMITS.reportedSteps,
@@ -116,7 +118,7 @@ export const WorkRequest = Type.Object(
     lease: Type.Optional(LeaseSeconds),
     wait: Type.Optional(WaitSeconds),
     version: Type.Optional(
-      Type.String({ format: "storable", minLength: 1, maxLength: 64, description: "Version of the worker's code, for people to see." }),
+      Type.String({ format: "storable", minLength: 1, maxLength: 64, description: "Version of the worker's code. Runs go on with workers of the version that started them, while any ask." }),
     ),
     request: Type.Optional(
       Type.String({

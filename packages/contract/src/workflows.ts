@@ -349,15 +349,20 @@ export type ListedRun = Static<typeof ListedRun>;
 
 const WaitingFor = Type.Object(
   {
-    type: Type.Enum(["sleep", "signal"], { description: "What the step does." }),
+    type: Type.Enum(["sleep", "signal", "code"], {
+      description: "What it waits for. `code`: the journal does not fit the code, and the run goes on with another version.",
+    }),
     step: StepKey,
     until: Type.Optional(Moment("When a sleep ends.")),
     signal: Type.Optional(Type.String({ description: "The signal that is to be completed." })),
     timeoutAt: Type.Optional(Moment("When the wait for a signal ends without it.")),
+    journalVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that started the run." })),
+    codeVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that the journal does not fit." })),
+    reason: Type.Optional(Type.String({ description: "With `code`: what does not fit, and what to do." })),
   },
   {
     title: "WaitingFor",
-    description: "What a step of a run waits for.",
+    description: "What a run waits for.",
     examples: [{ type: "signal", step: "approval", signal: "approve.u1", timeoutAt: at }],
   },
 );
@@ -368,7 +373,7 @@ export const Run = Type.Object(
     input: Nullable(Type.Unknown(), { description: "What it was triggered with." }),
     result: Nullable(Type.Unknown(), { description: "What a completed run returned." }),
     steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
-    waitingFor: Type.Array(WaitingFor, { description: "What its steps wait for." }),
+    waitingFor: Type.Array(WaitingFor, { description: "What it waits for: for code that its journal fits, and what its steps wait for." }),
     hookErrors: Type.Array(
       Type.Object(
         {

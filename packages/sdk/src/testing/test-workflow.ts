@@ -106,10 +106,10 @@ async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkf
       await run.checkReplay(outcome.result);
       return { status: "completed", result: outcome.result, error: null };
     }
+    if (outcome.outcome === "unfit") throw new Error(`The workflow is not deterministic. ${outcome.error}`);
     if (outcome.outcome === "suspended") run.wake();
     if (outcome.outcome !== "failed") continue;
     const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
-    if (name === "JournalMismatchError") throw new Error(`The workflow is not deterministic. ${message}`);
     if (!retry || run.attempt >= (options.attempts ?? ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
     await clock.wait(Math.max(retry_in * 1_000, (options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
     run.attempt += 1;

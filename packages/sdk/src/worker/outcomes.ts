@@ -10,6 +10,7 @@ export type Outcome =
     }
   | Failed
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
+  | { readonly outcome: "unfit"; readonly step: string; readonly error: string }
   | { readonly outcome: "released" };
 
 interface Failed {
@@ -76,6 +77,7 @@ function runWithoutContent(outcome: Outcome, code: string | null): Outcome | nul
       return { ...failed, error: `The output of a step ${problem}.` };
     case "failed":
       return withoutError(outcome, "The workflow failed with an error that the service refused.");
+    case "unfit":
     case "released":
       return null;
   }

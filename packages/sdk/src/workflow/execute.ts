@@ -63,12 +63,12 @@ function completed(execution: Execution, value: unknown): RunOutcome {
 
 /** Outcomes that are not stored are left out: the next attempt may have others. */
 function failed(execution: Execution, error: unknown): RunOutcome {
+  if (error instanceof JournalMismatchError) return { outcome: "unfit", step: error.step, error: error.message };
   const { name, message } = failureOf(error);
   return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error) };
 }
 
 function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
-  if (error instanceof JournalMismatchError) return { retry: true };
   if (!(error instanceof StepError)) return retryOf(error);
   // A replay throws a remembered failure again.
   const isRemembered = !outbox.unsent.some(({ key }) => key === error.step);

@@ -12,4 +12,6 @@ export type RunOutcome =
       readonly retry_in?: number;
     }
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
+  /** The journal does not fit the code, from this step on. */
+  | { readonly outcome: "unfit"; readonly step: string; readonly error: string }
   | { readonly outcome: "released" };

@@ -180,9 +180,8 @@ describe("changed code", () => {
     ["returns", () => "done"],
   ])("a remembered step that the code does not come to: it %s", async ([, program]) => {
     expect(await new MemoryRun(program, { journal: [done("charge")] }).execute()).toMatchObject({
-      outcome: "failed",
-      retry: true,
-      error_name: "JournalMismatchError",
+      outcome: "unfit",
+      step: "charge",
       error: expect.stringContaining('The journal has step "charge", but the code does not come to it.'),
     });
   });
@@ -190,8 +189,8 @@ describe("changed code", () => {
   test("a remembered step that is of another type now", async () => {
     const run = new MemoryRun(({ step }: Context) => step.sleep("charge", 1).catch(() => "caught"), { journal: [done("charge")] });
     expect(await run.execute()).toMatchObject({
-      outcome: "failed",
-      retry: true,
+      outcome: "unfit",
+      step: "charge",
       error: expect.stringContaining('The journal has step "charge" as a run step, but the code uses it as a sleep step.'),
     });
   });

@@ -20,6 +20,7 @@ export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from
 export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
 export * from "./store/jobs-of-kind.ts";
+export * from "./store/make-due.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";
 export * from "./store/worker-claims.ts";

@@ -21,15 +21,23 @@ export interface SettleJobs {
 
 /** Characters of an error's message that are kept. */
 const MAX_MESSAGE = 1_000;
+const UNEXPLAINED = "The journal does not fit the code.";
 const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 type Refusal = Pick<Settled, "code" | "message">;
 const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
 
+/** The call that reports outcomes. */
+interface SettleCall {
+  /** Whether an earlier call may have stored the outcomes. */
+  readonly mayBeRepeat?: boolean;
+  /** Version of the worker's code. */
+  readonly version?: string | null;
+}
+
 /**
  * Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored.
  *
- * @param mayBeRepeat whether an earlier call may have stored the outcomes
  */
 export async function settleJobs(
   deps: SettleJobs,
@@ -37,7 +45,7 @@ export async function settleJobs(
   workspaceId: WorkspaceId,
   settles: readonly SettleJob[],
   mayServe: (queue: string) => boolean,
-  mayBeRepeat = false,
+  { mayBeRepeat = false, version = null }: SettleCall = {},
 ): Promise<Settled[]> {
   const claims = await proveClaims(deps.workers, db, workspaceId, settles);
   const unknown = claims.flatMap((one) => (one && !isKnown(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
@@ -45,7 +53,7 @@ export async function settleJobs(
   const outcomes = await Promise.all(
     settles.map(async (settle, index): Promise<AnsweredOutcome> => {
       const proof = claims[index] ?? null;
-      const refusal = await settleOne(deps, settle, proof, mayServe, async ({ claim, worker }) => {
+      const refusal = await settleOne(deps, settle, version, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
         if (held && isKnown(held, claim)) return held;
         const row = looked.get(claim.id);
@@ -66,6 +74,7 @@ const isKnown = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedC
 async function settleOne(
   { finish, held, loopTime }: SettleJobs,
   settle: SettleJob,
+  version: string | null,
   claim: Proven | null,
   mayServe: (queue: string) => boolean,
   heldOf: (claim: Proven) => Promise<HeldJob | null>,
@@ -82,7 +91,7 @@ async function settleOne(
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
-  const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
+  const result = await loopTime.run(workspaceId, cost, resultOf(settle, version, text ?? null, job.redactor));
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
@@ -93,6 +102,7 @@ const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
   completed: ["result"],
   failed: ["error", "error_name", "retry", "retry_in"],
   suspended: ["steps"],
+  unfit: ["step", "error"],
   released: [],
 };
 
@@ -104,25 +114,28 @@ const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" 
 function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
-  if (outcome === "suspended") return "The outcome suspended is only for runs.";
+  if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs.`;
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
 /** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, steps };
+function misfitOf({ outcome, result, error, error_name, retry, retry_in, step, steps }: SettleJob): string | null {
+  const given = { result, error, error_name, retry, retry_in, step, steps };
   const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
-  return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
+  if (extra) return `${extra[0]} is not allowed with the outcome "${outcome}".`;
+  return outcome === "unfit" && step === undefined ? `step is required with the outcome "unfit".` : null;
 }
 
 function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in, steps = [] }: SettleJob,
+  { id, outcome, error, error_name = "Error", retry, retry_in, step = "", steps = [] }: SettleJob,
+  version: string | null,
   result: string | null,
   redactor: ReportRedactor | null,
 ): SlicedWork<AttemptResult> {
   if (outcome === "released") return { kind: "withdrawn" };
   if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ outcome, steps: readSteps(steps, "steps") }) };
+  if (outcome === "unfit") return { kind: "suspended", report: JSON.stringify({ outcome, step, reason: error ?? UNEXPLAINED, version }) };
   if (outcome === "completed")
     return { kind: "accepted", status: null, result: result === null ? null : yield* keepResult(result, redactor) };
   const message = error ?? "The worker reported no error.";

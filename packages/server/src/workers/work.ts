@@ -56,7 +56,10 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
-  const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), mayBeRepeat);
+  const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), {
+    mayBeRepeat,
+    version: body.version ?? null,
+  });
   // It is awaited below, but what comes before may fail first.
   settling.catch(() => {});
   const taken = mayBeRepeat ? await takenBefore(db, principal, worker, request) : [];

@@ -1,16 +1,19 @@
 import type { Actor, AuditLog } from "#audit";
-import { insertOfKind } from "#jobs";
-import { type JobId, problem, type Transactional } from "#kernel";
+import { insertOfKind, makeDue } from "#jobs";
+import { type Db, type JobId, problem, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { forgetFailedSteps, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
+import { releaseRun } from "./unfit.ts";
+import { forgetUnfit } from "./unfit-store.ts";
 
 /**
  * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failures
- * that ended the run are forgotten; those that the workflow caught are kept, since what it did next is in the journal.
+ * that ended the run are forgotten; those that the workflow caught are kept, since what it did next is in the journal. A run that waits for
+ * other code is tried again with any.
  *
- * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled
+ * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, nor waits for code
  */
 export const retryRun = (
   database: Transactional,
@@ -22,16 +25,26 @@ export const retryRun = (
     const { workspaceId, id } = key;
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(id));
-    const revived = await reviveRun(tx, key);
-    if (!revived) throw problem("INVALID_STATE", { state: found.status, allowed_from: ["failed", "cancelled"] });
-    await forgetFailedSteps(tx, key, revived);
     const lane = { workspaceId, laneId: found.lane_id };
-    const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
-    const job = { ...lane, id: id as string as JobId, kind: "run", payload: "{}", attempts, spared, backoffDelayMs };
-    await insertOfKind(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
+    const goesOn = found.status === "waiting" ? await releaseRun(tx, lane, id) : await revive(tx, key, lane, found.version);
+    if (!goesOn) throw problem("INVALID_STATE", { state: found.status, allowed_from: ["failed", "cancelled"] });
+    await forgetUnfit(tx, key);
     const resource = { resourceType: "run", resourceId: showRunId(id) } as const;
     await audit.record(tx, { workspaceId, actorId, eventType: "run.retried", ...resource, input: null, output: null });
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(id));
     return { run, lane };
   });
+
+/** Enqueues the next execution of a run that has failed or was cancelled. Returns false if it is neither. */
+async function revive(tx: Db, key: RunKey, lane: LaneKey, version: string | null): Promise<boolean> {
+  const revived = await reviveRun(tx, key);
+  if (!revived) return false;
+  await forgetFailedSteps(tx, key, revived);
+  const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
+  const id = key.id as string as JobId;
+  const job = { ...lane, id, kind: "run", payload: "{}", attempts, spared, backoffDelayMs };
+  await insertOfKind(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
+  if (version !== null) await makeDue(tx, lane, [id], version);
+  return true;
+}

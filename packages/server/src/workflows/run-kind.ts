@@ -8,10 +8,12 @@ import { endRun } from "./end-run.ts";
 import { findPending, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 import { servedByWorkers } from "./served-by-workers.ts";
+import { parkUnfit, type UnfitReport } from "./unfit.ts";
 
 /** What a program reported of an execution that it ended, as the settle carries it. */
 type RunReport =
   | { readonly outcome: "suspended"; readonly steps: readonly StepToInsert[] }
+  | UnfitReport
   | { readonly outcome: "failed"; readonly error: RunError };
 
 /** The kind of the jobs that execute runs. The job of a run has the run's id, and its settle moves the run. */
@@ -42,7 +44,11 @@ async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, wak
       return null;
     case "giveBack": {
       if (verdict.report === undefined) return null;
-      const report = JSON.parse(verdict.report) as Extract<RunReport, { outcome: "suspended" }>;
+      const report = JSON.parse(verdict.report) as Extract<RunReport, { outcome: "suspended" | "unfit" }>;
+      if (report.outcome === "unfit") {
+        await parkUnfit(tx, claim, report);
+        return null;
+      }
       const steps = await beginWaits(tx, run, report.steps);
       if (steps.length > 0) await insertSteps(tx, run, steps);
       const pending = await findPending(tx, run);

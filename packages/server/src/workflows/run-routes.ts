@@ -10,6 +10,7 @@ import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, readJournal } from "./run-store.ts";
+import { findParked } from "./unfit-store.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -28,7 +29,11 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
-    showRun(run, await readJournal(db, key), await findHookErrors(db, key));
+    showRun(run, {
+      steps: await readJournal(db, key),
+      hookErrors: await findHookErrors(db, key),
+      unfit: run.status === "waiting" ? await findParked(db, key) : null,
+    });
 
   api.get(
     "/v1/runs",
@@ -122,7 +127,8 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
         summary: "Retry a run",
         description:
           "Lets a failed or cancelled run go on from its journal, with fresh attempts. Completed steps are kept, and the failures that ended " +
-          "the run are forgotten, so that these steps are executed again. It does not count as another execution.",
+          "the run are forgotten, so that these steps are executed again. A run that waits for other code is tried again, with any version. " +
+          "It does not count as another execution.",
         operationId: "retryRun",
         params: RunPath,
         response: replies({ 200: Run }, "NOT_FOUND", "INVALID_STATE"),

@@ -45,6 +45,14 @@ export interface StepRow {
   readonly signal: string | null;
 }
 
+/** A journal that did not fit the code. */
+export interface UnfitRow {
+  readonly step: string;
+  readonly reason: string;
+  /** Empty: the code had no version. */
+  readonly version: string;
+}
+
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
 export const readRunId = (text: string): RunId | null => uuidOf("run", text) as RunId | null;
 export const runNotFound = (id: string): ProblemError => notFound({ resource: "run", id });
@@ -66,20 +74,36 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   endedAt: run.ended_at,
 });
 
+/** What a run has besides its row. */
+export interface RunParts {
+  readonly steps: readonly StepRow[];
+  readonly hookErrors: RunRecord["hookErrors"];
+  /** Why it waits for other code, if it does. */
+  readonly unfit: UnfitRow | null;
+}
+
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
+export const showRun = (run: RunWithData, { steps, hookErrors, unfit }: RunParts): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
-  `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
+  `"waitingFor":${JSON.stringify(waitingForOf(run, steps, unfit))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
 
 /** What a run waits for that has not ended. */
-function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecord["waitingFor"] {
+function waitingForOf({ ended_at, version }: RunRow, steps: readonly StepRow[], unfit: UnfitRow | null): RunRecord["waitingFor"] {
   if (ended_at !== null) return [];
+  const code = unfit && {
+    type: "code" as const,
+    step: unfit.step,
+    journalVersion: version,
+    codeVersion: unfit.version || null,
+    reason: unfit.reason,
+  };
   const waiting = steps.filter(({ status }) => status === "waiting");
-  return waiting.map(({ key, signal, wake_at: at }) =>
+  const ofSteps = waiting.map(({ key, signal, wake_at: at }) =>
     signal === null
       ? { type: "sleep" as const, step: key, ...(at !== null && { until: at }) }
       : { type: "signal" as const, step: key, signal, ...(at !== null && { timeoutAt: at }) },
   );
+  return code ? [code, ...ofSteps] : ofSteps;
 }
 
 /** A journal as JSON text. */

@@ -73,7 +73,9 @@ export const findSignal = (db: Db, workspaceId: WorkspaceId, id: string): Promis
     db,
     sql`
       select g.run_id, r.lane_id, g.payload is not null as has_payload, r.ended_at is not null as has_ended,
-        r.status = 'waiting' and exists (
+        r.status = 'waiting' and not exists (
+          select from run_unfit u where u.workspace_id = ${workspaceId} and u.run_id = g.run_id and u.parked
+        ) and exists (
           select from run_step s
           where s.workspace_id = ${workspaceId} and s.run_id = g.run_id and s.status = 'waiting' and s.signal = ${id}) as is_awaited
       from signal g join run r on r.workspace_id = ${workspaceId} and r.id = g.run_id

@@ -1,0 +1,126 @@
+import { describe, expect } from "vitest";
+import { test as base } from "../harness/service.ts";
+import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+
+const REASON = 'The journal has step "load", but the code does not come to it.';
+const unfit = { outcome: "unfit", step: "load", error: REASON };
+
+/** A run that version v1 has begun, with the step "load" in its journal. */
+const test = base
+  .extend<"flow", TestWorkflow>("flow", ({ service }) => putWorkflow(service))
+  .extend<"runId", string>("runId", async ({ service, flow }) => {
+    const runId = await flow.trigger();
+    const run = await flow.take({ version: "v1" });
+    const steps = [{ key: "load", type: "run", status: "completed", output: 1 }];
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: run.lease_token, steps });
+    await flow.end(run, { outcome: "suspended", steps: [{ key: "nap", type: "sleep", status: "waiting", sleepFor: 200_000 }] });
+    await service.advance(201);
+    return runId;
+  });
+
+/** What a worker of this version takes. */
+const takenBy = async (flow: TestWorkflow, version: string | null) =>
+  (await flow.work({ worker: `w-${version}`, workflows: [flow.id], ...(version && { version }) })).runs.map(({ runId }) => runId);
+
+/** A worker of this version takes the run and reports that its journal does not fit. */
+async function misfits(flow: TestWorkflow, version: string | null): Promise<void> {
+  const as = { worker: `w-${version}`, ...(version && { version }) };
+  const run = await flow.take(as);
+  expect(await flow.work({ ...as, settle: [{ id: run.runId, lease_token: run.lease_token, ...unfit }] })).toMatchObject({
+    settled: [{ ok: true }],
+  });
+}
+
+describe("a run whose journal does not fit the code", () => {
+  test("waits for other code, says what does not fit, and uses no attempt", async ({ service, flow, runId }) => {
+    await misfits(flow, "v2");
+    expect(await flow.get(runId)).toMatchObject({
+      status: "waiting",
+      version: "v1",
+      attempt: 1,
+      error: null,
+      nextAttemptAt: null,
+      waitingFor: [{ type: "code", step: "load", journalVersion: "v1", codeVersion: "v2", reason: REASON }],
+    });
+    expect((await service.ok("GET", "/v1/runs?status=waiting")).data).toMatchObject([{ runId }]);
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    await service.advance(86_400);
+    expect(await takenBy(flow, "v2")).toEqual([]);
+  });
+
+  test("goes on when a worker of another version asks, and shows nothing of it then", async ({ flow, runId }) => {
+    await misfits(flow, "v2");
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    const run = await flow.take({ version: "v3" });
+    expect(run).toMatchObject({ runId, version: "v1", journal: [{ key: "load" }, { key: "nap", status: "completed" }] });
+    expect(await flow.get(runId)).toMatchObject({ status: "running", waitingFor: [] });
+    await flow.end(run, { outcome: "completed" });
+    expect(await flow.get(runId)).toMatchObject({ status: "completed", attempt: 1 });
+  });
+
+  test("is not given to a version again that it did not fit, however many try it", async ({ service, flow, runId }) => {
+    await misfits(flow, "v2");
+    await misfits(flow, "v3");
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    expect(await takenBy(flow, "v3")).toEqual([]);
+    await service.advance(600);
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting", waitingFor: [{ type: "code", codeVersion: "v3" }] });
+    expect(await takenBy(flow, "v1")).toEqual([runId]);
+  });
+
+  test("is tried again by a retry, with the same version too", async ({ service, flow, runId }) => {
+    await misfits(flow, "v2");
+    expect(await service.ok("POST", `/v1/runs/${runId}/retry`)).toMatchObject({ status: "running", waitingFor: [], attempt: 1 });
+    expect(await takenBy(flow, "v2")).toEqual([runId]);
+  });
+
+  test("is tried again when code without a version is registered", async ({ service, flow, runId }) => {
+    await misfits(flow, null);
+    expect(await flow.get(runId)).toMatchObject({ waitingFor: [{ type: "code", codeVersion: null }] });
+    expect(await takenBy(flow, null)).toEqual([]);
+    const asked = flow.work({ workflows: [flow.id], wait: 10 });
+    await service.ok("PUT", `/v1/workflows/${flow.id}`, {});
+    expect((await asked).runs).toMatchObject([{ runId }]);
+  });
+
+  test("can be cancelled, and goes on after a retry with any version", async ({ service, flow, runId }) => {
+    await misfits(flow, "v2");
+    expect(await service.ok("POST", `/v1/runs/${runId}/cancel`)).toMatchObject({ status: "cancelled", waitingFor: [] });
+    expect(await takenBy(flow, "v3")).toEqual([]);
+    await service.ok("POST", `/v1/runs/${runId}/retry`);
+    expect(await takenBy(flow, "v3")).toEqual([runId]);
+  });
+
+  test("does not go on when its signal is completed, and has the payload when other code comes", async ({ service, flow }) => {
+    const runId = await flow.trigger();
+    const wait = { key: "approval", type: "wait", status: "waiting", signal: "approve.fit", timeout: 1_000 };
+    await flow.end(await flow.take({ version: "v2" }), { outcome: "suspended", steps: [wait] });
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    await service.ok("POST", `/v1/runs/${runId}/retry`);
+    await misfits(flow, "v2");
+    await service.ok("POST", "/v1/signals/approve.fit/complete", "true");
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    expect(await flow.take({ version: "v3" })).toMatchObject({ runId, journal: [{ key: "approval", status: "completed", output: true }] });
+  });
+
+  test("of a run that another version began goes to the newest version that asks and has not tried it", async ({ flow, runId }) => {
+    expect(await takenBy(flow, "v1")).toEqual([runId]);
+  });
+});
+
+describe("the outcome unfit", () => {
+  test("needs the step, and is only for runs", async ({ service, flow, runId }) => {
+    const run = await flow.take();
+    expect(run.runId).toBe(runId);
+    expect(await flow.end(run, { outcome: "unfit" })).toMatchObject({ ok: false, code: "VALIDATION_ERROR", message: /step is required/ });
+    expect(await flow.end(run, { outcome: "unfit", step: "load", result: 1 })).toMatchObject({ ok: false, code: "VALIDATION_ERROR" });
+    const queue = await service.ok("POST", "/v1/queues", { name: "unfit" });
+    await service.ok("POST", `/v1/queues/${queue.name}/jobs`, { payload: 1 });
+    const [job] = (await service.ok("POST", "/v1/work", { worker: "w1", queues: [queue.name] })).jobs;
+    const settle = [{ id: job.id, lease_token: job.lease_token, ...unfit }];
+    expect((await service.ok("POST", "/v1/work", { worker: "w1", queues: [], settle })).settled).toMatchObject([
+      { ok: false, message: "The outcome unfit is only for runs." },
+    ]);
+  });
+});
