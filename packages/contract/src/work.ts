@@ -118,7 +118,12 @@ export const WorkRequest = Type.Object(
     lease: Type.Optional(LeaseSeconds),
     wait: Type.Optional(WaitSeconds),
     version: Type.Optional(
-      Type.String({ format: "storable", minLength: 1, maxLength: 64, description: "Version of the worker's code. Runs go on with workers of the version that started them, while any ask." }),
+      Type.String({
+        format: "storable",
+        minLength: 1,
+        maxLength: 64,
+        description: "Version of the worker's code. Runs go on with workers of the version that started them, while any ask.",
+      }),
     ),
     request: Type.Optional(
       Type.String({

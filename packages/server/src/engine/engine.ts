@@ -5,6 +5,7 @@ import {
   type LaneFound,
   type Outlet,
   showJobId,
+  type VersionFilter,
   WORK_MAY_WAIT,
   type WorkerClaim,
 } from "#jobs";
@@ -92,7 +93,11 @@ export interface Engine extends Required<Pick<Module, "due">> {
   /** Reassigns the slots of keys, after a limit per key changed. */
   reassignKeySlots(): void;
   /** Claims jobs for workers: under their leases, from lanes that workers serve. Claims nothing while the node has no lease of its own. */
-  claimForWorkers(holders: readonly Holder[], limited: boolean): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
+  claimForWorkers(
+    holders: readonly Holder[],
+    limited: boolean,
+    filter: VersionFilter | null,
+  ): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
   /** Settles an attempt of a worker. Returns false if it no longer held the job. */
   finishForWorker(result: WorkerResult): Promise<boolean>;
   /** Stops claiming. From now on, attempts under way have the drain time to end. */
@@ -245,8 +250,10 @@ export function createEngine(options: EngineOptions): Engine {
     room: () => dispatcher.room(),
     notify,
     reassignKeySlots: () => reassign.wake(),
-    claimForWorkers: async (holders, limited) =>
-      lease.heldBy === null ? { claims: [], found: [] } : claimForWorkersAcrossWorkspaces(databases.claims, lease.heldBy, holders, limited),
+    claimForWorkers: async (holders, limited, filter) =>
+      lease.heldBy === null
+        ? { claims: [], found: [] }
+        : claimForWorkersAcrossWorkspaces(databases.claims, lease.heldBy, holders, limited, filter),
     finishForWorker: (result) => finishForWorker({ clock, random, settler, waker: dispatcher }, result),
     drain,
     loops: [

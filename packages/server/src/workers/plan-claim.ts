@@ -73,4 +73,5 @@ export const holderOf = ({ poll, lane, take }: Ask): Holder => ({
   leaseId: poll.asked.worker.leaseId,
   leaseSeconds: poll.asked.leaseSeconds,
   request: poll.asked.request,
+  version: lane.version || null,
 });

@@ -1,4 +1,4 @@
-import type { WorkerClaim } from "#jobs";
+import type { VersionFilter, WorkerClaim } from "#jobs";
 import type { WorkspaceId } from "#kernel";
 import type { LaneKey, LaneKind } from "#lanes";
 import type { KnownWorker } from "./known-workers.ts";
@@ -8,6 +8,10 @@ export interface PolledLane extends LaneKey {
   readonly kind: LaneKind;
   /** The name of its queue, or the id of its workflow. */
   readonly name: string;
+  /** Of a workflow: the version of the code for which its runs are asked. Empty: none. */
+  readonly version: string;
+  /** Which runs its last claim was for. Null: all. */
+  filter: VersionFilter | null;
   /** Polls that wait for its jobs, oldest first. */
   readonly polls: Set<Poll>;
   /** Whether jobs may be claimable. */

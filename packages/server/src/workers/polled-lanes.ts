@@ -1,5 +1,5 @@
 import type { WorkspaceId } from "#kernel";
-import type { LaneId, LaneKey, LaneKind } from "#lanes";
+import type { LaneId, LaneKey } from "#lanes";
 import type { PolledLane } from "./poll.ts";
 
 /** A queue is looked up again, and its jobs are looked for again, after this long: a message from another node may have been lost. */
@@ -7,32 +7,41 @@ const FRESH_MS = 30_000;
 /** Lanes that no one asks for are forgotten beyond this number. */
 const MAX_IDLE = 10_000;
 
-const nameKey = ({ workspaceId, kind, name }: Pick<PolledLane, "workspaceId" | "kind" | "name">): string =>
-  `${workspaceId}/${kind}/${name}`;
+/** A queue, or a workflow and the version of the code for which its runs are asked. Empty: none. */
+interface LaneName extends Pick<PolledLane, "kind" | "name"> {
+  readonly version?: string;
+}
 
-/** The lanes that workers ask this node for, by id and by the name of their queue. */
+const nameKey = ({ workspaceId, kind, name, version = "" }: LaneName & Pick<PolledLane, "workspaceId">): string =>
+  `${workspaceId}/${kind}/${name}/${version}`;
+
+/** The lanes that workers ask this node for, by id and by name. A workflow has one for each version of the code for which its runs are asked. */
 export class PolledLanes {
-  readonly #byId = new Map<LaneId, PolledLane>();
+  readonly #byId = new Map<LaneId, PolledLane[]>();
   readonly #byName = new Map<string, PolledLane>();
 
   /** The lane of a queue or a workflow, if it was looked up lately. */
-  fresh(workspaceId: WorkspaceId, kind: LaneKind, name: string, nowMs: number): PolledLane | undefined {
-    const lane = this.#byName.get(nameKey({ workspaceId, kind, name }));
+  fresh(workspaceId: WorkspaceId, name: LaneName, nowMs: number): PolledLane | undefined {
+    const lane = this.#byName.get(nameKey({ workspaceId, ...name }));
     return lane && nowMs - lane.foundMs < FRESH_MS ? lane : undefined;
   }
 
-  byId(laneId: LaneId): PolledLane | undefined {
-    return this.#byId.get(laneId);
+  byId(laneId: LaneId): readonly PolledLane[] {
+    return this.#byId.get(laneId) ?? [];
   }
 
   /** A queue was looked up. It may have jobs of which this node knows nothing. */
-  found(key: LaneKey, kind: LaneKind, name: string, nowMs: number): PolledLane {
-    let lane = this.#byId.get(key.laneId);
+  found({ workspaceId, laneId }: LaneKey, { kind, name, version = "" }: LaneName, nowMs: number): PolledLane {
+    const known = this.byId(laneId);
+    let lane = known.find((one) => one.version === version);
     if (!lane) {
       lane = {
-        ...key,
+        workspaceId,
+        laneId,
         kind,
         name,
+        version,
+        filter: null,
         polls: new Set(),
         mayHaveJobs: true,
         wakes: 0,
@@ -41,7 +50,7 @@ export class PolledLanes {
         foundMs: nowMs,
         timer: undefined,
       };
-      this.#byId.set(key.laneId, lane);
+      this.#byId.set(laneId, [...known, lane]);
       this.#byName.set(nameKey(lane), lane);
       this.#forgetIdle(nowMs);
     }
@@ -51,22 +60,28 @@ export class PolledLanes {
     return lane;
   }
 
-  delete(laneId: LaneId): PolledLane | undefined {
-    const lane = this.#byId.get(laneId);
-    if (!lane) return undefined;
+  /** Forgets all of a lane. */
+  delete(laneId: LaneId): readonly PolledLane[] {
+    const lanes = this.byId(laneId);
+    for (const lane of lanes) this.#forget(lane);
+    return lanes;
+  }
+
+  #forget(lane: PolledLane): void {
     clearTimeout(lane.timer);
-    this.#byId.delete(laneId);
+    const others = this.byId(lane.laneId).filter((one) => one !== lane);
+    if (others.length > 0) this.#byId.set(lane.laneId, others);
+    else this.#byId.delete(lane.laneId);
     const name = nameKey(lane);
     if (this.#byName.get(name) === lane) this.#byName.delete(name);
-    return lane;
   }
 
   *[Symbol.iterator](): Iterator<PolledLane> {
-    yield* this.#byId.values();
+    for (const lanes of this.#byId.values()) yield* lanes;
   }
 
   #forgetIdle(nowMs: number): void {
     if (this.#byId.size <= MAX_IDLE) return;
-    for (const lane of this.#byId.values()) if (lane.polls.size === 0 && nowMs - lane.foundMs >= FRESH_MS) this.delete(lane.laneId);
+    for (const lane of [...this]) if (lane.polls.size === 0 && nowMs - lane.foundMs >= FRESH_MS) this.#forget(lane);
   }
 }

@@ -1,5 +1,5 @@
 import type { Engine } from "#engine";
-import type { LaneFound, WorkerClaim } from "#jobs";
+import type { LaneFound, VersionFilter, WorkerClaim } from "#jobs";
 import { type EmitEvent, isTimeout, Line, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { KnownWorker } from "./known-workers.ts";
@@ -9,12 +9,16 @@ import { PolledLanes } from "./polled-lanes.ts";
 
 export interface PollsOptions {
   readonly claim: Engine["claimForWorkers"];
+  /** Which runs of a workflow its workers of a version may take. Null: all; else it may be more after `othersGoneInMs`. */
+  readonly filterOf: (lane: PolledLane) => (VersionFilter & { readonly othersGoneInMs: number }) | null;
   /** Gives back jobs that were claimed for a poll whose client is gone. */
   readonly giveBack: (worker: KnownWorker, claims: readonly WorkerClaim[]) => void;
   readonly emit: EmitEvent;
 }
 
 const PAUSE_AFTER_FAILURE_MS = 250;
+/** When a version of the code may be gone, runs that were kept for it are looked for after this long at least. Milliseconds. */
+const MIN_RECHECK_MS = 1_000;
 
 /**
  * Gives jobs to the workers that ask. Polls of all workers share claims: one statement takes jobs for many of them, workspaces in turns.
@@ -42,7 +46,10 @@ export class Polls {
     const poll = new Poll(asked);
     if (asked.signal.aborted || this.#closed) return Promise.resolve([]);
     this.#line.add(poll);
-    for (const lane of asked.lanes) lane.polls.add(poll);
+    for (const lane of asked.lanes) {
+      lane.polls.add(poll);
+      if (this.#hasOtherFilter(lane)) lane.mayHaveJobs = true;
+    }
     asked.signal.addEventListener("abort", () => this.#end(poll, []), { once: true });
     if (asked.waitMs > 0) poll.timer = setTimeout(() => this.#endOverdue(poll), asked.waitMs);
     if (poll.hasProspects) this.#claimSoon();
@@ -82,9 +89,7 @@ export class Polls {
   /** Jobs of these lanes may be claimable. */
   wake(lanes: readonly LaneKey[]): void {
     let isAwaited = false;
-    for (const { laneId } of lanes) {
-      const lane = this.lanes.byId(laneId);
-      if (!lane) continue;
+    for (const lane of lanes.flatMap(({ laneId }) => this.lanes.byId(laneId))) {
       lane.mayHaveJobs = true;
       lane.wakes += 1;
       isAwaited ||= lane.polls.size > 0;
@@ -99,9 +104,10 @@ export class Polls {
 
   /** The lane was deleted, or workers serve it no more. The next calls of those who wait for its jobs look it up. */
   forget(laneId: LaneId): void {
-    const lane = this.lanes.delete(laneId);
-    if (lane) this.#slow.delete(lane);
-    for (const poll of [...(lane?.polls ?? [])]) this.#end(poll, []);
+    for (const lane of this.lanes.delete(laneId)) {
+      this.#slow.delete(lane);
+      for (const poll of [...lane.polls]) this.#end(poll, []);
+    }
   }
 
   /** Ends the polls of a workspace: the next calls of its workers are authenticated anew. */
@@ -155,8 +161,8 @@ export class Polls {
       (poll) => this.#endIfOverdue(poll),
     );
     if (asks.length === 0) return false;
-    const groups = [false, true].map((limited) => asks.filter(({ lane }) => lane.limited === limited)).filter(({ length }) => length > 0);
-    const claimed = await Promise.allSettled(groups.map((group) => this.#claimFrom(group)));
+    for (const { lane } of asks) lane.filter = this.#filterOf(lane);
+    const claimed = await Promise.allSettled(groupAsks(asks).map((group) => this.#claimFrom(group)));
     for (const one of claimed) if (one.status === "rejected") throw one.reason;
     return true;
   }
@@ -166,6 +172,7 @@ export class Polls {
     const ask = planSlowClaim(this.#slow);
     if (!ask) return;
     this.#claimingSlow = true;
+    ask.lane.filter = this.#filterOf(ask.lane);
     try {
       await this.#claimFrom([ask]);
       this.#slow.delete(ask.lane);
@@ -182,12 +189,22 @@ export class Polls {
     if (!this.#closed) this.#claimSoon();
   }
 
-  /** Claims from lanes that all have limits, or all have none. */
+  /** Queues need no look: their jobs have no versions. */
+  #filterOf(lane: PolledLane) {
+    return lane.kind === "workflow" ? this.#options.filterOf(lane) : null;
+  }
+
+  /** Whether a lane's workers may take other runs than its last claim was for. */
+  #hasOtherFilter(lane: PolledLane): boolean {
+    return textOf(this.#filterOf(lane)) !== textOf(lane.filter);
+  }
+
+  /** Claims from lanes that all have limits, or all have none, and from one alone that has a filter. */
   async #claimFrom(asks: readonly Ask[]): Promise<void> {
-    const limited = asks[0]?.lane.limited ?? false;
+    const { limited = false, filter = null } = asks[0]?.lane ?? {};
     for (const { poll } of asks) poll.claiming = true;
     try {
-      const { claims, found } = await this.#options.claim(asks.map(holderOf), limited);
+      const { claims, found } = await this.#options.claim(asks.map(holderOf), limited, filter);
       for (const [poll, got] of divide(asks, claims)) this.#end(poll, got);
       this.#learn(asks, claims, found, limited);
     } catch (error) {
@@ -217,6 +234,7 @@ export class Polls {
       const isEmpty = got.length < asked && opensInMs !== 0;
       if (isEmpty && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
       if (opensInMs !== null && opensInMs > 0) this.#wakeLater(lane, opensInMs);
+      else if (isEmpty && lane.filter) this.#wakeLater(lane, Math.max(MIN_RECHECK_MS, this.#filterOf(lane)?.othersGoneInMs ?? 0));
     }
   }
 
@@ -225,6 +243,15 @@ export class Polls {
     lane.timer = setTimeout(() => this.wake([lane]), ms).unref();
   }
 }
+
+/** Asks that share a claim: those from lanes with limits, and those without. A lane with a filter is claimed from alone. */
+function groupAsks(asks: readonly Ask[]): Ask[][] {
+  const groups = Map.groupBy(asks, ({ lane }) => (lane.filter ? lane : lane.limited));
+  return [...groups.values()];
+}
+
+/** A filter, without what changes with time. */
+const textOf = (filter: VersionFilter | null): string => (filter ? JSON.stringify([filter.others, filter.isNewest]) : "");
 
 /** What a claim brought, by poll. */
 function divide(asks: readonly Ask[], claims: readonly WorkerClaim[]): Map<Poll, WorkerClaim[]> {

@@ -3,6 +3,7 @@ import type { OverLimit, Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
+import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
 import { checkMayServe, mayServe, servedClaims } from "./may-serve.ts";
@@ -18,6 +19,7 @@ const LEASE_SECONDS = 30;
 export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
   readonly tenants: Tenants;
   readonly polls: Polls;
+  readonly versions: CodeVersions;
   readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
 }
 
@@ -48,13 +50,17 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
   // Outcomes are stored though a queue was deleted: the call takes no jobs then, and the next one without outcomes is refused.
-  const asked = overLimit ? [] : askedLanes(deps, db, principal, queues, workflows);
+  const asked = overLimit ? [] : askedLanes(deps, db, principal, queues, workflows, body.version ?? "");
   const lanes = await Promise.resolve(asked).catch((error: unknown) => {
     if (settle.length === 0) throw error;
     return [];
   });
   const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
+  const asking = deps.versions.asks(
+    lanes.filter(({ kind }) => kind === "workflow"),
+    worker.leaseId,
+  );
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
   const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), {
     mayBeRepeat,
@@ -62,6 +68,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   });
   // It is awaited below, but what comes before may fail first.
   settling.catch(() => {});
+  await asking;
   const taken = mayBeRepeat ? await takenBefore(db, principal, worker, request) : [];
   const cancelled = new AbortController();
   const stopWaiting = () => cancelled.abort();
@@ -114,12 +121,13 @@ async function askedLanes(
   principal: Principal,
   queues: readonly string[],
   workflows: readonly string[],
+  version: string,
 ): Promise<PolledLane[]> {
   for (const queue of queues) checkMayServe(principal, queue);
   if (workflows.length > 0 && principal.queues !== null) throw boundToQueues();
   return [
-    ...(await lanesOf(deps, db, principal.workspaceId, "queue", queues)),
-    ...(await lanesOf(deps, db, principal.workspaceId, "workflow", workflows)),
+    ...(await lanesOf(deps, db, principal.workspaceId, "queue", queues, "")),
+    ...(await lanesOf(deps, db, principal.workspaceId, "workflow", workflows, version)),
   ];
 }
 
@@ -130,16 +138,17 @@ async function lanesOf(
   workspaceId: WorkspaceId,
   kind: LaneKind,
   names: readonly string[],
+  version: string,
 ): Promise<PolledLane[]> {
   const nowMs = clock.elapsedMs();
-  const lanes = new Map(names.map((name) => [name, polls.lanes.fresh(workspaceId, kind, name, nowMs)]));
+  const lanes = new Map(names.map((name) => [name, polls.lanes.fresh(workspaceId, { kind, name, version }, nowMs)]));
   const unknown = names.filter((name) => !lanes.get(name));
   const found = new Map((unknown.length > 0 ? await findLanes(db, workspaceId, kind, unknown) : []).map((one) => [one.name, one]));
   for (const name of unknown) {
     const lane = found.get(name);
     if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
     if (lane.served !== "pull") throw servedByNodes(name);
-    lanes.set(name, polls.lanes.found(lane, kind, name, nowMs));
+    lanes.set(name, polls.lanes.found(lane, { kind, name, version }, nowMs));
   }
   return [...lanes.values()].filter((lane) => lane !== undefined);
 }
@@ -170,6 +179,7 @@ export async function extend(
   );
   const lost = claims.filter(({ id }) => !extended.has(id));
   const workers = new Set(proven.flatMap((one) => one?.worker ?? []));
+  for (const { leaseId } of workers) deps.versions.isBusy(leaseId);
   const cancelled = lost.length > 0 ? await findCancelled(db, workspaceId, lost) : [];
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
   const notified = await Promise.all([...workers].map((worker) => takeCancelled(db, worker)));

@@ -5,6 +5,7 @@ import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
 import type { ProveExecution } from "#workflows";
+import { CodeVersions } from "./code-versions.ts";
 import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
@@ -19,7 +20,7 @@ import { showWorkId } from "./work-id.ts";
 const WRITE_CALLS_EVERY_MS = 30_000;
 
 export interface WorkersOptions {
-  readonly engine: Pick<Engine, "claimForWorkers" | "finishForWorker">;
+  readonly engine: Pick<Engine, "claimForWorkers" | "finishForWorker" | "waker">;
   readonly database: Database;
   readonly tenants: Tenants;
   readonly secrets: SecretAccess;
@@ -50,20 +51,27 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
   const held = new HeldJobs();
   const workers = new KnownWorkers(database, emit);
   const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
+  const versions = new CodeVersions({ database, clock, emit, onReleased: (lane) => engine.waker.wakePulled([lane]) });
   const polls = new Polls({
     claim: engine.claimForWorkers,
+    filterOf: (lane) => versions.filterOf(lane),
     giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
     emit,
   });
-  const deps: WorkDeps = { ...give, clock, tenants, polls, workers, redactorOf: redactorOf({ secrets, loopTime }) };
+  const deps: WorkDeps = { ...give, clock, tenants, polls, versions, workers, redactorOf: redactorOf({ secrets, loopTime }) };
   const writeCalls = new PeriodicLoop(
     { name: "write-worker-calls", everyMs: WRITE_CALLS_EVERY_MS, pass: () => workers.writeCalls() },
     emit,
     random,
   );
+  const writeVersions = new PeriodicLoop(
+    { name: "write-code-versions", everyMs: WRITE_CALLS_EVERY_MS, pass: () => versions.write() },
+    emit,
+    random,
+  );
   return {
     routes: (api) => mountWork(api, deps),
-    services: [writeCalls],
+    services: [writeCalls, writeVersions],
     woken: (lanes) => polls.wake(lanes),
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),

@@ -5,4 +5,7 @@ export { type ProveExecution, readSteps } from "./report-steps.ts";
 export { runKind } from "./run-kind.ts";
 export { startScheduledRuns } from "./start-scheduled-runs.ts";
 export * from "./sweep.ts";
+export { releaseParked } from "./unfit.ts";
+export { VERSION_GONE_SECONDS } from "./unfit-store.ts";
+export * from "./version-store.ts";
 export * from "./workflows.ts";

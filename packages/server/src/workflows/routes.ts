@@ -30,6 +30,7 @@ import { putWorkflow } from "./put.ts";
 import { showRunId } from "./run.ts";
 import { findWorkflow, listWorkflows } from "./store.ts";
 import { type TriggerContext, triggerWorkflow } from "./trigger.ts";
+import { releaseParked } from "./unfit.ts";
 import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 
 export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
@@ -69,7 +70,10 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
         request.params.name,
         request.body,
       );
-      waker.wakePulled([{ workspaceId: workflow.workspace_id, laneId: workflow.id }]);
+      const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
+      // Workers register at their start: it may be other code now, though it has no version.
+      await releaseParked(tenants.of(actor.workspaceId), lane, "");
+      waker.wakePulled([lane]);
       if (nextMs !== null) onNextRun(nextMs);
       return reply.code(isNew ? 201 : 200).send(showWorkflow(workflow));
     },

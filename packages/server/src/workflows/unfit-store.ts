@@ -25,7 +25,7 @@ export const recordUnfit = async (tx: Db, { workspaceId, laneId, id, step, reaso
           select v.version from workflow_version v cross join before
           where v.workspace_id = ${workspaceId} and v.lane_id = ${laneId} and v.version not in ('', ${version})
             and v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second' and not v.version = any(before.tried)
-          order by v.first_asked_at desc, v.version limit 1
+          order by v.first_asked_at desc, v.version collate "C" desc limit 1
         ), recorded as (
           insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
           select ${workspaceId}, ${id}, ${laneId}, ${step}, ${reason}, ${version}, array_append(array_remove(tried, ${version}), ${version}),

@@ -8,7 +8,7 @@ import { putJobs } from "../harness/jobs.ts";
 const CLAIMS: Record<string, (db: Db, lane: LaneKey) => Promise<unknown>> = {
   "a claim": (db, lane) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...lane, take: 1 }]),
   "a claim for workers": (db, lane) =>
-    claimForWorkersAcrossWorkspaces(db, 1, [{ ...lane, take: 1, leaseId: 1, leaseSeconds: 30, request: null }], false),
+    claimForWorkersAcrossWorkspaces(db, 1, [{ ...lane, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
 };
 
 test.for(Object.entries(CLAIMS))(

@@ -50,7 +50,7 @@ const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint
 const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   "claim for workers": (db) =>
-    claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null }], false),
+    claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
   "find held claims": (db) => findHeld(db, LANE.workspaceId, [SETTLED]),
   "find held jobs among some": (db) => findHeldAmong(db, LANE.workspaceId, 1, [SETTLED.id]),
   "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),

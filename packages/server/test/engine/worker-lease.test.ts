@@ -44,7 +44,7 @@ async function claim(
 ): Promise<Claim[]> {
   if (served === "push") return (await claimAcrossWorkspaces(engine, { leaseId, served }, [{ ...lane, take }], limited)).claims;
   const node = (await registerNode(engine, 30, []))?.id as number;
-  const holder = { ...lane, take, leaseId, leaseSeconds: 30, request: null };
+  const holder = { ...lane, take, leaseId, leaseSeconds: 30, request: null, version: null };
   return (await claimForWorkersAcrossWorkspaces(engine, node, [holder], limited)).claims;
 }
 
@@ -89,7 +89,7 @@ describe("a worker's lease", () => {
 
   test("a node whose lease has run out claims nothing for workers", async ({ database, engine, lane }) => {
     await putJobs(database, lane, { state: "waiting" });
-    const holder = { ...lane, take: 1, leaseId: await openLease(engine, lane), leaseSeconds: 30, request: null };
+    const holder = { ...lane, take: 1, leaseId: await openLease(engine, lane), leaseSeconds: 30, request: null, version: null };
     const node = await putNode(database);
     await database.query("update lease set expires_at = now() - interval '1 second' where id = $1", [node]);
     expect((await claimForWorkersAcrossWorkspaces(engine, node, [holder], false)).claims).toEqual([]);
@@ -98,7 +98,7 @@ describe("a worker's lease", () => {
   test("jobs of a lane are divided among the workers that ask for it", async ({ database, engine, lane }) => {
     const ids = await putJobs(database, lane, { state: "waiting", count: 5 });
     const [one, two] = [await openLease(engine, lane), await openLease(engine, lane)];
-    const holderOf = (leaseId: number, take: number) => ({ ...lane, take, leaseId, leaseSeconds: 30, request: null });
+    const holderOf = (leaseId: number, take: number) => ({ ...lane, take, leaseId, leaseSeconds: 30, request: null, version: null });
     const { claims } = await claimForWorkersAcrossWorkspaces(engine, await putNode(database), [holderOf(one, 2), holderOf(two, 10)], false);
     expect(claims.filter(({ leaseId }) => leaseId === one).map(({ id }) => id)).toEqual(ids.slice(0, 2));
     expect(claims.filter(({ leaseId }) => leaseId === two).map(({ id }) => id)).toEqual(ids.slice(2));
@@ -110,7 +110,7 @@ describe("a worker's lease", () => {
       if (limited) await database.query("update lane set concurrency = 100 where id = $1", [lane.laneId]);
       await putJobs(database, lane, { state: "waiting", count: 9 });
       await putPayloads(database, lane, 1_500_000);
-      const holder = { ...lane, take: 9, leaseId: await openLease(engine, lane), leaseSeconds: 30, request: null };
+      const holder = { ...lane, take: 9, leaseId: await openLease(engine, lane), leaseSeconds: 30, request: null, version: null };
       const node = await putNode(database);
       const brought = [];
       for (let claims = 0; claims < 4; claims += 1) {
@@ -138,7 +138,7 @@ describe("a worker's lease", () => {
     await putPayloads(database, other, 10_000);
     const holders = [];
     for (const one of [lane, other])
-      holders.push({ ...one, take: 20, leaseId: await openLease(engine, one), leaseSeconds: 30, request: null });
+      holders.push({ ...one, take: 20, leaseId: await openLease(engine, one), leaseSeconds: 30, request: null, version: null });
     const { claims } = await claimForWorkersAcrossWorkspaces(engine, await putNode(database), holders, false);
     const claimedOf = ({ laneId }: LaneKey) => claims.filter((claim) => claim.laneId === laneId).length;
     expect([claimedOf(lane), claimedOf(other)]).toEqual([4, 20]);

@@ -19,11 +19,12 @@ function setUp() {
         const claims = holders.map(({ laneId, leaseId, request }) => ({ laneId, leaseId, request, place: 1, payload: "{}" }));
         calls.push({ holders, bring: () => resolve({ claims: claims as WorkerClaim[], found: [] }), fail: reject });
       }),
+    filterOf: () => null,
     giveBack: () => {},
     emit: () => {},
   });
   const laneOf = (n: number): PolledLane =>
-    polls.lanes.found({ workspaceId: workspaceOf(n), laneId: n as LaneId }, "queue", `queue-${n}`, 0);
+    polls.lanes.found({ workspaceId: workspaceOf(n), laneId: n as LaneId }, { kind: "queue", name: `queue-${n}` }, 0);
   const poll = (n: number) => {
     const worker = { workspaceId: workspaceOf(n), leaseId: n } as KnownWorker;
     const asked = {

@@ -31,6 +31,7 @@ describe("a run", () => {
     const { trigger, take, end } = await putWorkflow(service);
     await trigger();
     await end(await take({ version: "v1" }), { outcome: "suspended", steps: [] });
+    await service.advance(91);
     expect(await take({ version: "v2" })).toMatchObject({ version: "v1" });
   });
 

@@ -21,6 +21,17 @@ export interface Holder extends LaneKey {
   readonly leaseSeconds: number;
   /** The name of the call. */
   readonly request: string | null;
+  /** The version of the worker's code, for runs that have none yet. */
+  readonly version: string | null;
+}
+
+/** Which runs of a workflow workers of one version take, while workers of others ask too. Runs without a version are for all of them. */
+export interface VersionFilter {
+  readonly version: string | null;
+  /** The other versions, whose runs are theirs. */
+  readonly others: readonly string[];
+  /** Whether runs of versions that are gone are for this one. */
+  readonly isNewest: boolean;
 }
 
 /** A job that was claimed for a worker. */
@@ -81,7 +92,8 @@ const FOR_WORKERS: ClaimParts = {
     where bytes_before < 4 * 1024 * 1024`,
   cut: fragment`select lane_id from next where seen and not id in (select id from picked)`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
-  lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request`,
+  lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request,
+    code_version = case when job.kind = 'run' then coalesce(job.code_version, holder.version) end`,
   columns: fragment`, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
 };
 
@@ -105,6 +117,16 @@ const NEXT_OF_LOCKED = fragment`
     where job.workspace_id = any(array[l.workspace_id]) and job.lane_id = l.lane_id and job.id = next.id and ${CLAIMABLE} offset 0
   ) job on true`;
 
+/** The same of the runs that the filter lets through. Another claim may have locked one that it finds. */
+const NEXT_OF_VERSION = fragment`
+  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.size, job.id is not null as seen
+  from filter cross join lateral next_jobs_of_version(l.workspace_id, l.lane_id, filter.version, filter.others, filter.is_newest, ${COUNT}) next (id)
+  left join lateral (
+    select id, priority, run_at, octet_length(payload) as size from job
+    where job.workspace_id = any(array[l.workspace_id]) and job.lane_id = l.lane_id and job.id = next.id and ${CLAIMABLE}
+    offset 0 for update skip locked
+  ) job on true`;
+
 /**
  * Claims up to `take` due jobs of each lane under a valid lease: highest priority first, then oldest first, within the lane's limits.
  * Rows that another claim has locked are skipped. A lane whose circuit is open gives one job to one claim, when its next probe is due.
@@ -118,24 +140,25 @@ export const claimAcrossWorkspaces = (
   claimant: Claimant,
   lanes: readonly LaneTake[],
   limited = false,
-): Promise<{ claims: Claim[]; found: LaneFound[] }> => claim(db, claimant, lanes, limited, FOR_NODE, []);
+): Promise<{ claims: Claim[]; found: LaneFound[] }> => claim(db, claimant, lanes, { limited, filter: null }, FOR_NODE, []);
 
 /**
  * The same for workers: what is claimed from a lane is divided among its `holders`, each of whom gets up to `take` jobs, and every job is
- * held until its own time.
+ * held until its own time. With a filter, there is one lane.
  */
 export const claimForWorkersAcrossWorkspaces = async (
   db: Db,
   leaseId: number,
   holders: readonly Holder[],
   limited: boolean,
+  filter: VersionFilter | null = null,
 ): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }> => {
   const lanes = new Map<LaneId, { workspaceId: WorkspaceId; laneId: LaneId; take: number }>();
   for (const { workspaceId, laneId, take } of holders) {
     const sofar = lanes.get(laneId)?.take ?? 0;
     lanes.set(laneId, { workspaceId, laneId, take: sofar + take });
   }
-  const { claims, found } = await claim(db, { leaseId, served: "pull" }, [...lanes.values()], limited, FOR_WORKERS, holders);
+  const { claims, found } = await claim(db, { leaseId, served: "pull" }, [...lanes.values()], { limited, filter }, FOR_WORKERS, holders);
   return { claims: claims as WorkerClaim[], found };
 };
 
@@ -145,7 +168,7 @@ async function claim(
   db: Db,
   { leaseId, served }: Claimant,
   lanes: readonly LaneTake[],
-  limited: boolean,
+  { limited, filter }: { readonly limited: boolean; readonly filter: VersionFilter | null },
   parts: ClaimParts,
   holders: readonly Holder[],
 ): Promise<{ claims: Claim[]; found: LaneFound[] }> {
@@ -158,7 +181,10 @@ async function claim(
         select h.*, sum(h.take) over (partition by h.lane_id order by h.at) as upto
         from unnest(${plainArray(holders.map((one) => one.laneId))}::bigint[], ${plainArray(holders.map((one) => one.take))}::int[],
           ${plainArray(holders.map((one) => one.leaseId))}::bigint[], ${plainArray(holders.map((one) => one.leaseSeconds))}::int[],
-          ${textArray(holders.map((one) => one.request))}::text[]) with ordinality h (lane_id, take, lease_id, seconds, request, at)
+          ${textArray(holders.map((one) => one.request))}::text[], ${textArray(holders.map((one) => one.version))}::text[])
+          with ordinality h (lane_id, take, lease_id, seconds, request, version, at)
+      ), filter as (
+        select ${filter?.version ?? null}::text as version, ${textArray(filter?.others ?? [])}::text[] as others, ${filter?.isNewest ?? true}::boolean as is_newest
       ), gate as (
         select g.take, (g.gate).*
         from lock_lane_gates(${plainArray(lanes.map((lane) => lane.workspaceId))}, ${plainArray(lanes.map((lane) => lane.laneId))},
@@ -189,7 +215,7 @@ async function claim(
               or not exists (select from circuit c where c.workspace_id = gate.workspace_id and c.lane_id = gate.lane_id))
         ) l
         cross join lateral (
-          ${limited ? NEXT_OF_LOCKED : NEXT}
+          ${filter ? NEXT_OF_VERSION : limited ? NEXT_OF_LOCKED : NEXT}
         ) j
         where exists (select from claimant)
       ), picked as (
@@ -211,7 +237,7 @@ async function claim(
             when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
             then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
         from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
-        where ${limited} or l.limited or (${served}::lane_service = 'pull' and l.served <> 'pull')
+        where ${limited} or ${filter !== null} or l.limited or (${served}::lane_service = 'pull' and l.served <> 'pull')
         union all
         select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'opensInMs', 0) from cut where not ${limited}
         union all

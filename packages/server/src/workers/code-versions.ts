@@ -1,0 +1,140 @@
+import { LRUCache } from "lru-cache";
+import type { VersionFilter } from "#jobs";
+import { type Clock, type Database, type EmitEvent, tolerate, toMoment } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+import { type AskedVersion, recordVersionsAcrossWorkspaces, releaseParked, VERSION_GONE_SECONDS, type VersionSeen } from "#workflows";
+
+const GONE_AFTER_MS = VERSION_GONE_SECONDS * 1_000;
+const MAX_WORKERS = 50_000;
+const MAX_WRITTEN = 1_000;
+
+/** A version of which workers ask for runs of a workflow. Milliseconds since 1970. */
+interface Asking {
+  firstMs: number;
+  seenMs: number;
+  /** Whether workers ask this node. */
+  asksHere: boolean;
+}
+
+export interface CodeVersionsOptions {
+  readonly database: Database;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly emit: EmitEvent;
+  /** Runs of this workflow go on. */
+  readonly onReleased: (lane: LaneKey) => void;
+}
+
+/**
+ * The versions of the code of which workers ask for runs, so that a run goes to workers of the version that started it while any are there,
+ * else to the newest. The database learns of a version when it asks this node first, and then from time to time: so a worker that waits
+ * costs no statement. Other nodes learn of it by their own writes.
+ */
+export class CodeVersions {
+  readonly #options: CodeVersionsOptions;
+  readonly #byLane = new Map<LaneId, Map<string, Asking>>();
+  /** What workers asked for last, by their leases. */
+  readonly #byWorker = new LRUCache<number, readonly AskedVersion[]>({ max: MAX_WORKERS });
+  readonly #recording = new Map<string, Promise<void>>();
+  #unwritten = new Map<string, VersionSeen>();
+
+  constructor(options: CodeVersionsOptions) {
+    this.#options = options;
+  }
+
+  /** A worker asks for runs. If it brings a version that is new here, runs that wait for other code go on. */
+  async asks(lanes: readonly AskedVersion[], leaseId: number): Promise<void> {
+    if (lanes.length === 0) return;
+    this.#byWorker.set(leaseId, lanes);
+    const unknown = lanes.filter((lane) => !this.#touch(lane));
+    if (unknown.length > 0) await Promise.all(unknown.map((lane) => this.#begin(lane)));
+  }
+
+  /** A worker that does not ask is executing something. */
+  isBusy(leaseId: number): void {
+    for (const lane of this.#byWorker.get(leaseId) ?? []) this.#touch(lane);
+  }
+
+  /**
+   * Which runs workers of a version may take. Null: all.
+   *
+   * @returns with `othersGoneInMs`, after which it may be more
+   */
+  filterOf({ laneId, version }: Pick<AskedVersion, "laneId" | "version">): (VersionFilter & { readonly othersGoneInMs: number }) | null {
+    const nowMs = this.#options.clock.nowMs();
+    const alive = [...(this.#byLane.get(laneId) ?? [])].filter(([, { seenMs }]) => nowMs - seenMs < GONE_AFTER_MS);
+    const others = alive.filter(([name]) => name !== version && name !== "");
+    if (others.length === 0) return null;
+    const [newest] = alive.toSorted(([one, a], [other, b]) => b.firstMs - a.firstMs || (one > other ? -1 : 1));
+    return {
+      version: version || null,
+      others: others.map(([name]) => name),
+      isNewest: newest?.[0] === version,
+      othersGoneInMs: Math.min(...others.map(([, { seenMs }]) => seenMs + GONE_AFTER_MS - nowMs)),
+    };
+  }
+
+  /** Writes which versions have asked since the last write. */
+  async write(): Promise<undefined> {
+    const asked = [...this.#unwritten.values()];
+    this.#unwritten = new Map();
+    for (let from = 0; from < asked.length; from += MAX_WRITTEN) {
+      await tolerate(
+        () => this.#record(asked.slice(from, from + MAX_WRITTEN)),
+        (error) => this.#options.emit("worker_record_failed", { error }),
+      );
+    }
+    this.#forgetGone();
+  }
+
+  /** Returns false for a version that has not asked this node, or not for long. */
+  #touch(lane: AskedVersion): boolean {
+    const asking = this.#byLane.get(lane.laneId)?.get(lane.version);
+    const nowMs = this.#options.clock.nowMs();
+    if (!asking?.asksHere || nowMs - asking.seenMs >= GONE_AFTER_MS) return false;
+    asking.seenMs = nowMs;
+    this.#unwritten.set(keyOf(lane), seen(lane, nowMs));
+    return true;
+  }
+
+  /** Workers that begin together share the write. */
+  #begin(lane: AskedVersion): Promise<void> {
+    const key = keyOf(lane);
+    const recording = this.#recording.get(key) ?? this.#introduce(lane).finally(() => this.#recording.delete(key));
+    this.#recording.set(key, recording);
+    return recording;
+  }
+
+  async #introduce(lane: AskedVersion): Promise<void> {
+    await this.#record([seen(lane, this.#options.clock.nowMs())]);
+    if ((await releaseParked(this.#options.database, lane, lane.version)) > 0) this.#options.onReleased(lane);
+  }
+
+  async #record(asked: readonly VersionSeen[]): Promise<void> {
+    const sorted = asked.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+    const found = await recordVersionsAcrossWorkspaces(this.#options.database, sorted);
+    const nowMs = this.#options.clock.nowMs();
+    const here = new Set(asked.map(({ laneId, version }) => `${laneId}/${version}`));
+    for (const { laneId, version, firstMs, agoMs } of found) {
+      const ofLane = this.#byLane.get(laneId) ?? new Map<string, Asking>();
+      const known = ofLane.get(version);
+      const asksHere = here.has(`${laneId}/${version}`) || (known?.asksHere ?? false);
+      ofLane.set(version, { firstMs, seenMs: Math.max(known?.seenMs ?? 0, nowMs - agoMs), asksHere });
+      this.#byLane.set(laneId, ofLane);
+    }
+  }
+
+  #forgetGone(): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const [laneId, versions] of this.#byLane) {
+      for (const [version, { seenMs }] of versions) if (nowMs - seenMs >= GONE_AFTER_MS) versions.delete(version);
+      if (versions.size === 0) this.#byLane.delete(laneId);
+    }
+  }
+}
+
+const seen = ({ workspaceId, laneId, version }: AskedVersion, nowMs: number): VersionSeen => ({
+  ...{ workspaceId, laneId, version },
+  seenAt: toMoment(nowMs),
+});
+
+const keyOf = ({ workspaceId, laneId, version }: AskedVersion): string => `${workspaceId}/${String(laneId).padStart(16, "0")}/${version}`;

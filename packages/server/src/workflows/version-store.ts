@@ -1,0 +1,56 @@
+import { type Db, plainArray, rows, sql, type Timestamp, textArray } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
+import { VERSION_GONE_SECONDS } from "./unfit-store.ts";
+
+/** A workflow, and a version of the code for which runs of it are asked. Empty: code without a version. */
+export interface AskedVersion extends LaneKey {
+  readonly version: string;
+}
+
+/** When a version was asked for last. */
+export interface VersionSeen extends AskedVersion {
+  readonly seenAt: Timestamp;
+}
+
+/** A version of which workers ask for runs of a workflow. */
+export interface AskingVersion {
+  readonly laneId: LaneId;
+  readonly version: string;
+  /** When it asked first. Milliseconds since 1970. */
+  readonly firstMs: number;
+  /** How long ago it asked last. Milliseconds. */
+  readonly agoMs: number;
+}
+
+/**
+ * Records that workers of these versions ask for runs. A version that was gone counts as new. Returns all versions of these workflows that
+ * are not gone. Uses the primary key.
+ */
+export const recordVersionsAcrossWorkspaces = (db: Db, asked: readonly VersionSeen[]): Promise<AskingVersion[]> =>
+  rows(
+    db,
+    sql`
+      with asked as (
+        select * from unnest(${plainArray(asked.map((one) => one.workspaceId))}::uuid[], ${plainArray(asked.map((one) => one.laneId))}::bigint[],
+          ${textArray(asked.map((one) => one.version))}::text[], ${textArray(asked.map((one) => one.seenAt))}::timestamptz[])
+          a (workspace_id, lane_id, version, seen_at)
+      ), recorded as (
+        insert into workflow_version as v (workspace_id, lane_id, version, first_asked_at, last_asked_at)
+        select a.workspace_id, a.lane_id, a.version, a.seen_at, a.seen_at from asked a
+        join workflow w on w.workspace_id = any(array[a.workspace_id]) and w.id = a.lane_id
+        order by a.workspace_id, a.lane_id, a.version
+        on conflict (workspace_id, lane_id, version) do update set last_asked_at = greatest(v.last_asked_at, excluded.last_asked_at),
+          first_asked_at = case when v.last_asked_at < excluded.last_asked_at - ${VERSION_GONE_SECONDS} * interval '1 second'
+            then excluded.first_asked_at else v.first_asked_at end
+        returning v.*
+      ), alive as (
+        select * from recorded
+        union all
+        select v.* from (select distinct workspace_id, lane_id from asked) a
+        join workflow_version v on v.workspace_id = any(array[a.workspace_id]) and v.lane_id = a.lane_id
+        where v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second'
+          and not exists (select from recorded r where r.lane_id = v.lane_id and r.version = v.version)
+      )
+      select lane_id as "laneId", version, (extract(epoch from first_asked_at) * 1000)::float8 as "firstMs",
+        (extract(epoch from moment() - last_asked_at) * 1000)::float8 as "agoMs" from alive`,
+  );
