@@ -42,6 +42,7 @@ export type { Duration } from "./workflow/duration.ts";
 export {
   DuplicateStepError,
   JournalMismatchError,
+  NondeterminismError,
   RunAbortedError,
   SignalTimeoutError,
   StepCancelledError,

@@ -1,5 +1,5 @@
 import { elapsedMs } from "../clock.ts";
-import { processId, readVariable } from "../environment.ts";
+import { isDevelopment, processId, readVariable } from "../environment.ts";
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
 import { randomName } from "../random.ts";
 import { checkSchema, type StandardSchema } from "../schema.ts";
@@ -31,6 +31,12 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
   readonly name?: string;
   /** Version of the code, shown in lists, and that of the runs that it starts. By default the workflows', if they have the same. */
   readonly version?: string;
+  /**
+   * Replays the journal of a run after each step, without executing steps, and fails the run if the workflow does something else then: so
+   * one that is not deterministic is seen at its first run. Its code outside of steps runs once more for each step. For development; on by
+   * default if `NODE_ENV` is `development`, or is not set and the worker runs in a terminal.
+   */
+  readonly replayEachStep?: boolean;
   /** How long a job or run stays with a worker that has died. Seconds; 30 by default. While it is executed, its lease is extended. */
   readonly leaseSeconds?: number;
   /**
@@ -51,6 +57,7 @@ export interface WorkerSettings extends Settings {
   readonly concurrency: number;
   readonly name: string;
   readonly version: string | undefined;
+  readonly replayEachStep: boolean;
   readonly leaseSeconds: number;
   readonly stopTimeoutMs: number;
   readonly signals: readonly string[];
@@ -81,6 +88,7 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     concurrency: whole("concurrency", options.concurrency ?? 10, MAX_CONCURRENCY),
     name: text("name", options.name ?? defaultName(), 128),
     version: readVersion(options.version ?? commonVersion(workflows)),
+    replayEachStep: flag("replayEachStep", options.replayEachStep ?? isDevelopment()),
     leaseSeconds: whole("leaseSeconds", options.leaseSeconds ?? 30, 43_200),
     stopTimeoutMs: milliseconds("stopTimeoutMs", options.stopTimeoutMs ?? 30_000, 0),
     signals: readSignals(options.signals ?? ["SIGTERM", "SIGINT"]),
@@ -121,6 +129,11 @@ function readSignals(signals: readonly string[]): readonly string[] {
 }
 
 const readVersion = (version: string | undefined) => (version === undefined ? undefined : text("version", version, 64));
+
+function flag(name: string, value: boolean): boolean {
+  if (typeof value === "boolean") return value;
+  throw new TypeError(`${name} must be true or false, not ${String(value)}.`);
+}
 
 function text(name: string, value: string, max: number): string {
   if (typeof value === "string" && value !== "" && value.length <= max && value.isWellFormed() && !/\0/.test(value)) return value;

@@ -16,7 +16,7 @@ type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
 /** Executes a run that the worker holds. Never rejects. */
 export async function runWorkflow(
-  { workflows }: WorkerSettings,
+  { workflows, replayEachStep }: WorkerSettings,
   calls: WorkerCalls,
   leases: HeldLeases,
   taken: contract.TakenRun,
@@ -37,7 +37,7 @@ export async function runWorkflow(
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
     whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
   try {
-    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal });
+    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal, replayEachStep });
     return "steps" in outcome ? await storeRest(outcome, store) : asReported(outcome);
   } catch (error) {
     const { name, message } = failureOf(error);

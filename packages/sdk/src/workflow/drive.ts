@@ -4,6 +4,7 @@ import { NonRetryableError } from "../worker/errors.ts";
 import { JournalMismatchError } from "./errors.ts";
 import { type Execution, isLeaseLost } from "./execution.ts";
 import { failureOf } from "./failure.ts";
+import type { ReplayCheck } from "./replay-check.ts";
 import { turn } from "./turn.ts";
 
 /**
@@ -12,9 +13,10 @@ import { turn } from "./turn.ts";
  *
  * 1. Outcomes are delivered one by one, in the order of the journal.
  * 2. Steps that are not in the journal begin when the program has asked for all that are, and when what it has seen is stored (I8).
- * 3. The execution is suspended when no step is in progress, and the program waits for a step that waits.
+ * 3. In development, a replay of the journal so far must ask for the same steps, before they begin.
+ * 4. The execution is suspended when no step is in progress, and the program waits for a step that waits.
  */
-export async function drive(execution: Execution): Promise<void> {
+export async function drive(execution: Execution, check: ReplayCheck | null = null): Promise<void> {
   const patience = new AbortController();
   const misfit = new MisfitWatch(execution, patience.signal);
   for (;;) {
@@ -23,7 +25,11 @@ export async function drive(execution: Execution): Promise<void> {
     if (execution.end) break;
     if (execution.deliver()) continue;
     if (execution.journal.unasked > 0) misfit.watch();
-    else advance(execution);
+    else if (check?.isDue(execution)) {
+      const error = await check.afterStep(execution);
+      if (error) execution.finish({ kind: "threw", error });
+      continue;
+    } else advance(execution);
     await execution.changes.next();
   }
   patience.abort();

@@ -63,11 +63,33 @@ export class JournalMismatchError extends Error {
     return new JournalMismatchError(step, `${message} ${ADVICE}`);
   }
 
+  static threwBefore(step: string, { name, message }: RunError): JournalMismatchError {
+    const what = `The journal has step "${step}", but the code throws before it comes to it: ${name}: ${message}`;
+    return new JournalMismatchError(step, `${what} ${ADVICE}`);
+  }
+
   static neverAsked(step: string): JournalMismatchError {
     return new JournalMismatchError(step, `The journal has step "${step}", but the code does not come to it. ${ADVICE}`);
   }
 }
 
+/**
+ * A workflow does something else in a replay of its own journal (`replayEachStep`). Fails the run for good, so that it is seen in
+ * development.
+ */
+export class NondeterminismError extends NonRetryableError {
+  override readonly name: string = "NondeterminismError";
+  /** Key of the step that differs; null if the result does. */
+  readonly step: string | null;
+
+  constructor(step: string | null, difference: string) {
+    super(`The workflow is not deterministic. ${difference} ${REMEDY}`);
+    this.step = step;
+  }
+}
+
+const REMEDY =
+  "What differs from call to call belongs into a step. For the time, random numbers and ids there are run.now(), run.random() and run.uuid().";
 const ADVICE = "Keep the steps of runs in progress, and put new code behind run.patched(name).";
 
 /** Why the signal of a step was aborted. */

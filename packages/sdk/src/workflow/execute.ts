@@ -1,5 +1,4 @@
 import type { TakenRun } from "@tidemill/contract";
-import { parsePayload } from "../schema.ts";
 import { retryOf } from "../worker/retry-of.ts";
 import { drive } from "./drive.ts";
 import { JournalMismatchError, RunAbortedError, StepCancelledError, StepError } from "./errors.ts";
@@ -7,32 +6,33 @@ import { type End, Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { liveHost, type NeededHost } from "./host.ts";
 import { remember } from "./remembered.ts";
+import { ReplayCheck } from "./replay-check.ts";
 import type { RunOutcome } from "./run-outcome.ts";
-import { runValues } from "./run-values.ts";
-import { stepsOf } from "./steps.ts";
+import { startProgram } from "./start-program.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
 /** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
-export async function executeRun({ options, program }: AnyWorkflow, run: TakenRun, needed: NeededHost): Promise<RunOutcome> {
+export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: NeededHost): Promise<RunOutcome> {
   const host = liveHost(needed);
   const execution = new Execution(host, run.journal);
   const abort = () => {
     execution.executing.abortAll(host.signal.reason);
     execution.finish({ kind: "aborted" });
   };
-  const start = async (): Promise<unknown> => {
-    const input = options.input ? await parsePayload(options.input, run.input, "input") : run.input;
-    return program({ input: input as never, step: stepsOf(execution, run.runId), run: runValues(execution, run) });
-  };
   host.signal.addEventListener("abort", abort, { once: true });
   if (host.signal.aborted) return { outcome: "released" };
-  void start().then(
-    (result) => execution.finish({ kind: "returned", result }),
-    (error: unknown) => execution.finish({ kind: "threw", error }),
-  );
-  await drive(execution);
+  const check = host.replayEachStep ? new ReplayCheck(workflow, run) : null;
+  startProgram(workflow, execution, run);
+  await drive(execution, check);
   host.signal.removeEventListener("abort", abort);
-  return conclude(execution, execution.end ?? { kind: "aborted" });
+  return conclude(execution, await checkedEnd(execution, check));
+}
+
+/** In development, what a program returned must come back from a replay. */
+async function checkedEnd(execution: Execution, check: ReplayCheck | null): Promise<End> {
+  const { end } = execution;
+  const differs = end?.kind === "returned" && (await check?.atReturn(execution, end.result));
+  return differs ? { kind: "threw", error: differs } : (end ?? { kind: "aborted" });
 }
 
 async function conclude(execution: Execution, end: End): Promise<RunOutcome> {

@@ -26,6 +26,14 @@ const SIGNAL_TIMEOUT = "SignalTimeoutError";
 /** The run is no longer this worker's. */
 export const isLeaseLost = (error: unknown): boolean => error instanceof TidemillError && error.code === "LEASE_LOST";
 
+/** A step or value that a program has asked for. */
+export interface AskedFor {
+  readonly key: string;
+  readonly type: StepType;
+  /** The signal or event that it is about. */
+  readonly about: string | undefined;
+}
+
 type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
 
 /** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
@@ -42,6 +50,10 @@ export class Execution {
   readonly waiting = new Map<AskedStep, ReportedStep | null>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
+  /** What the program has asked for, in that order. */
+  readonly asked: AskedFor[] = [];
+  /** Outcomes of this execution that the program may see. */
+  readonly progress: RunStep[] = [];
   end: End | null = null;
   readonly #steps = new Map<string, AskedStep>();
   readonly #byPromise = new WeakMap<object, AskedStep>();
@@ -69,14 +81,22 @@ export class Execution {
    * Asks for a step. Its promise stays pending if the execution ends first.
    *
    * @param prepare checks what it is asked with. What it returns is called if the journal does not have the step
+   * @param about the signal or event that it is about
    */
-  ask(type: StepType, name: string, key: string | number | undefined, prepare: () => (step: AskedStep) => void): Promise<unknown> {
+  ask(
+    type: StepType,
+    name: string,
+    key: string | number | undefined,
+    prepare: () => (step: AskedStep) => void,
+    about?: string,
+  ): Promise<unknown> {
     if (this.end) return new Promise(() => {});
     try {
       const begin = prepare();
       const base = stepBase(name, key);
       const step = new AskedStep(this.keys.open(base), base, () => this.changes.notify());
       const remembered = this.journal.ask(step.key, type);
+      this.asked.push({ key: step.key, type, about });
       this.#steps.set(step.key, step);
       this.#byPromise.set(step.promise, step);
       if (!remembered) begin(step);
@@ -111,6 +131,7 @@ export class Execution {
   value(name: string, make: (key: string) => unknown, at: string): unknown {
     if (this.end) return make(name);
     const key = this.keys.next(name);
+    this.asked.push({ key, type: "value", about: undefined });
     try {
       const remembered = this.journal.ask(key, "value");
       if (remembered) return remembered.output;
@@ -168,7 +189,9 @@ export class Execution {
   }
 
   #release(step: ReportedStep): void {
-    if (step.type === "value" || step.status === "waiting") return;
+    if (step.status === "waiting") return;
+    this.progress.push(rememberedStep(step));
+    if (step.type === "value") return;
     this.#outcomes.push(step);
     this.changes.notify();
   }
@@ -181,3 +204,9 @@ export class Execution {
     return made;
   }
 }
+
+/** A step of this execution as a journal has it. */
+const rememberedStep = ({ key, type, status, output = null, error, attempt = 1, startedAt = "" }: ReportedStep): RunStep => ({
+  ...{ key, type, status, output, error: error ?? null, attempt, startedAt },
+  ...{ endedAt: startedAt, wakeAt: null, signal: null },
+});

@@ -23,6 +23,8 @@ export interface RunHost {
   readonly uuid: (key: string) => string;
   /** How long a program may take to come to steps that the journal has, when it does other things meanwhile. Milliseconds. */
   readonly misfitAfterMs: number;
+  /** Whether the journal is replayed after each step, to see whether the program does the same again. */
+  readonly replayEachStep?: boolean;
   /** Replaces the function of a step. */
   readonly replace?: (step: { readonly name: string; readonly key: string }, fn: StepFunction) => StepFunction;
 }

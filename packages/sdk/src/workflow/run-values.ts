@@ -4,8 +4,14 @@ import type { Run } from "./context.ts";
 import type { Execution } from "./execution.ts";
 import { patchKey } from "./journal.ts";
 
+/** What a program sees of its run. */
+export type ExecutedRun = Pick<TakenRun, "runId" | "workflowId" | "attempt" | "input" | "journal">;
+
 /** The `run` of a workflow's function. */
-export function runValues(execution: Execution, { runId, workflowId, attempt }: TakenRun): Run {
+export function runValues(
+  execution: Execution,
+  { runId, workflowId, attempt }: Pick<ExecutedRun, "runId" | "workflowId" | "attempt">,
+): Run {
   const { host, journal } = execution;
   const patches = new Map<string, boolean>();
   const value = (name: string, make: (key: string) => unknown) => execution.value(name, make, momentText(host.nowMs()));

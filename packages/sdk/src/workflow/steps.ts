@@ -26,25 +26,45 @@ export function stepsOf(execution: Execution, runId: string): Step {
     });
 
   const sendEvent = (name: string, { name: of, data, ts }: EventToSend, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask("event", name, key, () => {
-      const event = { name: eventName(of), data: remember(data, `step "${name}"`), ...(ts !== undefined && { ts }) };
-      return (step) =>
-        execution.unbegun.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
-    });
+    execution.ask(
+      "event",
+      name,
+      key,
+      () => {
+        const event = { name: eventName(of), data: remember(data, `step "${name}"`), ...(ts !== undefined && { ts }) };
+        return (step) =>
+          execution.unbegun.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
+      },
+      typeof of === "string" ? of : of?.name,
+    );
 
   const signal = (name: string, { signal: id }: SignalToRegister, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask("signal", name, key, () => {
-      const checked = signalId(id);
-      return (step) =>
-        execution.unbegun.set(step, () => execution.call("signal", step.key, () => host.registerSignal({ name, key: step.key }, checked)));
-    });
+    execution.ask(
+      "signal",
+      name,
+      key,
+      () => {
+        const checked = signalId(id);
+        return (step) =>
+          execution.unbegun.set(step, () =>
+            execution.call("signal", step.key, () => host.registerSignal({ name, key: step.key }, checked)),
+          );
+      },
+      id,
+    );
 
   const waitForSignal = (name: string, { signal: id, timeout }: SignalToAwait, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask("wait", name, key, () => {
-      const waits = { signal: signalId(id), timeout: durationMs(timeout) };
-      return (step) =>
-        execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
-    });
+    execution.ask(
+      "wait",
+      name,
+      key,
+      () => {
+        const waits = { signal: signalId(id), timeout: durationMs(timeout) };
+        return (step) =>
+          execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
+      },
+      id,
+    );
 
   const sleep = (name: string, { key }: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
     execution.ask("sleep", name, key, () => {

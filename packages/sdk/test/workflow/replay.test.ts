@@ -92,6 +92,7 @@ async function live(
   program: Program,
   crashes: readonly boolean[],
   started: string[],
+  replayEachStep = false,
 ): Promise<{ run: MemoryRun; logs: string[][]; end: unknown }> {
   const logs: string[][] = [];
   let calls = 0;
@@ -113,7 +114,7 @@ async function live(
       controller.abort(new RunAbortedError("lease_lost"));
       await turn();
     };
-    const end = await run.execute({ signal: controller.signal, store, misfitAfterMs: 1_000 });
+    const end = await run.execute({ signal: controller.signal, store, misfitAfterMs: 1_000, replayEachStep });
     if (end.outcome !== "suspended" && end.outcome !== "released") return { run, logs, end };
     if (end.outcome === "suspended") run.wake();
   }
@@ -140,3 +141,15 @@ test("any program sees the same in a replay, wherever its executions ended, and 
 });
 
 const strip = (outcome: unknown) => ({ ...(outcome as object), steps: undefined });
+
+test("any such program passes the check of the development mode", async () => {
+  const crashes = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
+  await fc.assert(
+    fc.asyncProperty(program, crashes, async (program, crashes) => {
+      const { end } = await live(program, crashes, [], true);
+      expect(end, "the end").not.toMatchObject({ error_name: "NondeterminismError" });
+      expect(end, "the end").not.toMatchObject({ outcome: "unfit" });
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,99 @@
+import { wait } from "../wait.ts";
+import { JournalMismatchError } from "./errors.ts";
+import { type AskedFor, Execution } from "./execution.ts";
+import { failureOf } from "./failure.ts";
+import { liveHost } from "./host.ts";
+import { remember } from "./remembered.ts";
+import type { ExecutedRun } from "./run-values.ts";
+import { startProgram } from "./start-program.ts";
+import { turn } from "./turn.ts";
+import type { AnyWorkflow } from "./workflow.ts";
+
+/** How far a program came in a replay of a journal. */
+export type Replay =
+  /** `asked`: all steps and values that it asked for, in that order. */
+  | { readonly kind: "goesOn"; readonly asked: readonly AskedFor[] }
+  | { readonly kind: "returned"; readonly asked: readonly AskedFor[]; readonly result: unknown }
+  | { readonly kind: "threw"; readonly asked: readonly AskedFor[]; readonly error: unknown }
+  /** The journal has a step that the code does not come to, or that is of another type there. */
+  | { readonly kind: "unfit"; readonly step: string; readonly reason: string };
+
+export interface ReplaySettings {
+  /** How long the program may be busy with something else than steps before it comes to a step. Milliseconds. */
+  readonly patienceMs: number;
+  /** Keys of further steps that it is expected to ask for, when it has come through the journal. */
+  readonly expected?: readonly string[];
+}
+
+const never = (): Promise<never> => new Promise(() => {});
+
+/**
+ * Calls the function of a workflow with a journal, and ends where the journal ends. No step is executed, and nothing is stored. Code outside
+ * of steps runs. Never rejects.
+ */
+export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patienceMs, expected = [] }: ReplaySettings): Promise<Replay> {
+  const host = liveHost({ store: never, sendEvent: never, registerSignal: never, signal: new AbortController().signal });
+  const execution = new Execution(host, run.journal);
+  const patience = new Patience(patienceMs, () => execution.finish({ kind: "suspended" }));
+  startProgram(workflow, execution, run);
+  for (;;) {
+    await turn();
+    execution.changes.seen();
+    if (execution.end) break;
+    if (execution.deliver()) continue;
+    if (isThrough(execution, expected)) execution.finish({ kind: "suspended" });
+    else patience.renew(execution.asked.length);
+    await execution.changes.next();
+  }
+  patience.end();
+  return replayOf(execution);
+}
+
+/** Whether the program has come through the journal, and waits for a step that is not in it. */
+function isThrough({ journal, unbegun, waiting, outbox, asked }: Execution, expected: readonly string[]): boolean {
+  if (journal.unasked > 0 || unbegun.size + waiting.size === 0) return journal.unasked === 0 && outbox.hasHeld;
+  const keys = new Set(asked.map(({ key }) => key));
+  return expected.every((key) => keys.has(key));
+}
+
+function replayOf({ end, journal, asked }: Execution): Replay {
+  const { firstUnasked } = journal;
+  const unfit = ({ step, message }: JournalMismatchError): Replay => ({ kind: "unfit", step, reason: message });
+  if (end?.kind === "threw" && end.error instanceof JournalMismatchError) return unfit(end.error);
+  if (firstUnasked !== undefined && end?.kind === "threw")
+    return unfit(JournalMismatchError.threwBefore(firstUnasked, failureOf(end.error)));
+  if (firstUnasked !== undefined) return unfit(JournalMismatchError.neverAsked(firstUnasked));
+  if (end?.kind === "threw") return { kind: "threw", asked, error: end.error };
+  if (end?.kind !== "returned") return { kind: "goesOn", asked };
+  try {
+    return { kind: "returned", asked, result: remember(end.result, "the workflow") };
+  } catch (error) {
+    return { kind: "threw", asked, error };
+  }
+}
+
+/** Calls back when nothing new has happened for a while. */
+class Patience {
+  readonly #ms: number;
+  readonly #onOver: () => void;
+  #seen = -1;
+  #timer = new AbortController();
+
+  constructor(ms: number, onOver: () => void) {
+    this.#ms = ms;
+    this.#onOver = onOver;
+  }
+
+  /** @param seen grows with what happens */
+  renew(seen: number): void {
+    if (seen === this.#seen) return;
+    this.#seen = seen;
+    this.end();
+    this.#timer = new AbortController();
+    void wait(this.#ms, this.#timer.signal).then(this.#onOver, () => {});
+  }
+
+  end(): void {
+    this.#timer.abort();
+  }
+}
