@@ -3,7 +3,11 @@ import { TidemillError, type TidemillErrorCode } from "@tidemill/sdk";
 /** The exit codes of the commands, with what they mean to a script. docs/cli.md is generated from them. */
 export const EXIT_CODES = {
   done: { code: 0, means: "Done." },
-  failed: { code: 1, means: "Wrong use, or an error that has no code of its own. Commands of operators have only this one." },
+  failed: {
+    code: 1,
+    means:
+      "Wrong use, or an error that has no code of its own. `workflow check`: a run does not fit. Commands of operators have only this one.",
+  },
   refused: { code: 3, means: "The key is missing, unknown, or may not do this." },
   notFound: { code: 4, means: "What the command names does not exist." },
   conflict: { code: 5, means: "The state of the record does not allow it, or the name is taken." },

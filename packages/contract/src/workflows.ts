@@ -496,6 +496,47 @@ export const TakenRun = Type.Object(
 );
 export type TakenRun = Static<typeof TakenRun>;
 
+/** A run in flight with its journal, as a replay needs it. */
+export const RunJournal = Type.Object(
+  {
+    runId: RunId,
+    workflowId: WorkflowId,
+    version: Nullable(Type.String(), { description: "Version of the code that started the run." }),
+    status: RunStatus,
+    attempt: Type.Integer({ description: "Executions that failed, and one." }),
+    attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
+    input: Type.Unknown({ description: "What the run was triggered with." }),
+    trigger,
+    createdAt: Moment("When it was triggered."),
+    journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+  },
+  {
+    title: "RunJournal",
+    description: "A run in flight, with its journal.",
+    examples: [
+      {
+        runId: RUN_ID,
+        workflowId: "user.onboard",
+        version: "2026-11-23",
+        status: "sleeping",
+        attempt: 1,
+        attempts: 3,
+        input: { userId: "u1" },
+        trigger: { type: "api" },
+        createdAt: at,
+        journal: [step],
+      },
+    ],
+  },
+);
+export type RunJournal = Static<typeof RunJournal>;
+
+export const ListJournals = Type.Object(
+  { limit: PageQuery.limit, cursor: Cursor("JournalCursor", RUN_ID) },
+  { additionalProperties: false },
+);
+export type ListJournals = Static<typeof ListJournals>;
+
 /** A lifecycle hook as its worker gets it (docs/run-protocol.md). */
 export const TakenHook = Type.Object(
   {

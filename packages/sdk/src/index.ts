@@ -7,6 +7,7 @@ export type {
   Explanation,
   JobState,
   Key,
+  RunJournal,
   Schedule,
   Secret,
   Status,
@@ -53,4 +54,4 @@ export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } fr
 export type { Remembered } from "./workflow/remembered.ts";
 export { type SignalDefinition, signal } from "./workflow/signal.ts";
 export { type CronSchedule, cron, type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
-export { type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";
+export { type AnyWorkflow, type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";

@@ -57,6 +57,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   putWorkflow: (tidemill) => tidemill.workflows.put("user.onboard", { attempts: 5 }),
   listWorkflows: (tidemill) => tidemill.workflows.list({ limit: 10 }),
   getWorkflow: (tidemill) => tidemill.workflows.get("user.onboard"),
+  listJournals: (tidemill) => tidemill.workflows.journals("user.onboard", { limit: 10 }),
   deleteWorkflow: (tidemill) => tidemill.workflows.delete("user.onboard"),
   triggerWorkflow: (tidemill) => tidemill.workflows.trigger("user.onboard", { input: { userId: "u1" } }),
   listRuns: (tidemill) => tidemill.runs.list({ status: "failed" }),

@@ -1,4 +1,4 @@
-import type { ListWorkflows, PutWorkflow, Triggered, TriggerWorkflow, Workflow } from "@tidemill/contract";
+import type { ListJournals, ListWorkflows, PutWorkflow, RunJournal, Triggered, TriggerWorkflow, Workflow } from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
@@ -27,6 +27,11 @@ export class Workflows {
   /** Deletes a workflow with its runs. */
   delete(id: string, call?: CallOptions): Promise<void> {
     return this.#api.delete(pathOf("workflows", id), call);
+  }
+
+  /** Its runs that have begun and have not ended, with their journals. */
+  journals(id: string, page: ListJournals = {}, call?: CallOptions): List<RunJournal, ListJournals> {
+    return this.#api.list(pathOf("workflows", id, "journals"), page, call);
   }
 
   /** Starts a run. Without an `idempotencyKey` it gets one for this call, so that a retry starts no second run. */

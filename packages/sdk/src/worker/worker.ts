@@ -1,3 +1,4 @@
+import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { WorkerCalls } from "./calls.ts";
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from "./options.ts";
 import { registerWorkflows } from "./register.ts";
@@ -30,6 +31,11 @@ export class Worker {
 
   get name(): string {
     return this.#settings.name;
+  }
+
+  /** The workflows whose runs it executes. */
+  get workflows(): readonly AnyWorkflow[] {
+    return [...this.#settings.workflows.values()];
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Clock, Shares, Tenants, UuidSource } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
+import { mountJournals } from "./journal-routes.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
@@ -29,6 +30,7 @@ export function createWorkflows({ tenants, audit, ids, clock, shares, waker, abo
       mountWorkflows(api, { tenants, audit, calendars, ids, clock, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
       mountSignals(api, { tenants, audit, waker, prove });
+      mountJournals(api, { tenants });
       mountRuns(api, { tenants, audit, ids, waker, aborter, prove });
     },
   };

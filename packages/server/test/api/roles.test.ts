@@ -18,6 +18,7 @@ const LEAST: Record<string, Role> = {
   "PUT /v1/workflows/{name}": "worker",
   "GET /v1/workflows": "read",
   "GET /v1/workflows/{name}": "read",
+  "GET /v1/workflows/{name}/journals": "read",
   "DELETE /v1/workflows/{name}": "write",
   "POST /v1/workflows/{name}/trigger": "write",
   "GET /v1/runs": "read",

@@ -1,0 +1,67 @@
+import { fileURLToPath } from "node:url";
+import { Tidemill, Worker } from "@tidemill/sdk";
+import { expect } from "vitest";
+import { until } from "../../../server/test/harness/service.ts";
+import { workflows } from "./builds/before.ts";
+import { test as base } from "./client.ts";
+
+const pathOf = (name: string) => fileURLToPath(new URL(`builds/${name}`, import.meta.url));
+const quiet = () => {};
+
+/** A run of each workflow, which the build "before" has begun and which waits for the next day. */
+const test = base.extend("inFlight", async ({ service }) => {
+  const client = new Tidemill({ url: service.node.url, key: service.key });
+  const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const worker = new Worker({ url: service.node.url, key: service.key, workflows, signals: [], logger });
+  const running = worker.run();
+  const begin = async (id: string) => {
+    await until(() => client.workflows.get(id).then(Boolean, () => false), `${id} to be registered`);
+    return (await client.workflows.trigger(id, { input: { userId: "u1" } })).runIds[0] ?? "";
+  };
+  const [onboard, ask] = [await begin("onboard"), await begin("ask")];
+  await until(async () => (await client.runs.get(ask)).status === "waiting", "ask to wait");
+  await service.advance(3_601);
+  await until(async () => (await client.runs.get(ask)).status === "sleeping", "ask to sleep");
+  await until(async () => (await client.runs.get(onboard)).status === "sleeping", "onboard to sleep");
+  await worker.stop();
+  await running;
+  return { onboard, ask };
+});
+
+test("workflow check passes for the code that has begun the runs", async ({ command, inFlight: _runs }) => {
+  expect(await command.run("workflow", "check", pathOf("before.ts"))).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: "tidemill: 2 runs checked, 0 would not fit.\n",
+  });
+});
+
+test("workflow check lists runs that new code would not fit, and exits with 1", async ({ command, inFlight: { onboard } }) => {
+  const { code, stdout, stderr } = await command.run("workflow", "check", pathOf("after.ts"), "--json");
+  expect(JSON.parse(stdout)).toEqual({
+    runs: 2,
+    unfit: [
+      {
+        run: onboard,
+        workflow: "onboard",
+        version: "1",
+        step: "load user",
+        reason: expect.stringContaining('The journal has step "load user", but the code does not come to it.'),
+      },
+    ],
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain("What a module prints");
+  expect((await command.run("workflow", "check", pathOf("after.ts"))).stdout).toContain(onboard);
+});
+
+test.for([
+  ["absent.ts", "could not be loaded"],
+  ["../client.ts", "exports no workflow"],
+] as const)("workflow check of %s says that it %s", async ([file, says], { command }) => {
+  expect(await command.run("workflow", "check", pathOf(file))).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining(says),
+  });
+});

@@ -1,0 +1,41 @@
+import { ListJournals, Page, RunJournal, WorkflowPath } from "@tidemill/contract";
+import { type Api, jsonItems, jsonText, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import type { RunId, Tenants } from "#kernel";
+import { findLane, laneNotFound } from "#lanes";
+import { listJournals } from "./list-journals.ts";
+import { readRunId, showRunId } from "./run.ts";
+
+const { tags, security } = routeDefaults("Workflows");
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** The endpoint of journals, for checks of new code before it is deployed. */
+export function mountJournals(api: Api, { tenants }: { readonly tenants: Tenants }): void {
+  api.get(
+    "/v1/workflows/:name/journals",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "List journals of runs in flight",
+        description:
+          "Returns the runs of a workflow that have begun and have not ended, newest first, with their inputs and journals. A page has at most " +
+          `8 MiB of these, unless its first run has more. ${PAGE_END}`,
+        operationId: "listJournals",
+        params: WorkflowPath,
+        querystring: ListJournals,
+        response: replies({ 200: Page(RunJournal) }, "NOT_FOUND"),
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const db = tenants.of(workspaceId);
+      const { after, limit } = readPage(request.query, readRunId);
+      const lane = await findLane(db, workspaceId, "workflow", request.params.name);
+      if (!lane) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
+      const { texts, next } = await listJournals(db, workspaceId, lane.id, { after: after as RunId | null, limit });
+      const cursor = next === null ? "null" : `"${showRunId(next)}"`;
+      return reply.type(JSON_TYPE).send(jsonText(['{"data":[', ...jsonItems(texts), `],"next_cursor":${cursor}}`]));
+    },
+  );
+}

@@ -1,0 +1,45 @@
+import { cutPage, type Db, type RunId, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
+import { readInputs, weighJournals } from "./journal-store.ts";
+import { type ListedRunRow, listRuns } from "./list-runs.ts";
+import { journalText, showRunId } from "./run.ts";
+import { readJournals } from "./run-store.ts";
+
+/** Runs that have begun and have not ended. */
+const IN_FLIGHT = ["running", "sleeping", "waiting"] as const;
+/** Bytes of journals and inputs in a page, unless its first run has more. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** A page of the runs in flight of a workflow with their journals, newest first, as JSON texts. */
+export async function listJournals(
+  db: Db,
+  workspaceId: WorkspaceId,
+  laneId: LaneId,
+  { after, limit }: { readonly after: RunId | null; readonly limit: number },
+): Promise<{ texts: string[]; next: RunId | null }> {
+  const found = await listRuns(db, { workspaceId, laneId, statuses: IN_FLIGHT, before: after, limit: limit + 1 });
+  const { records, next } = cutPage(found, limit, ({ id }) => id);
+  if (records.length === 0) return { texts: [], next };
+  const ids = records.map(({ id }) => id);
+  const weights = new Map((await weighJournals(db, workspaceId, ids)).map(({ id, bytes }) => [id, bytes]));
+  const kept = records.slice(0, countWithin(ids.map((id) => weights.get(id) ?? 0)));
+  const keptIds = kept.map(({ id }) => id);
+  const [inputs, journals] = [await readInputs(db, workspaceId, keptIds), await readJournals(db, workspaceId, keptIds)];
+  const texts = kept.map((run) => textOf(run, inputs.get(run.id) ?? "null", journalText(journals.get(run.id) ?? [])));
+  return { texts, next: kept.length < records.length ? (keptIds.at(-1) ?? null) : next };
+}
+
+/** How many of these, at least one, fit into a page. */
+function countWithin(bytes: readonly number[]): number {
+  let sum = 0;
+  const over = bytes.findIndex((some, index) => {
+    sum += some;
+    return index > 0 && sum > MAX_BYTES;
+  });
+  return over === -1 ? bytes.length : over;
+}
+
+const textOf = (run: ListedRunRow, input: string, journal: string): string =>
+  `{"runId":"${showRunId(run.id)}","workflowId":${JSON.stringify(run.workflow)},"version":${JSON.stringify(run.version)},` +
+  `"status":"${run.status}","attempt":${run.failures + 1},"attempts":${run.attempts},"input":${input},"trigger":${run.trigger},` +
+  `"createdAt":"${run.created_at}","journal":${journal}}`;
