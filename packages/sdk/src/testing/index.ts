@@ -1,4 +1,5 @@
 export { type SignalAnswers, timesOut } from "./answers.ts";
+export type { CrashMode } from "./crashes.ts";
 export type { SentByRun } from "./memory-run.ts";
 export { type ExportedRun, type JournalCheck, type ReplayOptions, replayJournal } from "./replay-journal.ts";
 export type { Failures, Mocks } from "./substitutes.ts";

@@ -8,6 +8,7 @@ import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerTo, type SignalAnswers } from "./answers.ts";
+import type { Crashes } from "./crashes.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
@@ -30,8 +31,7 @@ export interface SentByRun {
 }
 
 export interface MemoryRunOptions {
-  /** Whether each execution ends when it has stored a step. */
-  readonly crashes: boolean;
+  readonly crashes: Crashes;
   readonly signals: SignalAnswers;
 }
 
@@ -41,7 +41,7 @@ export class MemoryRun {
   readonly #input: unknown;
   readonly #clock: VirtualClock;
   readonly #substitutes: Substitutes;
-  readonly #crashes: boolean;
+  readonly #crashes: Crashes;
   readonly #signals: SignalAnswers;
   readonly #journal: MemoryJournal;
   /** Events that its steps have sent. */
@@ -68,14 +68,25 @@ export class MemoryRun {
     return this.#journal.steps;
   }
 
+  get effects(): ReadonlyMap<string, number> {
+    return this.#substitutes.effects;
+  }
+
   /** One execution, from the top. */
   async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
     const crash = new AbortController();
     const store = async (steps: readonly ReportedStep[]): Promise<void> => {
+      loseSome(steps.map(({ key }) => key));
       this.#journal.append(steps);
-      if (this.#crashes) crash.abort(new RunAbortedError("shutdown"));
+      if (this.#crashes.areOn) crash.abort(new RunAbortedError(this.#crashes.cause));
+    };
+    const loseSome = (keys: readonly string[]): void => {
+      if (!this.#crashes.losesSteps(keys)) return;
+      crash.abort(new RunAbortedError(this.#crashes.cause));
+      throw new Error("The execution has crashed.");
     };
     const sendEvent: RunHost["sendEvent"] = async (step, event) => {
+      loseSome([step.key]);
       const output = remember(await replace(step, () => this.#sent(event))(SEND), `step "${step.key}"`);
       await store([{ key: step.key, type: "event", status: "completed", output }]);
       return output;
@@ -94,6 +105,7 @@ export class MemoryRun {
       signal: crash.signal,
       replace,
     });
+    if (this.#crashes.losesOutcome(outcome.outcome, this.steps.length)) return { outcome: "released" };
     if ("steps" in outcome) this.#journal.append(outcome.steps ?? []);
     return outcome;
   }
@@ -115,10 +127,13 @@ export class MemoryRun {
     else throw new Error(unanswered(next));
   }
 
-  /** Where executions crash: each step has had its effect once, and a replay of the whole journal returns the same and executes nothing. */
+  /**
+   * Where executions crash: each step has had its effect only once, unless outcomes were lost; and a replay of the whole journal returns the
+   * same and executes nothing.
+   */
   async checkReplay(result: unknown): Promise<void> {
-    if (!this.#crashes) return;
-    const twice = [...this.#substitutes.effects].find(([, times]) => times > 1 && this.attempt === 1);
+    if (!this.#crashes.areOn) return;
+    const twice = !this.#crashes.repeatEffects && [...this.effects].find(([, times]) => times > 1 && this.attempt === 1);
     if (twice) throw new Error(`Step "${twice[0]}" was executed ${twice[1]} times.`);
     const replayed = await this.execute(({ key }) => () => {
       throw new Error(`Step "${key}" is not in the journal.`);

@@ -5,6 +5,7 @@ import { callHook, hooksOf } from "../workflow/hooks.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
+import { Crashes, type CrashMode, differenceAfterCrashes, type RunEnd } from "./crashes.ts";
 import { MemoryRun, type SentByRun, TEST_RUN } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -17,10 +18,14 @@ export interface TestSettings {
   /** By step name or key: the error with which the step always fails, or how many times it fails before it succeeds. */
   readonly fail?: Failures;
   /**
-   * Ends each execution when a step has been stored, before the workflow learns of it, and replays the run from its journal. Afterwards
-   * the whole journal is replayed. The test fails if a step has its effect twice, or a replay returns something else.
+   * Ends executions early, and lets the run go on from its journal. Afterwards the whole journal is replayed. The test fails if a replay does
+   * or returns something else.
+   *
+   * - `afterEveryStep`: when a step has been stored, before the workflow learns of it. The test also fails if a step has its effect twice.
+   * - `everywhere`: each outcome is also lost once before it is stored, as when a worker dies: steps have their effects again. The run is
+   *   executed without crashes first, and must do and return the same where its steps returned the same.
    */
-  readonly crash?: "afterEveryStep";
+  readonly crash?: CrashMode;
   /** When the run begins. 2026-01-01T00:00:00Z by default. */
   readonly startAt?: Moment;
 }
@@ -48,6 +53,7 @@ export type TestedRun<Result> = EndedRun &
     | { readonly status: "failed"; readonly result: null; readonly error: RunError }
   );
 
+const START_AT = "2026-01-01T00:00:00Z";
 const ATTEMPTS = 3;
 const BACKOFF_MS = 1_000;
 
@@ -65,14 +71,17 @@ export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
   options: TestOptions<Input>,
 ): Promise<TestedRun<Result>> {
-  const { mocks = {}, fail = {}, signals = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
+  const { mocks = {}, fail = {}, signals = {}, crash, startAt = START_AT, input } = options;
   const startMs = momentMs(startAt);
   const clock = new VirtualClock(startMs);
   const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
-    crashes: crash !== undefined,
+    crashes: new Crashes(crash),
     signals,
   });
+  const plain = crash === "everywhere" ? await withoutCrashes(workflow, options) : null;
   const ended = await finish(run, clock, workflow);
+  const difference = plain && differenceAfterCrashes(plain, { ...ended, steps: run.steps, effects: run.effects });
+  if (difference) throw new Error(`With crashes, the run was another one. ${difference}`);
   const hookErrors = await fireHook(workflow, ended, run.attempt);
   return {
     ...ended,
@@ -82,6 +91,18 @@ export async function testWorkflow<Input, Result>(
     attempt: run.attempt,
     elapsedMs: clock.nowMs() - startMs,
   } as TestedRun<Result>;
+}
+
+/** The run as it is without crashes. Its hooks are not called. */
+async function withoutCrashes<Input>(workflow: AnyWorkflow, options: TestOptions<Input>): Promise<RunEnd> {
+  const { mocks = {}, fail = {}, signals = {}, startAt = START_AT, input } = options;
+  const clock = new VirtualClock(momentMs(startAt));
+  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
+    crashes: new Crashes(undefined),
+    signals,
+  });
+  const ended = await finish(run, clock, workflow);
+  return { ...ended, steps: run.steps, effects: run.effects };
 }
 
 type End =

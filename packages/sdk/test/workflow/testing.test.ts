@@ -1,5 +1,5 @@
-import { NonRetryableError, type WorkflowContext, workflow } from "@tidemill/sdk";
-import { testWorkflow } from "@tidemill/sdk/testing";
+import { NonRetryableError, signal, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { replayJournal, testWorkflow } from "@tidemill/sdk/testing";
 import { describe, expect, test } from "vitest";
 
 /** A workflow without input. */
@@ -93,6 +93,97 @@ describe("crash: afterEveryStep", () => {
       return executions;
     });
     await expect(testWorkflow(counts, { crash: "afterEveryStep" })).rejects.toThrow("but a replay of its journal as");
+  });
+});
+
+describe("crash: everywhere", () => {
+  test("each effect happens, again where its outcome was lost, and the result is the same", async () => {
+    const effects: string[] = [];
+    const approval = signal<{ ok: boolean }>();
+    const order = of(async ({ step, run }) => {
+      const id = run.uuid();
+      const items = await Promise.all(["a", "b"].map((key) => step.run("reserve", () => `${effects.push(key) > 0}`, { key })));
+      await step.signal("ask", { signal: "approve.x" });
+      await step.sendEvent("tell", { name: "order.placed" });
+      const { ok } = await step.waitForSignal("approval", { signal: "approve.x", timeout: "1h", of: approval });
+      const note = await step.run("pay", () => Promise.reject(new Error("declined"))).catch((error: Error) => error.message);
+      await step.sleep("pause", "1h");
+      const { winner } = await step.race({ ship: step.run("ship", () => effects.push("ship") > 0), late: step.sleep("late", "1d") });
+      return { id, items, ok, note, winner };
+    });
+    const signals = { "approve.x": { ok: true } };
+    const plain = await testWorkflow(order, { signals });
+    effects.length = 0;
+    const crashed = await testWorkflow(order, { signals, crash: "everywhere" });
+    expect(crashed).toMatchObject({ result: plain.result, attempt: 1, events: [{ name: "order.placed" }] });
+    expect(effects.filter((one) => one === "ship")).toHaveLength(3);
+    expect(new Set(effects)).toEqual(new Set(["a", "b", "ship"]));
+  });
+
+  test("a run that fails ends with the same error", async () => {
+    const charge = of(({ step }) => step.run("charge", () => "charged", { attempts: 2 }));
+    const error = { name: "Error", message: "declined" };
+    expect(await testWorkflow(charge, { fail: { charge: new Error("declined") }, crash: "everywhere" })).toMatchObject({
+      status: "failed",
+      error,
+    });
+  });
+
+  test("a result that depends on how often the workflow was executed is found", async () => {
+    let executions = 0;
+    const counts = of(async ({ step }) => {
+      executions += 1;
+      const first = executions === 1 || executions > 100;
+      await step.run("work", () => "done");
+      return first;
+    });
+    await expect(testWorkflow(counts, { crash: "everywhere" })).rejects.toThrow(
+      'With crashes, the run was another one. It ended as {"status":"completed","result":false}, and without crashes as',
+    );
+  });
+
+  test("an effect that a later execution leaves out is found", async () => {
+    let isSent = true;
+    const sends = of(async ({ step }) => {
+      const sent = isSent;
+      isSent = false;
+      await step.run("prepare", () => "prepared");
+      if (sent) await step.run("send", () => "sent");
+    });
+    await expect(testWorkflow(sends, { crash: "everywhere" })).rejects.toThrow('Step "send" has not had its effect.');
+  });
+});
+
+describe("replayJournal", () => {
+  const before = workflow({ id: "order" }, async ({ input, step }: WorkflowContext<{ n: number }>) => {
+    await step.run("load", () => input.n);
+    await step.sleep("nap", "1h");
+    return step.run("ship", () => expect.fail("It was executed."));
+  });
+  const exported = async () => {
+    const { steps } = await testWorkflow(before, { input: { n: 1 }, mocks: { ship: "shipped" } });
+    return { runId: "run_1", input: { n: 1 }, steps };
+  };
+
+  test("fits the code that has written the journal, also when it is cut anywhere, and executes nothing", async () => {
+    const run = await exported();
+    for (let count = 0; count <= run.steps.length; count += 1)
+      expect(await replayJournal(before, { ...run, steps: run.steps.slice(0, count) })).toEqual({ fits: true });
+  });
+
+  test.for<[string, (context: WorkflowContext) => unknown, string]>([
+    ["leaves a step out", ({ step }) => step.sleep("nap", "1h"), "but the code does not come to it"],
+    ["uses it as another type", ({ step }) => step.sleep("load", 1), "as a run step, but the code uses it as a sleep step"],
+    ["returns", () => 1, "but the code does not come to it"],
+    ["throws", () => Promise.reject(new TypeError("x is not a function")), "throws before it comes to it: TypeError: x is not a function"],
+    ["is busy elsewhere", () => new Promise(() => {}), "but the code does not come to it"],
+  ])("does not fit code that %s", async ([, program, reason]) => {
+    const check = await replayJournal(of(program), await exported(), { patienceMs: 10 });
+    expect(check).toEqual({ fits: false, step: "load", reason: expect.stringContaining(reason) });
+  });
+
+  test("needs a journal", async () => {
+    await expect(replayJournal(before, { runId: "run_1" })).rejects.toThrow("The run must have a journal");
   });
 });
 

@@ -1,7 +1,5 @@
 import { SignalTimeoutError, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
 
-globalThis["console"].log("What a module prints is no part of the result.");
-
 const onboard = workflow({ id: "onboard", version: "2" }, async ({ input, step }: WorkflowContext<{ userId: string }>) => {
   const account = await step.run("load account", () => ({ id: input.userId }));
   await step.sleep("a day", "24h");

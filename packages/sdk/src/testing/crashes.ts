@@ -1,0 +1,70 @@
+import type { RunStep } from "@tidemill/contract";
+import type { AbortCause } from "../worker/errors.ts";
+
+/** When executions end early in a test. */
+export type CrashMode = "afterEveryStep" | "everywhere";
+
+/** What a run in memory has come to. */
+export interface RunEnd {
+  readonly status: string;
+  readonly result: unknown;
+  readonly steps: readonly RunStep[];
+  /** How often steps have had their effects, by their keys. */
+  readonly effects: ReadonlyMap<string, number>;
+}
+
+/** Decides where the executions of a test end early. */
+export class Crashes {
+  readonly #mode: CrashMode | undefined;
+  /** What was lost once already. */
+  readonly #lost = new Set<string>();
+
+  constructor(mode: CrashMode | undefined) {
+    this.#mode = mode;
+  }
+
+  get areOn(): boolean {
+    return this.#mode !== undefined;
+  }
+
+  /** Whether steps may have their effects more than once. */
+  get repeatEffects(): boolean {
+    return this.#mode === "everywhere";
+  }
+
+  /** At a worker's stop, other outcomes are still stored; after a crash they are not. */
+  get cause(): AbortCause {
+    return this.#mode === "everywhere" ? "lease_lost" : "shutdown";
+  }
+
+  /** Whether an execution ends when these steps have had their effects, and before they are stored. */
+  losesSteps(keys: readonly string[]): boolean {
+    return this.#losesOnce(...keys.map((key) => `step ${key}`));
+  }
+
+  /** Whether the outcome of an execution is lost before the service has it. */
+  losesOutcome(outcome: string, storedSteps: number): boolean {
+    return (outcome === "completed" || outcome === "suspended") && this.#losesOnce(`${outcome} ${storedSteps}`);
+  }
+
+  #losesOnce(...what: readonly string[]): boolean {
+    if (this.#mode !== "everywhere" || what.every((one) => this.#lost.has(one))) return false;
+    for (const one of what) this.#lost.add(one);
+    return true;
+  }
+}
+
+/**
+ * What differs between a run without crashes and one with them, in words; null if nothing does. Where a step returned something else when
+ * it was executed again, nothing can be compared.
+ */
+export function differenceAfterCrashes(plain: RunEnd, crashed: RunEnd): string | null {
+  const outputs = new Map(plain.steps.map((step) => [step.key, textOf(step)]));
+  if (crashed.steps.some((step) => outputs.has(step.key) && outputs.get(step.key) !== textOf(step))) return null;
+  const missing = plain.steps.find(({ key, type, status }) => type === "run" && status === "completed" && !crashed.effects.has(key));
+  if (missing) return `Step "${missing.key}" has not had its effect.`;
+  const [result, other] = [plain, crashed].map((one) => JSON.stringify({ status: one.status, result: one.result }));
+  return result === other ? null : `It ended as ${other}, and without crashes as ${result}.`;
+}
+
+const textOf = ({ status, output, error }: RunStep): string => JSON.stringify([status, output, error]);
