@@ -1,0 +1,136 @@
+import { type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { describe, expect } from "vitest";
+import { test as base, until } from "../../../server/test/harness/service.ts";
+
+const quiet = () => {};
+const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+
+/** Starts workers that are stopped after the test. */
+const test = base
+  .extend("client", ({ service }) => new Tidemill({ url: service.node.url, key: service.key }))
+  .extend("worker", async ({ service }, { onCleanup }) => {
+    const started: Worker[] = [];
+    onCleanup(async () => {
+      await Promise.all(started.map((one) => one.stop()));
+    });
+    return (program: (context: WorkflowContext) => unknown, version: string, options: Partial<WorkerOptions> = {}) => {
+      const workflows = [workflow({ id: "order", version }, program)];
+      const one = new Worker({ url: service.node.url, key: service.key, workflows, signals: [], logger: SILENT, ...options });
+      started.push(one);
+      one.run().catch(quiet);
+      return one;
+    };
+  });
+
+async function trigger(client: Tidemill): Promise<string> {
+  await until(() => client.workflows.get("order").then(Boolean, () => false), "the workflow to be registered");
+  return (await client.workflows.trigger("order")).runIds[0] ?? "";
+}
+
+const untilStatus = (client: Tidemill, runId: string, status: string) =>
+  until(async () => (await client.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
+
+describe("two versions of a workflow", () => {
+  test("a run whose steps were renamed waits for fitting code, and goes on with it", async ({ service, client, worker }) => {
+    const executed: string[] = [];
+    const steps =
+      (name: string) =>
+      async ({ step }: WorkflowContext) => {
+        await step.run(name, () => executed.push(name));
+        await step.sleep("a day", "24h");
+        return step.run("ship", () => executed.push("ship"));
+      };
+    const first = worker(steps("load"), "1");
+    const runId = await trigger(client);
+    await untilStatus(client, runId, "sleeping");
+    await first.stop();
+    await service.advance(86_401);
+
+    const second = worker(steps("load order"), "2");
+    await untilStatus(client, runId, "waiting");
+    expect(await client.runs.get(runId)).toMatchObject({
+      version: "1",
+      attempt: 1,
+      error: null,
+      waitingFor: [
+        {
+          type: "code",
+          step: "load",
+          journalVersion: "1",
+          codeVersion: "2",
+          reason:
+            'The journal has step "load", but the code does not come to it. Keep the steps of runs in progress, and put new code behind run.patched(name).',
+        },
+      ],
+    });
+    expect(executed).toEqual(["load"]);
+    await second.stop();
+
+    worker(async ({ step, run }) => {
+      await (run.patched("renamed") ? step.run("load order", quiet) : step.run("load", quiet));
+      await step.sleep("a day", "24h");
+      return step.run("ship", () => executed.push("ship 3"));
+    }, "3");
+    await untilStatus(client, runId, "completed");
+    expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, version: "1", waitingFor: [] });
+    expect(executed).toEqual(["load", "ship 3"]);
+  });
+
+  test("a step that is of another type waits for code too, and can be cancelled", async ({ service, client, worker }) => {
+    const first = worker(({ step }) => step.sleep("pause", "1h"), "1");
+    const runId = await trigger(client);
+    await untilStatus(client, runId, "sleeping");
+    await first.stop();
+    await service.advance(3_601);
+    worker(({ step }) => step.run("pause", quiet), "2");
+    await untilStatus(client, runId, "waiting");
+    expect((await client.runs.list({ status: "waiting" })).data).toMatchObject([{ runId }]);
+    expect((await client.runs.cancel(runId)).status).toBe("cancelled");
+  });
+
+  test("each goes on with the runs that it has begun, while both are there", async ({ service, client, worker }) => {
+    const by: string[] = [];
+    const program =
+      (version: string) =>
+      async ({ step }: WorkflowContext) => {
+        await step.run("begin", () => by.push(`${version} begins`));
+        await step.sleep("pause", "10s");
+        return step.run("end", () => by.push(`${version} ends`));
+      };
+    worker(program("1"), "1", { name: "one" });
+    const old = await trigger(client);
+    await untilStatus(client, old, "sleeping");
+    worker(program("2"), "2", { name: "two" });
+    await until(async () => (await client.workflows.get("order")).version === "2", "version 2 to be registered");
+    for (let count = 0; count < 10; count += 1) await trigger(client);
+    await until(async () => (await client.runs.list({ status: "sleeping" })).data.length === 11, "all runs to sleep");
+    await service.advance(11);
+    await until(async () => (await client.runs.list({ status: "completed" })).data.length === 11, "all runs to complete");
+    const count = (what: string) => by.filter((one) => one === what).length;
+    expect([count("1 ends"), count("2 ends")]).toEqual([count("1 begins"), count("2 begins")]);
+    expect(count("1 begins")).toBeGreaterThan(0);
+  });
+
+  test("a workflow that is not deterministic fails in development at its first run, with the step's name", async ({ client, worker }) => {
+    let calls = 0;
+    worker(
+      async ({ step }) => {
+        calls += 1;
+        const name = calls % 2 === 1 ? "left" : "right";
+        await step.run("begin", quiet);
+        await step.run(name, quiet);
+      },
+      "1",
+      { replayEachStep: true },
+    );
+    const runId = await trigger(client);
+    await untilStatus(client, runId, "failed");
+    expect(await client.runs.get(runId)).toMatchObject({
+      attempt: 1,
+      error: {
+        name: "NondeterminismError",
+        message: expect.stringContaining('After step "begin", the workflow asked for step "left", and a replay asked for step "right".'),
+      },
+    });
+  });
+});
