@@ -2,7 +2,7 @@ import { type RunJournal, type Tidemill, TidemillError } from "@tidemill/sdk";
 import type { LoadedWorkflows } from "./load-workflows.ts";
 
 /** A run in flight whose journal does not fit the code. */
-export interface UnfitRun {
+interface UnfitRun {
   readonly run: string;
   readonly workflow: string;
   /** Version of the code that started it. */

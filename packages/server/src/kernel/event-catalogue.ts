@@ -232,6 +232,18 @@ export const EVENTS = {
       count: "number",
     },
   ),
+  run_unfit: event(
+    "warn",
+    "The journal of a run does not fit the code of the worker that took it. The run waits for another version, and no attempt was used.",
+    { runId: "string", workflow: "string", step: "string", version: "string?" },
+    [
+      {
+        type: "counter",
+        name: "tidemill_runs_unfit_total",
+        help: "Executions of runs whose journal did not fit the code.",
+      },
+    ],
+  ),
   worker_give_back_failed: event(
     "warn",
     "Jobs that a worker did not get could not be given back. Their attempts fail when their leases end.",

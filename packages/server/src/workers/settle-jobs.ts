@@ -2,7 +2,7 @@ import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import { cut, type Db, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
+import { cut, type Db, type EmitEvent, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
 import { keepResult } from "#redaction";
 import { readSteps } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
@@ -15,6 +15,7 @@ export interface SettleJobs {
   readonly finish: Engine["finishForWorker"];
   readonly workers: KnownWorkers;
   readonly held: HeldJobs;
+  readonly emit: EmitEvent;
   readonly redactorOf: RedactorOf;
   readonly loopTime: LoopTime;
 }
@@ -72,7 +73,7 @@ const isKnown = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedC
   held?.claim.laneId === laneId && held.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
 async function settleOne(
-  { finish, held, loopTime }: SettleJobs,
+  { finish, held, emit, loopTime }: SettleJobs,
   settle: SettleJob,
   version: string | null,
   claim: Proven | null,
@@ -95,6 +96,7 @@ async function settleOne(
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
+  if (wasHeld && settle.outcome === "unfit") emit("run_unfit", { runId: settle.id, workflow: job.queue, step: settle.step ?? "", version });
   return wasHeld ? null : LOST;
 }
 
