@@ -78,7 +78,11 @@ export const SettleJob = Type.Object(
     error_name: Type.Optional(
       Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "With `failed`, of a run: name of the error's class." }),
     ),
-    step: Type.Optional({ ...StepKey, title: "UnfitStep", description: "With `unfit`: key of the first step that does not fit. `error` says why." }),
+    step: Type.Optional({
+      ...StepKey,
+      title: "UnfitStep",
+      description: "With `unfit`: key of the first step that does not fit. `error` says why.",
+    }),
     steps: Type.Optional(
       Type.Array(ReportedStep, {
         maxItems: LIMITS.reportedSteps,

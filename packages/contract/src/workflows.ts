@@ -349,15 +349,18 @@ export type ListedRun = Static<typeof ListedRun>;
 
 const WaitingFor = Type.Object(
   {
-    type: Type.Enum(["sleep", "signal", "code"], {
-      description: "What it waits for. `code`: the journal does not fit the code, and the run goes on with another version.",
+    type: Type.Enum(["sleep", "signal", "code", "worker"], {
+      description:
+        "What it waits for. `code`: the journal does not fit the code, and the run goes on with another version. `worker`: it is due, and is " +
+        "kept for a worker of its version.",
     }),
-    step: StepKey,
+    step: Type.Optional(StepKey),
     until: Type.Optional(Moment("When a sleep ends.")),
     signal: Type.Optional(Type.String({ description: "The signal that is to be completed." })),
     timeoutAt: Type.Optional(Moment("When the wait for a signal ends without it.")),
     journalVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that started the run." })),
     codeVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that the journal does not fit." })),
+    version: Type.Optional(Type.String({ description: "With `worker`: the version of the code." })),
     reason: Type.Optional(Type.String({ description: "With `code`: what does not fit, and what to do." })),
   },
   {

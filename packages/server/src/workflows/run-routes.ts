@@ -11,6 +11,7 @@ import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, readJournal } from "./run-store.ts";
 import { findParked } from "./unfit-store.ts";
+import { findKeptFor } from "./version-store.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -33,6 +34,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       steps: await readJournal(db, key),
       hookErrors: await findHookErrors(db, key),
       unfit: run.status === "waiting" ? await findParked(db, key) : null,
+      keptFor: run.ended_at === null && run.version !== null ? await findKeptFor(db, { ...key, laneId: run.lane_id }) : null,
     });
 
   api.get(

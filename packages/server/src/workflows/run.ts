@@ -80,15 +80,20 @@ export interface RunParts {
   readonly hookErrors: RunRecord["hookErrors"];
   /** Why it waits for other code, if it does. */
   readonly unfit: UnfitRow | null;
+  /** The version for whose workers it is kept, while others ask. */
+  readonly keptFor: string | null;
 }
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, { steps, hookErrors, unfit }: RunParts): string =>
+export const showRun = (run: RunWithData, { steps, hookErrors, unfit, keptFor }: RunParts): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
-  `"waitingFor":${JSON.stringify(waitingForOf(run, steps, unfit))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
+  `"waitingFor":${JSON.stringify(waitingForOf(run, { steps, unfit, keptFor }))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
 
 /** What a run waits for that has not ended. */
-function waitingForOf({ ended_at, version }: RunRow, steps: readonly StepRow[], unfit: UnfitRow | null): RunRecord["waitingFor"] {
+function waitingForOf(
+  { ended_at, version }: RunRow,
+  { steps, unfit, keptFor }: Pick<RunParts, "steps" | "unfit" | "keptFor">,
+): RunRecord["waitingFor"] {
   if (ended_at !== null) return [];
   const code = unfit && {
     type: "code" as const,
@@ -103,7 +108,8 @@ function waitingForOf({ ended_at, version }: RunRow, steps: readonly StepRow[], 
       ? { type: "sleep" as const, step: key, ...(at !== null && { until: at }) }
       : { type: "signal" as const, step: key, signal, ...(at !== null && { timeoutAt: at }) },
   );
-  return code ? [code, ...ofSteps] : ofSteps;
+  const worker = keptFor === null ? [] : [{ type: "worker" as const, version: keptFor }];
+  return [...(code ? [code] : []), ...worker, ...ofSteps];
 }
 
 /** A journal as JSON text. */

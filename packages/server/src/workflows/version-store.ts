@@ -1,5 +1,6 @@
-import { type Db, plainArray, rows, sql, type Timestamp, textArray } from "#kernel";
+import { type Db, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+import type { RunKey } from "./run.ts";
 import { VERSION_GONE_SECONDS } from "./unfit-store.ts";
 
 /** A workflow, and a version of the code for which runs of it are asked. Empty: code without a version. */
@@ -54,3 +55,19 @@ export const recordVersionsAcrossWorkspaces = (db: Db, asked: readonly VersionSe
       select lane_id as "laneId", version, (extract(epoch from first_asked_at) * 1000)::float8 as "firstMs",
         (extract(epoch from moment() - last_asked_at) * 1000)::float8 as "agoMs" from alive`,
   );
+
+/** The version for whose workers a run is kept that is due, while others ask. Null: none. Uses the primary keys. */
+export const findKeptFor = async (db: Db, { workspaceId, laneId, id }: RunKey & LaneKey): Promise<string | null> =>
+  (
+    await row<{ version: string }>(
+      db,
+      sql`
+        select v.version from job j
+        join workflow_version v on v.workspace_id = ${workspaceId} and v.lane_id = ${laneId} and v.version = j.code_version
+          and v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second'
+        where j.workspace_id = ${workspaceId} and j.lane_id = ${laneId} and j.id = ${id} and j.state = 'waiting' and exists (
+          select from workflow_version o
+          where o.workspace_id = ${workspaceId} and o.lane_id = ${laneId} and o.version <> v.version
+            and o.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second')`,
+    )
+  )?.version ?? null;

@@ -166,7 +166,7 @@ const worker =
     return plain({ body: { worker: "w1", queues: [name], settle: settled, ...settings } })(service, operation);
   };
 
-type RunState = "pending" | "running" | "sleeping" | "failed" | "completed" | "cancelled";
+type RunState = "pending" | "running" | "sleeping" | "unfit" | "failed" | "completed" | "cancelled";
 
 /** As `plain`, for a run in this state, or for its workflow. */
 const run =
@@ -174,9 +174,10 @@ const run =
   async (service, operation) => {
     const { id: name, trigger, take: takeRun, end } = await putWorkflow(service, { attempts: 1 });
     const id = await trigger({ input: [1], idempotencyKey: "k" });
-    const taken = state === "pending" || state === "cancelled" ? null : await takeRun({ version: "v1" });
+    const taken = state === "pending" || state === "cancelled" ? null : await takeRun(state === "unfit" ? {} : { version: "v1" });
     const sleep = { key: "nap", type: "sleep", status: "waiting", sleepFor: 60_000 };
     if (taken && state === "sleeping") await end(taken, { outcome: "suspended", steps: [sleep] });
+    if (taken && state === "unfit") await end(taken, { outcome: "unfit", step: "load", error: "It does not fit." });
     if (taken && state === "failed") await end(taken, { outcome: "failed", error: "bad" });
     if (taken && state === "completed") await end(taken, { outcome: "completed", result: { n: 1 } });
     if (taken && lose) await end(taken, { outcome: "released" });
@@ -283,13 +284,14 @@ const SUCCESSES: Record<string, Ask[]> = {
   "putWorkflow 201": [plain()],
   "getWorkflow 200": [run("pending")],
   "listWorkflows 200": [plain(), run("pending"), plain({ query: "?limit=1" })],
+  "listJournals 200": [...everyRun, run("unfit")],
   "deleteWorkflow 204": everyRun,
   "triggerWorkflow 201": [run("pending"), run("pending", { body: {} })],
   "triggerWorkflow 200": [run("completed", { body: { idempotencyKey: "k" } })],
   "listRuns 200": [plain(), ...everyRun, plain({ query: "?limit=1&status=failed,completed" })],
-  "getRun 200": everyRun,
-  "cancelRun 200": [run("pending"), run("running"), run("sleeping")],
-  "retryRun 200": [run("failed"), run("cancelled")],
+  "getRun 200": [...everyRun, run("unfit")],
+  "cancelRun 200": [run("pending"), run("running"), run("sleeping"), run("unfit")],
+  "retryRun 200": [run("failed"), run("cancelled"), run("unfit")],
   "reportSteps 200": [run("running")],
   "sendStepEvent 200": [run("running")],
   "registerSignal 200": [run("running")],

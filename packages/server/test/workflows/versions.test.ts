@@ -29,9 +29,11 @@ describe("a run", () => {
   test("goes to workers of the version that started it while they ask, and others go to anyone", async ({ flow }) => {
     const [old = ""] = await begun(flow, "v1");
     expect(await idsTakenBy(flow, "v2")).toEqual([]);
+    expect(await flow.get(old)).toMatchObject({ waitingFor: [{ type: "worker", version: "v1" }] });
     const young = await flow.trigger();
     expect(await idsTakenBy(flow, "v2")).toEqual([young]);
     expect(await takenBy(flow, "v1")).toMatchObject([{ runId: old, version: "v1" }]);
+    expect(await flow.get(old)).toMatchObject({ waitingFor: [] });
   });
 
   test("goes to the newest version when its own has not asked for 90 s, and not to one between", async ({ service, flow }) => {
