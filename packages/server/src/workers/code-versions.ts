@@ -2,7 +2,14 @@ import { LRUCache } from "lru-cache";
 import type { VersionFilter } from "#jobs";
 import { type Clock, type Database, type EmitEvent, tolerate, toMoment } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { type AskedVersion, recordVersionsAcrossWorkspaces, releaseParked, VERSION_GONE_SECONDS, type VersionSeen } from "#workflows";
+import {
+  type AskedVersion,
+  forgetOldVersions,
+  recordVersionsAcrossWorkspaces,
+  releaseParked,
+  VERSION_GONE_SECONDS,
+  type VersionSeen,
+} from "#workflows";
 
 const GONE_AFTER_MS = VERSION_GONE_SECONDS * 1_000;
 const MAX_WORKERS = 50_000;
@@ -105,6 +112,7 @@ export class CodeVersions {
   }
 
   async #introduce(lane: AskedVersion): Promise<void> {
+    await forgetOldVersions(this.#options.database, lane);
     await this.#record([seen(lane, this.#options.clock.nowMs())]);
     if ((await releaseParked(this.#options.database, lane, lane.version)) > 0) this.#options.onReleased(lane);
   }

@@ -46,7 +46,8 @@ async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, wak
       if (verdict.report === undefined) return null;
       const report = JSON.parse(verdict.report) as Extract<RunReport, { outcome: "suspended" | "unfit" }>;
       if (report.outcome === "unfit") {
-        await parkUnfit(tx, claim, report);
+        const at = await parkUnfit(tx, claim, report);
+        if (at !== null) waker.wakeAt(momentMs(at));
         return null;
       }
       const steps = await beginWaits(tx, run, report.steps);

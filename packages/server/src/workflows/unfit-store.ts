@@ -12,13 +12,15 @@ export interface UnfitRun extends LaneKey, RunKey, UnfitRow {}
  * Records that the journal of a run that is locked did not fit, among the versions of which that is known. The run waits for other code,
  * unless workers of a version ask that has not tried it.
  *
- * @returns the newest such version; null: the run waits
+ * @returns the newest such version, null if the run waits; and whether the version that it did not fit had tried it before
  */
-export const recordUnfit = async (tx: Db, { workspaceId, laneId, id, step, reason, version }: UnfitRun): Promise<string | null> =>
-  (
-    await row<{ next: string | null }>(
-      tx,
-      sql`
+export const recordUnfit = async (
+  tx: Db,
+  { workspaceId, laneId, id, step, reason, version }: UnfitRun,
+): Promise<{ next: string | null; again: boolean }> =>
+  (await row<{ next: string | null; again: boolean }>(
+    tx,
+    sql`
         with before as (
           select coalesce((select tried from run_unfit where workspace_id = ${workspaceId} and run_id = ${id}), '{}') as tried
         ), next as (
@@ -34,9 +36,8 @@ export const recordUnfit = async (tx: Db, { workspaceId, laneId, id, step, reaso
           on conflict (workspace_id, run_id) do update set step = excluded.step, reason = excluded.reason, version = excluded.version,
             tried = excluded.tried, parked = excluded.parked
         )
-        select (select version from next) as next`,
-    )
-  )?.next ?? null;
+        select (select version from next) as next, ${version} = any(tried) as again from before`,
+  )) ?? { next: null, again: false };
 
 /** Why a run waits for other code. Null: it does not. Uses the primary key. */
 export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<UnfitRow | null> =>
@@ -55,7 +56,7 @@ export const findParkedUntried = async (db: Db, { workspaceId, laneId }: LaneKey
     )
   ).map(({ run_id }) => run_id);
 
-/** Lets runs go on, whose jobs are locked, that have not ended and wait for other code. Returns these. Uses the primary keys. */
+/** Lets runs go on, whose jobs are locked, that wait for other code. Returns those that have not ended. Uses the primary keys. */
 export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: readonly RunId[]): Promise<RunId[]> => {
   const live = await rows<{ id: RunId }>(
     tx,
@@ -65,12 +66,8 @@ export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: read
         and id in (select run_id from run_unfit where workspace_id = ${workspaceId} and lane_id = ${laneId} and run_id = any(${plainArray(ids)}::uuid[]) and parked)
       returning id`,
   );
-  const unparked = live.map(({ id }) => id);
-  await rows(
-    tx,
-    sql`update run_unfit set parked = false where workspace_id = ${workspaceId} and run_id = any(${plainArray(unparked)}::uuid[])`,
-  );
-  return unparked;
+  await rows(tx, sql`update run_unfit set parked = false where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[])`);
+  return live.map(({ id }) => id);
 };
 
 /** Forgets which versions a run did not fit. Uses the primary key. */

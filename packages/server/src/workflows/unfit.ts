@@ -15,23 +15,35 @@ export interface UnfitReport {
 
 /** When a job is due whose run waits for other code. */
 const NEVER = "9999-01-01T00:00:00.000Z" as Timestamp;
+/** How long after its second look at a run a version may get it again. */
+const AGAIN_AFTER_SECONDS = 30;
 /** Runs in one transaction. */
 const CHUNK = 500;
 
 const jobOf = ({ workspaceId, laneId }: LaneKey, id: RunId) => ({ workspaceId, laneId, id: id as string as JobId });
 
-/** Lets a run whose journal did not fit wait for other code, or gives it to a version that has not tried it. It uses no attempt. */
-export async function parkUnfit(tx: Db, job: LaneKey & { readonly id: JobId }, { step, reason, version }: UnfitReport): Promise<void> {
+/**
+ * Lets a run whose journal did not fit wait for other code, or gives it to a version that has not tried it. It uses no attempt.
+ *
+ * @returns when it is due; null if it waits for other code
+ */
+export async function parkUnfit(
+  tx: Db,
+  job: LaneKey & { readonly id: JobId },
+  { step, reason, version }: UnfitReport,
+): Promise<Timestamp | null> {
   const { workspaceId, laneId } = job;
   const run: RunKey = { workspaceId, id: job.id as string as RunId };
   await setStatus(tx, run, "waiting");
-  const next = await recordUnfit(tx, { workspaceId, laneId, id: run.id, step, reason, version: version ?? "" });
+  const { next, again } = await recordUnfit(tx, { workspaceId, laneId, id: run.id, step, reason, version: version ?? "" });
   if (next === null) {
     await setDue(tx, job, NEVER);
-    return;
+    return null;
   }
   await setStatus(tx, run, "running");
-  await makeDue(tx, job, [job.id], next);
+  // A node that does not know of the next version yet would give the run to this one over and over.
+  const [at = null] = await makeDue(tx, job, [job.id], next, again ? AGAIN_AFTER_SECONDS : 0);
+  return at;
 }
 
 /**
@@ -43,9 +55,8 @@ export async function parkUnfit(tx: Db, job: LaneKey & { readonly id: JobId }, {
 export async function releaseParked(database: Transactional, lane: LaneKey, version: string): Promise<number> {
   for (let released = 0; ; ) {
     const ids = await findParkedUntried(database, lane, version, CHUNK);
-    const some = ids.length === 0 ? 0 : await database.transaction((tx) => release(tx, lane, ids, version || null));
-    released += some;
-    if (ids.length < CHUNK || some === 0) return released;
+    if (ids.length > 0) released += await database.transaction((tx) => release(tx, lane, ids, version || null));
+    if (ids.length < CHUNK) return released;
   }
 }
 

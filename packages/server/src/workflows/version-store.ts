@@ -56,6 +56,13 @@ export const recordVersionsAcrossWorkspaces = (db: Db, asked: readonly VersionSe
         (extract(epoch from moment() - last_asked_at) * 1000)::float8 as "agoMs" from alive`,
   );
 
+/** Forgets versions of a workflow of which no worker has asked for a day. Uses the primary key. */
+export const forgetOldVersions = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
+  rows(
+    db,
+    sql`delete from workflow_version where workspace_id = ${workspaceId} and lane_id = ${laneId} and last_asked_at < moment() - interval '1 day'`,
+  );
+
 /** The version for whose workers a run is kept that is due, while others ask. Null: none. Uses the primary keys. */
 export const findKeptFor = async (db: Db, { workspaceId, laneId, id }: RunKey & LaneKey): Promise<string | null> =>
   (

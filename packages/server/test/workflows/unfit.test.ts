@@ -104,8 +104,44 @@ describe("a run whose journal does not fit the code", () => {
     expect(await flow.take({ version: "v3" })).toMatchObject({ runId, journal: [{ key: "approval", status: "completed", output: true }] });
   });
 
-  test("of a run that another version began goes to the newest version that asks and has not tried it", async ({ flow, runId }) => {
-    expect(await takenBy(flow, "v1")).toEqual([runId]);
+  test("goes at once to the newest version that asks and has not tried it", async ({ service, flow, runId }) => {
+    expect(await takenBy(flow, "v3")).toEqual([runId]);
+    await service.ok("POST", "/v1/work", { worker: "w-v3", queues: [], settle: [] });
+    const held = await flow.work({ worker: "w-v3", workflows: [flow.id], version: "v3" });
+    expect(held.runs).toEqual([]);
+  });
+
+  test("is not given over and over to a version that it does not fit, by a node that does not know of the next one", async ({
+    service,
+    flow,
+    runId,
+  }) => {
+    await misfits(flow, "v2");
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    await service.ok("POST", `/v1/runs/${runId}/retry`);
+    await service.database.query(
+      "insert into workflow_version select workspace_id, lane_id, 'v9', moment(), moment() + interval '1 hour' from run limit 1",
+    );
+    await misfits(flow, "v2");
+    await misfits(flow, "v2");
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    await service.advance(31);
+    expect(await flow.take({ worker: "w-v2", version: "v2" })).toMatchObject({ runId });
+  });
+
+  test("goes on behind many that were cancelled meanwhile", async ({ service, flow, runId }) => {
+    await misfits(flow, "v2");
+    const [lane] = await service.database.query<{ lane_id: string; workspace_id: string }>("select lane_id, workspace_id from run_unfit");
+    await service.database.query(
+      `with ended as (
+        insert into run (workspace_id, lane_id, id, status, attempts, input, trigger, created_at, ended_at, expires_at)
+        select $1, $2, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'cancelled', 3, 'null', '{}', moment(), moment(), 'infinity'
+        from generate_series(1, 600) n returning workspace_id, lane_id, id
+      ) insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
+        select workspace_id, id, lane_id, 'load', 'It does not fit.', 'v2', '{v2}', true from ended`,
+      [lane?.workspace_id, lane?.lane_id],
+    );
+    expect(await takenBy(flow, "v3")).toEqual([runId]);
   });
 });
 

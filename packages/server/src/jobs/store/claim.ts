@@ -233,7 +233,8 @@ async function claim(
         ${RECORD_STARTS}
       ), found as (
         select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'isPulled', l.served = 'pull', 'opensInMs',
-          case when exists (select from next where next.lane_id = l.lane_id and not seen) or l.lane_id in (select lane_id from cut) then 0
+          case when exists (select from next where next.lane_id = l.lane_id and not seen) and ${filter !== null} then ${BUSY_RETRY_MS}::int
+            when exists (select from next where next.lane_id = l.lane_id and not seen) or l.lane_id in (select lane_id from cut) then 0
             when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
             then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
         from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
