@@ -15,6 +15,7 @@ import {
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
   findTakenBy,
+  makeDue,
   moveDueAcrossWorkspaces,
   purgeFailed,
   refuseAcrossWorkspaces,
@@ -36,6 +37,7 @@ import {
 } from "../../src/jobs/store/idempotency-keys.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
+import { findKeptFor } from "../../src/workflows/version-store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 
@@ -51,6 +53,14 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   "claim for workers": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
+  "claim runs of a version": (db) =>
+    claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: "v1" }], false, {
+      version: "v1",
+      others: ["v2"],
+      isNewest: true,
+    }),
+  "find a run's version": (db) => findKeptFor(db, { ...LANE, id: SETTLED.id as never }),
+  "make runs due": (db) => makeDue(db, LANE, [SETTLED.id], "v1"),
   "find held claims": (db) => findHeld(db, LANE.workspaceId, [SETTLED]),
   "find held jobs among some": (db) => findHeldAmong(db, LANE.workspaceId, 1, [SETTLED.id]),
   "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),
