@@ -232,7 +232,7 @@ export const EVENTS = {
       count: "number",
     },
   ),
-  run_unfit: event(
+  run_journal_rejected: event(
     "warn",
     "The journal of a run does not fit the code of the worker that took it. The run waits for another version, and no attempt was used.",
     { runId: "string", workflow: "string", step: "string", version: "string?" },

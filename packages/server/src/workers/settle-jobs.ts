@@ -96,7 +96,8 @@ async function settleOne(
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
-  if (wasHeld && settle.outcome === "unfit") emit("run_unfit", { runId: settle.id, workflow: job.queue, step: settle.step ?? "", version });
+  if (wasHeld && settle.outcome === "unfit")
+    emit("run_journal_rejected", { runId: settle.id, workflow: job.queue, step: settle.step ?? "", version });
   return wasHeld ? null : LOST;
 }
 
