@@ -37,9 +37,9 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
     sql`
       with asked as (
         select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
-          ${plainArray(runs.map(({ claim }) => claim && claim.laneId))}::bigint[],
-          ${plainArray(runs.map(({ claim }) => claim && claim.leaseId))}::bigint[],
-          ${plainArray(runs.map(({ claim }) => claim && claim.attempt))}::int[]) as a (workspace_id, id, lane_id, lease_id, attempt)
+          ${plainArray(runs.map(({ claim }) => claim?.laneId ?? null))}::bigint[],
+          ${plainArray(runs.map(({ claim }) => claim?.leaseId ?? null))}::bigint[],
+          ${plainArray(runs.map(({ claim }) => claim?.attempt ?? null))}::int[]) as a (workspace_id, id, lane_id, lease_id, attempt)
       ), claimed as (
         select j.workspace_id, j.id
         from asked a join job j on j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
