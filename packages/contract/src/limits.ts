@@ -26,6 +26,10 @@ export const LIMITS = {
   reportedSteps: 100,
   eventNameLength: 128,
   signalIdLength: 256,
+  /** How long a step waits for a run that it has started. */
+  invokeTimeoutMs: 86_400_000,
+  /** How many runs may have started one another in a row. */
+  invokeDepth: 16,
   /** Signals of a run that it has not waited for. */
   pendingSignals: 100,
   /** Events that one workflow may be started by. */

@@ -219,7 +219,7 @@ const ReportedError = Type.Object(
   },
 );
 
-export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait"] as const;
+export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "invoke"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
 export const STEP_STATUSES = ["completed", "failed", "waiting", "cancelled"] as const;
@@ -318,15 +318,19 @@ export type ReportedStep = Static<typeof ReportedStep>;
 
 const trigger = Type.Object(
   {
-    type: Type.Enum(["api", "event", "schedule"], { description: "What started the run." }),
+    type: Type.Enum(["api", "event", "schedule", "invoke"], { description: "What started the run." }),
     eventId: Type.Optional(EventId),
     name: Type.Optional(EventName),
     ts: Type.Optional(Type.Number({ description: "When the event happened. Milliseconds since 1970." })),
     scheduledFor: Type.Optional(Moment("The tick of the workflow's `cron`.")),
+    runId: Type.Optional(RunId),
+    step: Type.Optional(StepKey),
   },
   {
     title: "RunTrigger",
-    description: "What started a run. `event`: an event, with its id, name and time. `schedule`: a tick of the workflow's `cron`.",
+    description:
+      "What started a run. `event`: an event, with its id, name and time. `schedule`: a tick of the workflow's `cron`. " +
+      "`invoke`: a step of another run.",
     examples: [{ type: "api" }, { type: "event", eventId: EVENT_ID, name: "user.created", ts: 1_795_426_200_000 }],
   },
 );
@@ -339,6 +343,7 @@ const run = {
   attempt: 1,
   attempts: 3,
   trigger: { type: "api" },
+  parentRunId: null,
   idempotencyKey: null,
   error: null,
   nextAttemptAt: null,
@@ -355,6 +360,7 @@ const listed = {
   attempt: Type.Integer({ description: "Executions that failed, and one." }),
   attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
   trigger,
+  parentRunId: Nullable(RunId, { description: "The run of which a step started it." }),
   idempotencyKey: Nullable(Type.String(), { description: "The key that it was triggered with." }),
   error: Nullable(RunError, { description: "Why it failed, or its last execution did." }),
   nextAttemptAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it is executed again after a failure." }),
@@ -368,11 +374,12 @@ export type ListedRun = Static<typeof ListedRun>;
 
 const WaitingFor = Type.Object(
   {
-    type: Type.Enum(["sleep", "signal"], { description: "What the step does." }),
+    type: Type.Enum(["sleep", "signal", "invoke"], { description: "What the step does." }),
     step: StepKey,
     until: Type.Optional(Moment("When a sleep ends.")),
     signal: Type.Optional(Type.String({ description: "The signal that is to be completed." })),
-    timeoutAt: Type.Optional(Moment("When the wait for a signal ends without it.")),
+    runId: Type.Optional(RunId),
+    timeoutAt: Type.Optional(Moment("When the wait for a signal or a run ends without it.")),
   },
   {
     title: "WaitingFor",
@@ -466,6 +473,34 @@ export const StepEventSent = Type.Object(sent, {
   examples: [{ eventId: EVENT_ID, runIds: [RUN_ID] }],
 });
 export type StepEventSent = Static<typeof StepEventSent>;
+
+/** A run that a step of a run starts, and waits for (docs/run-protocol.md). Source: specification, Workflow behavior 1. */
+export const InvokeWorkflow = Type.Object(
+  {
+    lease_token: LeaseToken,
+    key: StepKey,
+    workflow: WorkflowId,
+    input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value of at most 1 MiB, null when left out." })),
+    timeout: Type.Integer({
+      minimum: 1,
+      maximum: LIMITS.invokeTimeoutMs,
+      description: "How long the step waits for the run. Milliseconds; at most 24 hours. The run goes on when it has passed.",
+    }),
+  },
+  {
+    title: "InvokeWorkflow",
+    description: "A run that a step of a run starts, and waits for.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, key: "bill", workflow: "billing.start", input: { userId: "u1" }, timeout: 3_600_000 }],
+  },
+);
+export type InvokeWorkflow = Static<typeof InvokeWorkflow>;
+
+export const Invoked = Type.Object(
+  { runId: RunId },
+  { title: "Invoked", description: "The run that the step waits for.", examples: [{ runId: RUN_ID }] },
+);
+export type Invoked = Static<typeof Invoked>;
 
 export const StepsStored = Type.Object(
   { steps: Type.Integer({ description: "How many steps the journal has." }) },

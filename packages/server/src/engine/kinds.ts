@@ -1,4 +1,4 @@
-import type { Claim } from "#jobs";
+import type { Claim, JobKey } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { AttemptResult, Verdict } from "./judge.ts";
@@ -32,6 +32,8 @@ export interface JobKind {
    * leave nothing behind but what `settled` writes.
    */
   readonly recorded: boolean;
+  /** Jobs that `settled` may change besides that of a claim. They are locked together with the jobs that are settled, in one order. */
+  readonly related?: (claim: Claim) => readonly JobKey[];
   /**
    * Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database.
    * If it cannot write an outcome, the job goes to the dead-letter queue.

@@ -178,7 +178,8 @@ export class Settler {
     const discarded = settlements.filter((one) => ends(one) && !isRecorded(one));
     const completed = settlements.filter((one) => one.verdict.kind === "complete" && isRecorded(one));
     const refused = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
-    await lockJobsAcrossWorkspaces(tx, settlements.map(keyOf));
+    const related = settlements.flatMap(({ claim }) => this.#kinds.of(claim)?.related?.(claim) ?? []);
+    await lockJobsAcrossWorkspaces(tx, [...settlements.map(keyOf), ...related]);
     const gone = discarded.length > 0 ? await discardAcrossWorkspaces(tx, discarded.map(keyOf)) : NOTHING_MOVED;
     const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
     const refusals = refused.length + discarded.length > 0 ? await refuse(tx, refused, discarded, true) : NOTHING_MOVED;

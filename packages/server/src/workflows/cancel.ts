@@ -1,8 +1,9 @@
 import type { Actor, AuditLog } from "#audit";
-import { removeUnrecorded } from "#jobs";
+import { lockJobsAcrossWorkspaces, removeUnrecorded } from "#jobs";
 import { type JobId, problem, type Transactional, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
+import { findAwaitingParents } from "./parent.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 
@@ -32,8 +33,10 @@ export const cancelRun = (
   database.transaction(async (tx) => {
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(key.id));
-    // The job before the run, in the order in which a settle locks them.
-    const job = await removeUnrecorded(tx, { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId });
+    // The jobs before the run, in the order in which a settle locks them.
+    const jobKey = { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId };
+    if (found.parent_run_id !== null) await lockJobsAcrossWorkspaces(tx, [jobKey, ...(await findAwaitingParents(tx, [key]))]);
+    const job = await removeUnrecorded(tx, jobKey);
     const { ids: cancelled, enqueued } = await endRunsAcrossWorkspaces(tx, ids, [
       { ...key, status: "cancelled", executions: job?.attempt ?? 0 },
     ]);

@@ -23,6 +23,8 @@ export interface EndedRun {
   readonly attempt: number;
   /** JSON text. */
   readonly error: string | null;
+  /** Whether a step of another run has started it. */
+  readonly hasParent: boolean;
   /** The lifecycle hooks of its workflow. */
   readonly hooks: readonly Hook[];
 }
@@ -44,10 +46,10 @@ export const markEndedAcrossWorkspaces = (tx: Db, ends: readonly RunEnd[]): Prom
           as e (workspace_id, id, status, result, error, executions, retry_steps)
         join workspace w on w.id = e.workspace_id
         where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.${LIVE}
-        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error
+        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id
       )
       select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error,
-        coalesce(f.hooks, '{}') as hooks
+        e.parent_run_id is not null as "hasParent", coalesce(f.hooks, '{}') as hooks
       from ended e left join workflow f on f.workspace_id = any(array[e.workspace_id]) and f.id = e.lane_id`,
   );
 

@@ -76,6 +76,7 @@ const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["sta
   signal: ["failed"],
   sleep: ["waiting", "cancelled"],
   wait: ["waiting", "cancelled"],
+  invoke: ["failed", "cancelled"],
 };
 
 /** A field that a step must not or must have, in words. */

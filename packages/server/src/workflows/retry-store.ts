@@ -1,4 +1,5 @@
 import { type Db, row, rows, sql, textArray } from "#kernel";
+import type { Parent } from "./parent.ts";
 import type { RunKey } from "./run.ts";
 
 /** A run that goes on. */
@@ -10,6 +11,7 @@ export interface RevivedRun {
   readonly error: string | null;
   /** Keys of the steps that it executes again. Null: its program did not say. */
   readonly retry_steps: readonly string[] | null;
+  readonly parent: Pick<Parent, "laneId" | "id"> | null;
 }
 
 /** Takes back the end of a failed or cancelled run. Returns null if it is neither. Uses the primary keys. */
@@ -26,7 +28,9 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
       from before, lane l
       where r.workspace_id = ${workspaceId} and r.id = ${id} and r.status in ('failed', 'cancelled')
         and l.workspace_id = ${workspaceId} and l.id = r.lane_id
-      returning r.attempts, r.executions, l.backoff_delay_ms, before.error, before.retry_steps`,
+      returning r.attempts, r.executions, l.backoff_delay_ms, before.error, before.retry_steps,
+        (select json_build_object('laneId', p.lane_id, 'id', p.id) from run p
+          where p.workspace_id = ${workspaceId} and p.id = r.parent_run_id) as parent`,
   );
 
 /**

@@ -2,6 +2,7 @@ import type { Actor, AuditLog } from "#audit";
 import { insertOfKind } from "#jobs";
 import { type JobId, problem, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { runPayload } from "./parent.ts";
 import { forgetSteps, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
@@ -32,7 +33,15 @@ export const retryRun = (
     await forgetSteps(tx, key, revived);
     const lane = { workspaceId, laneId: found.lane_id };
     const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
-    const job = { ...lane, id: id as string as JobId, kind: "run", payload: "{}", attempts, spared, backoffDelayMs };
+    const job = {
+      ...lane,
+      id: id as string as JobId,
+      kind: "run",
+      payload: runPayload(revived.parent ?? undefined),
+      attempts,
+      spared,
+      backoffDelayMs,
+    };
     await insertOfKind(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
     const resource = { resourceType: "run", resourceId: showRunId(id) } as const;
     await audit.record(tx, { workspaceId, actorId, eventType: "run.retried", ...resource, input: null, output: null });

@@ -6,6 +6,7 @@ import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
+import { parentJobOf } from "./parent.ts";
 import type { RunKey } from "./run.ts";
 import { servedByWorkers } from "./served-by-workers.ts";
 import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert, type StepToInsert } from "./step-store.ts";
@@ -32,6 +33,7 @@ interface Ended {
 export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
+  related: parentJobOf,
   deliverer: servedByWorkers,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);

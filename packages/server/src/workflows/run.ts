@@ -22,6 +22,7 @@ export interface RunRow {
   readonly attempts: number;
   readonly error: string | null;
   readonly trigger: string;
+  readonly parent_run_id: RunId | null;
   readonly idempotency_key: string | null;
   readonly next_attempt_at: Timestamp | null;
   readonly created_at: Timestamp;
@@ -46,6 +47,8 @@ export interface StepRow {
   readonly ended_at: Timestamp | null;
   readonly wake_at: Timestamp | null;
   readonly signal: string | null;
+  /** The run that it has started, and waits for. */
+  readonly child_run_id: RunId | null;
 }
 
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
@@ -61,6 +64,7 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   attempt: run.failures + 1,
   attempts: run.attempts,
   trigger: JSON.parse(run.trigger),
+  parentRunId: run.parent_run_id && showRunId(run.parent_run_id),
   idempotencyKey: run.idempotency_key,
   error: run.error === null ? null : JSON.parse(run.error),
   nextAttemptAt: run.next_attempt_at,
@@ -78,11 +82,12 @@ export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors:
 function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecord["waitingFor"] {
   if (ended_at !== null) return [];
   const waiting = steps.filter(({ status }) => status === "waiting");
-  return waiting.map(({ key, signal, wake_at: at }) =>
-    signal === null
-      ? { type: "sleep" as const, step: key, ...(at !== null && { until: at }) }
-      : { type: "signal" as const, step: key, signal, ...(at !== null && { timeoutAt: at }) },
-  );
+  return waiting.map(({ key, signal, child_run_id: child, wake_at: at }) => {
+    const timeout = at !== null && { timeoutAt: at };
+    if (signal !== null) return { type: "signal" as const, step: key, signal, ...timeout };
+    if (child !== null) return { type: "invoke" as const, step: key, runId: showRunId(child), ...timeout };
+    return { type: "sleep" as const, step: key, ...(at !== null && { until: at }) };
+  });
 }
 
 /** A journal as JSON text. */

@@ -17,6 +17,8 @@ export interface StepToInsert {
   readonly wakeInMs: number | null;
   /** The signal that a step waits for, or has registered. */
   readonly signal: string | null;
+  /** The run that a step has started, and waits for. None unless given. */
+  readonly childRunId?: RunId;
 }
 
 /** Why steps are not stored that the journal has no room for. */
@@ -80,8 +82,9 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
           ${largeTextArray(steps.map((one) => one.output))}::text[], ${largeTextArray(steps.map((one) => one.error))}::text[],
           ${plainArray(steps.map((one) => one.attempt))}::int[], ${textArray(steps.map((one) => one.startedAt))}::timestamptz[],
           ${textArray(steps.map((one) => one.wakeAt))}::timestamptz[], ${plainArray(steps.map((one) => one.wakeInMs))}::float8[],
-          ${textArray(steps.map((one) => one.signal))}::text[])
-          with ordinality s (run_id, key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, number)
+          ${textArray(steps.map((one) => one.signal))}::text[],
+          ${plainArray(steps.map(({ childRunId = null }) => childRunId))}::uuid[])
+          with ordinality s (run_id, key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, child_run_id, number)
       ), sized as (
         select run_id, count(*) as steps, sum(coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)) as bytes
         from reported group by run_id
@@ -89,10 +92,11 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
         select l.* from locked l left join sized z on z.run_id = l.id
         where coalesce(l.steps + z.steps <= ${LIMITS.journalSteps} and l.journal_bytes + z.bytes <= ${LIMITS.journalBytes}, true)
       ), stored as (
-        insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal)
+        insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal,
+          child_run_id)
         select l.workspace_id, l.id, s.key, l.last_seq + s.place, s.type, s.status, s.output, s.error, s.attempt,
           coalesce(s.started_at, moment()), case when s.status <> 'waiting' then moment() end,
-          coalesce(s.wake_at, moment() + s.wake_in_ms * interval '1 millisecond'), s.signal
+          coalesce(s.wake_at, moment() + s.wake_in_ms * interval '1 millisecond'), s.signal, s.child_run_id
         from reported s join fitting l on l.id = s.run_id
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id, octet_length(output) as output_bytes, octet_length(error) as error_bytes

@@ -4,6 +4,7 @@ import type { Clock, EmitEvent, Shares, Tenants, Transactional, UuidSource } fro
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
+import { mountInvoke } from "./invoke-routes.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
@@ -47,6 +48,7 @@ export function createWorkflows({
       mountWorkflows(api, { tenants, triggers, audit, calendars, clock, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
       mountSignals(api, { tenants, audit, waker, prove });
+      mountInvoke(api, { tenants, ids, waker, prove });
       mountRuns(api, { tenants, audit, ids, waker, aborter, prove, steps });
     },
   };
