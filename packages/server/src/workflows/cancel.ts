@@ -2,6 +2,7 @@ import type { Actor, AuditLog } from "#audit";
 import { removeUnrecorded } from "#jobs";
 import { type JobId, problem, type Transactional, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
+import type { WithdrawnCall } from "./calls/index.ts";
 import { endRun } from "./end-run.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
@@ -11,11 +12,12 @@ export interface CancelContext {
   readonly ids: UuidSource;
 }
 
-/** A run that was cancelled, the lease of the worker that was executing it, and its lane if a hook waits there. */
+/** A run that was cancelled, the lease of the worker that was executing it, its calls, and its lane if a hook waits there. */
 export interface CancelledRun {
   readonly run: RunWithData;
   readonly leaseId: number | null;
   readonly enqueued: LaneKey | null;
+  readonly withdrawn: readonly WithdrawnCall[];
 }
 
 /**
@@ -47,7 +49,7 @@ export const cancelRun = (
       input: null,
       output: null,
     });
-    return { run, leaseId: job?.lease_id ?? null, enqueued: cancelled.enqueued };
+    return { run, leaseId: job?.lease_id ?? null, ...cancelled };
   });
 
 const ended = ({ id, status }: Pick<RunWithData, "id" | "status">) =>

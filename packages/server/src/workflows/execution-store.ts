@@ -2,6 +2,7 @@ import type { Hook, RunStatus } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, fragment, plainArray, type RunId, row, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import type { CallToBegin } from "./calls/read-call.ts";
 import type { RunKey } from "./run.ts";
 
 const LIVE = fragment`status not in ('completed', 'failed', 'cancelled')`;
@@ -18,8 +19,8 @@ export interface BegunRun {
 }
 
 /**
- * Begins executions: sleeps that are over end, and waits whose signal was completed or whose time has passed, in the order of their
- * ends. A payload that is there counts, also if the time has passed since. The runs are running. Returns those that have not ended meanwhile.
+ * Begins executions: sleeps that are over end, calls that have their outcome, and waits whose signal was completed or whose time has passed,
+ * in the order of their ends. A payload that is there counts, also if the time has passed since. The runs are running. Returns those that have not ended meanwhile.
  * Uses the primary keys.
  */
 export const beginExecutions = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version: string | null): Promise<BegunRun[]> =>
@@ -29,22 +30,22 @@ export const beginExecutions = (db: Db, workspaceId: WorkspaceId, ids: readonly 
       with begun as (
         select workspace_id, id from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ${LIVE} for no key update
       ), pending as (
-        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal
+        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.answered_at, s.error is not null as has_error
         from begun join run_step s on s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting'
       ), awaited as (
         select g.workspace_id, g.id, g.run_id, g.payload, g.completed_at
         from pending p join signal g on g.workspace_id = any(array[p.workspace_id]) and g.id = p.signal and g.run_id = p.run_id and not g.consumed
         for update of g
       ), over as (
-        select p.*, g.payload, coalesce(g.completed_at, p.wake_at) as ended_at, p.signal is not null and g.payload is null as timed_out,
-          row_number() over (partition by p.run_id order by coalesce(g.completed_at, p.wake_at), p.seq) as place
+        select p.*, g.payload, coalesce(p.answered_at, g.completed_at, p.wake_at) as ended_at, p.signal is not null and g.payload is null as timed_out,
+          row_number() over (partition by p.run_id order by coalesce(p.answered_at, g.completed_at, p.wake_at), p.seq) as place
         from pending p left join (select distinct on (workspace_id, id) * from awaited) g
           on g.workspace_id = p.workspace_id and g.id = p.signal and g.run_id = p.run_id
-        where p.wake_at <= moment() or g.payload is not null
+        where p.wake_at <= moment() or g.payload is not null or p.answered_at is not null
       ), woken as (
-        update run_step s set status = case when over.timed_out then 'failed' else 'completed' end::step_status,
-          output = case when not over.timed_out then coalesce(over.payload, 'null') end,
-          error = case when over.timed_out then json_build_object('name', 'SignalTimeoutError',
+        update run_step s set status = case when over.timed_out or over.has_error then 'failed' else 'completed' end::step_status,
+          output = case when over.answered_at is not null then s.output when not over.timed_out then coalesce(over.payload, 'null') end,
+          error = case when over.answered_at is not null then s.error when over.timed_out then json_build_object('name', 'SignalTimeoutError',
             'message', 'The signal "' || over.signal || '" was not completed in time.')::text end,
           ended_at = over.ended_at, seq = r.steps + over.place
         from over join run r on r.workspace_id = any(array[over.workspace_id]) and r.id = over.run_id
@@ -90,6 +91,8 @@ export interface StepToInsert {
   readonly wakeInMs: number | null;
   /** The signal that a step waits for, or has registered. */
   readonly signal: string | null;
+  /** The call that a step waits for. */
+  readonly call?: CallToBegin;
 }
 
 /** Which of these keys a journal has. Uses the primary key. */
@@ -133,21 +136,22 @@ export const insertSteps = async (tx: Db, { workspaceId, id }: RunKey, steps: re
 export interface Pending {
   /** When the first of its waiting steps ends. Null: none waits. */
   readonly at: Timestamp | null;
-  /** Whether one of them waits for a signal. */
-  readonly for_signal: boolean;
+  /** Whether one of them waits for a signal, or for a call. */
+  readonly for_answer: boolean;
 }
 
-/** A wait whose signal was completed meanwhile ends now. Uses the primary keys. */
+/** A wait whose signal was completed meanwhile ends now, and a call that has its outcome. The run is looked at once a day in any case. Uses the primary keys. */
 export const findPending = async (tx: Db, { workspaceId, id }: RunKey): Promise<Pending> =>
   (await row<Pending>(
     tx,
     sql`
-      select min(case when exists (
+      select min(case when s.answered_at is not null or exists (
           select from signal g
           where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id} and g.payload is not null and not g.consumed)
-        then moment() else s.wake_at end) as at, coalesce(bool_or(s.signal is not null), false) as for_signal
+        then moment() else coalesce(s.wake_at, moment() + interval '1 day') end) as at,
+        coalesce(bool_or(s.signal is not null or s.type = 'http'), false) as for_answer
       from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.status = 'waiting'`,
-  )) ?? { at: null, for_signal: false };
+  )) ?? { at: null, for_answer: false };
 
 export const setStatus = (
   tx: Db,
@@ -183,6 +187,8 @@ export interface EndedRun {
   readonly error: string | null;
   /** The lifecycle hooks of its workflow. */
   readonly hooks: readonly Hook[];
+  /** Whether its steps have calls without an outcome. */
+  readonly hasCalls: boolean;
 }
 
 /** Ends a run that has not ended, with the retention of its workspace's plan. Returns null if it had ended. Uses the primary keys. */
@@ -202,6 +208,7 @@ export const markEnded = (
         where r.workspace_id = ${workspaceId} and r.id = ${id} and w.id = r.workspace_id and r.${LIVE}
         returning r.lane_id, r.started_at, r.failures, r.error
       )
-      select e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error, coalesce(f.hooks, '{}') as hooks
+      select e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error, coalesce(f.hooks, '{}') as hooks,
+        exists (select from run_call c where c.workspace_id = ${workspaceId} and c.run_id = ${id}) as "hasCalls"
       from ended e left join workflow f on f.workspace_id = ${workspaceId} and f.id = e.lane_id`,
   );

@@ -1,8 +1,10 @@
 import { LIMITS, type ReportedStep } from "@tidemill/contract";
 import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
-import { type Db, invalid, problem, type Transactional, type WorkspaceId } from "#kernel";
+import { type Db, invalid, problem, type Transactional, type UuidSource, type WorkspaceId } from "#kernel";
+import type { LaneKey } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
+import { beginCalls, readCall } from "./calls/index.ts";
 import { insertSteps, lockExecution, type StepToInsert } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 
@@ -16,17 +18,20 @@ export type ProveExecution = (
 /**
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
  *
- * @returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds
+ * @returns how many steps the journal has, and the lane in which calls of steps wait; null, and nothing is stored, if the claim no longer holds
  */
 export const reportSteps = (
   database: Transactional,
+  ids: UuidSource,
   key: RunKey,
   claim: NamedClaim,
-  steps: readonly StepToInsert[],
-): Promise<number | null> =>
-  database.transaction(async (tx) =>
-    (await lockExecution(tx, key, claim)) ? insertSteps(tx, key, await beginWaits(tx, key, steps)) : null,
-  );
+  reported: readonly StepToInsert[],
+): Promise<{ steps: number; lane: LaneKey | null } | null> =>
+  database.transaction(async (tx) => {
+    if (!(await lockExecution(tx, key, claim))) return null;
+    const { steps, lane } = await beginCalls(tx, ids, key, await beginWaits(tx, key, reported));
+    return { steps: await insertSteps(tx, key, steps), lane };
+  });
 
 /**
  * Reported steps as they are stored.
@@ -38,7 +43,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
   steps.map((step, at) => {
     const misfit = misfitOf(step);
     if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
-    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
+    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout, http } = step;
     return {
       key,
       type,
@@ -50,6 +55,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
       wakeInMs: sleepFor ?? timeout ?? null,
       signal,
+      ...(http && { call: readCall(http, `${path}[${at}].http`) }),
     };
   });
 
@@ -69,6 +75,7 @@ function misfitOf({
   sleepUntil,
   signal,
   timeout,
+  http,
 }: ReportedStep): { field: string; message: string } | null {
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
   if (type === "sleep" && status !== "waiting") return { field: "status", message: "must be waiting for a sleep: the service ends it" };
@@ -81,7 +88,10 @@ function misfitOf({
   if (type !== "wait" && timeout !== undefined) return { field: "timeout", message: "is only for waits" };
   if (type === "signal" && status === "completed")
     return { field: "status", message: "must be failed for a signal: the service stores one that it registers" };
-  if (type !== "sleep" && type !== "wait" && status === "waiting")
+  if (type === "http" && status !== "waiting") return { field: "status", message: "must be waiting for an http step: the service ends it" };
+  if (type === "http" && http === undefined) return { field: "http", message: "must be given for an http step" };
+  if (type !== "http" && http !== undefined) return { field: "http", message: "is only for http steps" };
+  if (type !== "sleep" && type !== "wait" && type !== "http" && status === "waiting")
     return { field: "status", message: `must not be waiting for a step of the type ${type}` };
   if (type === "sleep" && sleeps !== 1) return { field: "sleepFor", message: "must be given for a sleep, or sleepUntil in its place" };
   if (type !== "sleep" && sleeps > 0) return { field: "sleepFor", message: "is only for sleeps" };

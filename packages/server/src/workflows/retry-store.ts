@@ -40,7 +40,7 @@ export const forgetFailedSteps = (
     tx,
     sql`
       with failures as (
-        select key, coalesce(error::jsonb = ${error}::jsonb, false) as is_cause from run_step
+        select key, coalesce(error::jsonb - 'code' - 'status' = ${error}::jsonb, false) as is_cause from run_step
         where workspace_id = ${workspaceId} and run_id = ${id} and status = 'failed'
       ), forgotten as (
         select key from failures where is_cause or (${failed}::boolean and not exists (select from failures where is_cause))
@@ -48,6 +48,10 @@ export const forgetFailedSteps = (
         -- Waits whose signal another run has taken since: the program asks for them anew.
         select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.status = 'waiting' and s.signal is not null
           and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id} and not g.consumed)
+        union all
+        -- Calls that were withdrawn when the run ended.
+        select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.type = 'http' and s.status = 'waiting'
+          and s.answered_at is null
       ), gone as (
         delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key in (select key from forgotten)
       ), kept as (

@@ -139,7 +139,8 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      aborter.abortLane(await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name));
+      const lanes = await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name);
+      for (const lane of lanes) aborter.abortLane(lane);
       return reply.code(204).send();
     },
   );

@@ -1,9 +1,10 @@
 import type { RunError } from "@tidemill/contract";
-import type { JobKind, Outcome } from "#engine";
+import type { EnqueuedLane, JobKind, Outcome } from "#engine";
 import { setDue } from "#jobs";
 import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
-import type { LaneKey, Waker } from "#lanes";
+import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
+import { beginCalls } from "./calls/index.ts";
 import { endRun } from "./end-run.ts";
 import { findPending, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
@@ -27,8 +28,8 @@ export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): Jo
   },
 });
 
-/** Returns the lane if a hook waits there. */
-async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, waker: Pick<Waker, "wakeAt">): Promise<LaneKey | null> {
+/** Returns the lane in which a hook or calls wait. */
+async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, waker: Pick<Waker, "wakeAt">): Promise<EnqueuedLane | null> {
   const run: RunKey = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
   switch (verdict.kind) {
     case "complete":
@@ -43,15 +44,15 @@ async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, wak
     case "giveBack": {
       if (verdict.report === undefined) return null;
       const report = JSON.parse(verdict.report) as Extract<RunReport, { outcome: "suspended" }>;
-      const steps = await beginWaits(tx, run, report.steps);
+      const { steps, lane } = await beginCalls(tx, ids, run, await beginWaits(tx, run, report.steps));
       if (steps.length > 0) await insertSteps(tx, run, steps);
       const pending = await findPending(tx, run);
       // A step that was reported as waiting may have its outcome already.
       const at = steps.every((step, index) => step.status === report.steps[index]?.status) ? pending.at : null;
-      await setStatus(tx, run, at === null ? "running" : pending.for_signal ? "waiting" : "sleeping");
+      await setStatus(tx, run, at === null ? "running" : pending.for_answer ? "waiting" : "sleeping");
       await setDue(tx, claim, at);
       if (at !== null) waker.wakeAt(momentMs(at));
-      return null;
+      return lane && { ...lane, served: "push" };
     }
     default:
       return null;

@@ -2,7 +2,8 @@ import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type Ru
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { cutPage, type Db, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
-import { type Aborter, findLane, type PulledWaker } from "#lanes";
+import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
+import { findPendingCalls } from "./calls/index.ts";
 import { cancelRun } from "./cancel.ts";
 import { findHookErrors } from "./hook-store.ts";
 import { listRuns } from "./list-runs.ts";
@@ -15,12 +16,14 @@ export interface RunRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
   readonly ids: UuidSource;
-  readonly waker: PulledWaker;
-  readonly aborter: Pick<Aborter, "abortRun">;
+  readonly waker: Pick<Waker, "wake"> & PulledWaker;
+  readonly aborter: Pick<Aborter, "abortRun" | "abortJob">;
   readonly prove: ProveExecution;
 }
 
 const { tags, security } = routeDefaults("Runs");
+/** The id of no lease. */
+const NO_LEASE = 0;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
@@ -28,7 +31,11 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
-    showRun(run, await readJournal(db, key), await findHookErrors(db, key));
+    showRun(run, {
+      steps: await readJournal(db, key),
+      calls: run.status === "waiting" || run.status === "running" ? await findPendingCalls(db, key) : [],
+      hookErrors: await findHookErrors(db, key),
+    });
 
   api.get(
     "/v1/runs",
@@ -105,8 +112,10 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
-      const { run, leaseId, enqueued } = await cancelRun(db, { audit, ids }, requestActor(request), key);
+      const { run, leaseId, enqueued, withdrawn } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
+      // One whose lease is not known may be claimed at this moment, by any node.
+      for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
       if (enqueued) waker.wakePulled([enqueued]);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
@@ -163,8 +172,9 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
-      const journal = claim && (await reportSteps(db, key, claim, stored));
-      if (journal !== null) return { steps: journal };
+      const journal = claim && (await reportSteps(db, ids, key, claim, stored));
+      if (journal?.lane) waker.wake([journal.lane]);
+      if (journal) return { steps: journal.steps };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },
   );
