@@ -11,7 +11,11 @@ const test = base
     return server;
   });
 
-const json = (body: unknown, status = 200): Answers => ({ status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+const json = (body: unknown, status = 200): Answers => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
 const httpStep = (url: string, more: object = {}, key = "fetch") => ({ key, type: "http", status: "waiting", http: { url, ...more } });
 const suspended = (...steps: object[]) => ({ outcome: "suspended", steps });
 
