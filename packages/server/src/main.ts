@@ -132,7 +132,14 @@ export async function composeNode({
     createRetention(shared),
     callbacks,
     workers,
-    createWorkflows({ ...shared, waker, aborter, prove: workers.prove, onNextRun: (ms) => schedules.expect(ms) }),
+    createWorkflows({
+      ...shared,
+      waker,
+      aborter,
+      prove: workers.prove,
+      proveReport: workers.proveReport,
+      onNextRun: (ms) => schedules.expect(ms),
+    }),
   ];
   const { authenticator } = workspaces;
   const drain = () => {

@@ -4,7 +4,7 @@ import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
 import { cut, type Db, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
 import { keepResult } from "#redaction";
-import { readSteps } from "#workflows";
+import { readSteps, redactError, redactSteps } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
@@ -40,17 +40,22 @@ export async function settleJobs(
   mayBeRepeat = false,
 ): Promise<Settled[]> {
   const claims = await proveClaims(deps.workers, db, workspaceId, settles);
-  const unknown = claims.flatMap((one) => (one && !isKnown(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
+  const unknown = claims.flatMap((one) => (one && !isSameClaim(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
   const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
   const outcomes = await Promise.all(
     settles.map(async (settle, index): Promise<AnsweredOutcome> => {
       const proof = claims[index] ?? null;
       const refusal = await settleOne(deps, settle, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
-        if (held && isKnown(held, claim)) return held;
+        if (held && isSameClaim(held, claim)) return held;
         const row = looked.get(claim.id);
         return row
-          ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue, worker.name) }
+          ? {
+              claim: row,
+              response: Symbol(),
+              queue: row.queue,
+              redactor: (await deps.redactorOf(db, row, row.queue, worker.name)).redactor,
+            }
           : null;
       });
       const answer = { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
@@ -60,7 +65,8 @@ export async function settleJobs(
   return mayBeRepeat ? answerRepeated(db, workspaceId, outcomes, mayServe) : outcomes.map(({ answer }) => answer);
 }
 
-const isKnown = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
+/** Whether what is known of a job is of this claim. */
+export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
   held?.claim.laneId === laneId && held.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
 async function settleOne(
@@ -122,7 +128,10 @@ function* resultOf(
   redactor: ReportRedactor | null,
 ): SlicedWork<AttemptResult> {
   if (outcome === "released") return { kind: "withdrawn" };
-  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ outcome, steps: readSteps(steps, "steps") }) };
+  if (outcome === "suspended") {
+    const kept = yield* redactSteps(readSteps(steps, "steps"), redactor);
+    return { kind: "suspended", report: JSON.stringify({ outcome, steps: kept }) };
+  }
   if (outcome === "completed")
     return { kind: "accepted", status: null, result: result === null ? null : yield* keepResult(result, redactor) };
   const message = error ?? "The worker reported no error.";
@@ -133,6 +142,6 @@ function* resultOf(
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
-    ...(isRunId(id) && { report: JSON.stringify({ outcome, error: { name: error_name, message } }) }),
+    ...(isRunId(id) && { report: JSON.stringify({ outcome, error: yield* redactError({ name: error_name, message }, redactor) }) }),
   };
 }

@@ -1,5 +1,6 @@
+import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import type { Db, JobId, RunId, Timestamp, WorkspaceId } from "#kernel";
+import type { Db, RunId, Timestamp, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
 import { journalText, showRunId } from "./run.ts";
 import { readJournals } from "./run-store.ts";
@@ -11,23 +12,34 @@ export interface ClaimedRun {
   readonly token: string;
 }
 
-/** Begins executions. Returns them as JSON texts for their worker, by their jobs; without those whose run has ended meanwhile. */
-export async function giveRuns(
+/** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
+export type GivenRun<Filled> = ClaimedRun &
+  ({ readonly text: string; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
+
+/**
+ * Begins executions. Returns those whose run has not ended meanwhile.
+ *
+ * @param fill fills the secrets into an input
+ */
+export async function giveRuns<Filled extends { readonly payload: string }>(
   db: Db,
   workspaceId: WorkspaceId,
   runs: readonly ClaimedRun[],
   version: string | null,
-): Promise<ReadonlyMap<JobId, string>> {
-  if (runs.length === 0) return new Map();
+  fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
+): Promise<GivenRun<Filled>[]> {
+  if (runs.length === 0) return [];
   const ids = runs.map(({ claim }) => claim.id as string as RunId);
   const begun = new Map((await beginExecutions(db, workspaceId, ids, version)).map((run) => [run.id as string, run]));
   const journals = await readJournals(db, workspaceId, ids);
-  const texts = new Map<JobId, string>();
-  for (const run of runs) {
+  const given = runs.map(async (run): Promise<GivenRun<Filled>[]> => {
     const found = begun.get(run.claim.id);
-    if (found) texts.set(run.claim.id, textOf(run, found, journalText(journals.get(found.id) ?? [])));
-  }
-  return texts;
+    if (!found) return [];
+    const filled = await fill(run, found.input);
+    if (!("payload" in filled)) return [{ ...run, text: null, filled }];
+    return [{ ...run, text: textOf(run, { ...found, input: filled.payload }, journalText(journals.get(found.id) ?? [])), filled }];
+  });
+  return (await Promise.all(given)).flat();
 }
 
 /** Source: docs/run-protocol.md. */

@@ -2,8 +2,11 @@ export { type CallPayload, callKind, type StoredRequest } from "./calls/index.ts
 export { giveHook } from "./give-hooks.ts";
 export * from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";
-export { type ProveExecution, readSteps } from "./report-steps.ts";
+export { redactError, redactSteps } from "./redact-steps.ts";
+export { type ProveExecution, type ProveReport, readSteps } from "./report-steps.ts";
+export { showRunId } from "./run.ts";
 export { runKind } from "./run-kind.ts";
+export { findTemplatedInput } from "./run-store.ts";
 export { startScheduledRuns } from "./start-scheduled-runs.ts";
 export * from "./sweep.ts";
 export * from "./workflows.ts";

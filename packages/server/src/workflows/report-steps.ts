@@ -6,6 +6,7 @@ import type { LaneKey } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
 import { beginCalls, readCall } from "./calls/index.ts";
 import { insertSteps, lockExecution, type StepToInsert } from "./execution-store.ts";
+import type { RunRedactor } from "./redact-steps.ts";
 import type { RunKey } from "./run.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
@@ -14,6 +15,11 @@ export type ProveExecution = (
   workspaceId: WorkspaceId,
   execution: { readonly id: string; readonly lease_token: string },
 ) => Promise<NamedClaim | null>;
+
+/** The same for a report, with what takes the secrets of the run's input out of it. */
+export type ProveReport = (
+  ...of: Parameters<ProveExecution>
+) => Promise<{ readonly claim: NamedClaim; readonly redactor: RunRedactor | null } | null>;
 
 /**
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.

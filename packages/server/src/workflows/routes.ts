@@ -19,11 +19,13 @@ import {
   readPage,
   replies,
   routeDefaults,
+  runForRequest,
   sealNumber,
   workspaceOf,
 } from "#http";
-import { cutPage, problem, type Tenants } from "#kernel";
+import { cutPage, problem, type Shares, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
+import { checkPayloadTemplates } from "#vault";
 import { readCursorKey } from "#workspaces";
 import { deleteWorkflow } from "./delete.ts";
 import { putWorkflow } from "./put.ts";
@@ -34,6 +36,7 @@ import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 
 export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
   readonly tenants: Tenants;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
   readonly aborter: Aborter;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
@@ -43,7 +46,7 @@ export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
 const { tags, security } = routeDefaults("Workflows");
 
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, shares, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -167,6 +170,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       const { input, ...options } = request.body;
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
+      await runForRequest(shares.loopTime, request, workspaceId, text.length, checkPayloadTemplates(text, "input"));
       const started = await triggerWorkflow(tenants.of(workspaceId), context, workspaceId, request.params.name, options, text);
       if (started.dueMs !== null) waker.wakeAt(started.dueMs);
       else if (!started.duplicate) waker.wakePulled([started.lane]);

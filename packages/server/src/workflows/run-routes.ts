@@ -1,13 +1,16 @@
 import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { cutPage, type Db, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
+import { type Api, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import { cutPage, type Db, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { findPendingCalls } from "./calls/index.ts";
 import { cancelRun } from "./cancel.ts";
+import type { StepToInsert } from "./execution-store.ts";
 import { findHookErrors } from "./hook-store.ts";
 import { listRuns } from "./list-runs.ts";
-import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
+import { type RunRedactor, redactSteps } from "./redact-steps.ts";
+import { type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, readJournal } from "./run-store.ts";
@@ -18,7 +21,8 @@ export interface RunRoutes {
   readonly ids: UuidSource;
   readonly waker: Pick<Waker, "wake"> & PulledWaker;
   readonly aborter: Pick<Aborter, "abortRun" | "abortJob">;
-  readonly prove: ProveExecution;
+  readonly proveReport: ProveReport;
+  readonly shares: Pick<Shares, "loopTime">;
 }
 
 const { tags, security } = routeDefaults("Runs");
@@ -27,8 +31,14 @@ const NO_LEASE = 0;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
-export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove }: RunRoutes): void {
+export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, proveReport, shares }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
+
+  /** Searching for secrets takes long, however short an output is. */
+  const redacted = (request: FastifyRequest, steps: readonly StepToInsert[], redactor: RunRedactor | null) =>
+    redactor
+      ? runForRequest(shares.loopTime, request, workspaceOf(request), Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
+      : steps;
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
     showRun(run, {
@@ -171,8 +181,8 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const stored = readSteps(steps, "steps");
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
-      const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
-      const journal = claim && (await reportSteps(db, ids, key, claim, stored));
+      const proven = await proveReport(db, workspaceId, { id: request.params.id, lease_token });
+      const journal = proven && (await reportSteps(db, ids, key, proven.claim, await redacted(request, stored, proven.redactor)));
       if (journal?.lane) waker.wake([journal.lane]);
       if (journal) return { steps: journal.steps };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);

@@ -60,6 +60,16 @@ export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithDat
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
 
+/** The input of a run if it may hold templates. Uses the primary key. */
+export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): Promise<string | null> =>
+  (
+    await row<{ input: string }>(
+      db,
+      sql`
+        select input from run where workspace_id = ${workspaceId} and id = ${id} and (strpos(input, '\${{') > 0 or strpos(input, '\\u00') > 0)`,
+    )
+  )?.input ?? null;
+
 /** The journals of runs: steps in the order of their outcomes, then those that wait. Uses the primary key. */
 export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, StepRow[]>> {
   const steps = await rows<StepRow & { run_id: RunId }>(

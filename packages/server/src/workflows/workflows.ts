@@ -4,7 +4,7 @@ import type { Clock, Shares, Tenants, UuidSource } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
-import type { ProveExecution } from "./report-steps.ts";
+import type { ProveExecution, ProveReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
 import { mountSignals } from "./signal-routes.ts";
@@ -18,18 +18,30 @@ export interface WorkflowsOptions {
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly prove: ProveExecution;
+  readonly proveReport: ProveReport;
   readonly onNextRun: (ms: number) => void;
 }
 
 /** Workflows: their settings, their runs, and how these move. */
-export function createWorkflows({ tenants, audit, ids, clock, shares, waker, aborter, prove, onNextRun }: WorkflowsOptions): Module {
+export function createWorkflows({
+  tenants,
+  audit,
+  ids,
+  clock,
+  shares,
+  waker,
+  aborter,
+  prove,
+  proveReport,
+  onNextRun,
+}: WorkflowsOptions): Module {
   const calendars = new Calendars();
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, audit, calendars, ids, clock, waker, aborter, onNextRun });
+      mountWorkflows(api, { tenants, audit, calendars, ids, clock, shares, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
       mountSignals(api, { tenants, audit, waker, prove });
-      mountRuns(api, { tenants, audit, ids, waker, aborter, prove });
+      mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport });
     },
   };
 }
