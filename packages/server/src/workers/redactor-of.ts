@@ -5,7 +5,7 @@ import { findTemplatedInput } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets, KEEPS_NOTHING } from "./fill-secrets.ts";
 
 /** What takes the secrets of a job or run out of what its worker reports. */
-export type FoundRedactor = Pick<FilledPayload, "redactor" | "secretLength">;
+type FoundRedactor = Pick<FilledPayload, "redactor" | "secretLength">;
 export type RedactorOf = (db: Db, claim: Claim, name: string, worker: string) => Promise<FoundRedactor>;
 
 const NONE: FoundRedactor = { redactor: null, secretLength: 0 };
