@@ -15,6 +15,8 @@ import { RequestContentError } from "./request-content-error.ts";
 
 export interface CallDelivererOptions extends Omit<DelivererOptions, "endpoints" | "shares"> {
   readonly guard: Pick<AddressGuard, "refusesHost">;
+  /** Whether the run of a call waits for it. It may have ended while the call was locked, so that the call was not withdrawn. */
+  readonly isWanted: (claim: Claim) => Promise<boolean>;
   readonly shares: DelivererOptions["shares"] & { readonly payloadMemory: PayloadMemory };
 }
 
@@ -100,6 +102,8 @@ class HttpCall {
   }
 
   async #attempt(): Promise<AttemptResult> {
+    const isWanted = await this.#options.isWanted(this.#claim).catch((error: unknown) => this.#postpone(error));
+    if (isWanted !== true) return isWanted || { kind: "withdrawn" };
     const payload = JSON.parse(this.#claim.payload) as CallPayload;
     const templates = await this.#inSlices(this.#claim.payload.length, readCallTemplates(payload));
     return this.#read(await this.#send(payload, templates));
@@ -169,13 +173,15 @@ class HttpCall {
     }
     if (error instanceof ResponseMemoryError) return { kind: "postponed", waitMs: POSTPONE_MS };
     const shortage = isShortage(error);
-    if (shortage || isLookupNotRun(error)) {
-      this.#onPostponed(error);
-      return { kind: "postponed", waitMs: POSTPONE_MS, ...(shortage && { shortage }) };
-    }
+    if (shortage || isLookupNotRun(error)) return { ...this.#postpone(error), ...(shortage && { shortage }) };
     const characters = response.kind === "responded" ? (response.body?.length ?? 0) : 0;
     const cost = this.#redactor ? Number.POSITIVE_INFINITY : characters;
     return this.#inSlices(cost, readCallResponse(response, this.#options.clock.nowMs(), this.#redactor));
+  }
+
+  #postpone(error: unknown): Extract<AttemptResult, { kind: "postponed" }> {
+    this.#onPostponed(error);
+    return { kind: "postponed", waitMs: POSTPONE_MS };
   }
 
   #resultOfError(error: unknown): AttemptResult {

@@ -4,6 +4,7 @@ import type { Module } from "#http";
 import type { Clock, Database, EmitEvent, Shares, Tenants } from "#kernel";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
+import { isCallWanted } from "#workflows";
 import { CallDeliverer } from "./call-deliverer.ts";
 import { CallbackDeliverer } from "./deliverer.ts";
 import { Endpoints } from "./endpoint.ts";
@@ -45,7 +46,7 @@ export function createCallbacks({
   return {
     routes: (api) => mountCallbacks(api, { tenants, audit, clock, version }),
     kind: { name: "queue", deliverer, recorded: true },
-    calls: new CallDeliverer({ ...common, guard }),
+    calls: new CallDeliverer({ ...common, guard, isWanted: (claim) => isCallWanted(engine, claim) }),
     services: [{ start: () => {}, stop: () => sender.close() }],
   };
 }

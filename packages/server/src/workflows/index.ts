@@ -1,4 +1,4 @@
-export { type CallPayload, callKind } from "./calls/index.ts";
+export { type CallPayload, callKind, isCallWanted } from "./calls/index.ts";
 export { giveHook } from "./give-hooks.ts";
 export * from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";

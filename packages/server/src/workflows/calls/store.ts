@@ -84,6 +84,10 @@ export const findLiveCallsAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): 
       join run r on r.workspace_id = any(array[c.workspace_id]) and r.id = c.run_id and r.ended_at is null`,
   );
 
+/** Whether the run of a call waits for it. */
+export const isCallWanted = async (db: Db, job: JobKey): Promise<boolean> =>
+  (await findLiveCallsAcrossWorkspaces(db, [{ workspaceId: job.workspaceId, laneId: job.laneId, id: job.id }])).length > 0;
+
 /** The outcome of a call: an output or an error, as JSON text. */
 export interface Answer {
   readonly workspaceId: WorkspaceId;
