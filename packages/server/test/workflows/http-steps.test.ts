@@ -80,6 +80,13 @@ describe("an http step", () => {
     expect((await service.api("GET", `/v1/runs/${runId}`)).text).toContain(expected);
   });
 
+  test("returns a response of almost 1 MiB", async ({ flow, server, call }) => {
+    const body = "x".repeat(MIB - 1_000);
+    server.answers = { status: 200, body };
+    await call();
+    expect(stepOf(await flow.take())?.output).toMatchObject({ body });
+  });
+
   test.for([
     ["longer than 1 MiB", { body: "x".repeat(MIB + 1) }, "its body is longer than 1 MiB"],
     ["longer than 1 MiB as JSON", { body: '"'.repeat(MIB / 2 + 1) }, "it is longer than 1 MiB as JSON"],
