@@ -111,7 +111,12 @@ export type ListWorkflows = Static<typeof ListWorkflows>;
 
 export const TriggerWorkflow = Type.Object(
   {
-    input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value, null when left out." })),
+    input: Type.Optional(
+      Type.Unknown({
+        description:
+          "What the workflow gets: any JSON value, null when left out. Texts in it may contain templates like `${{ secrets.NAME }}`.",
+      }),
+    ),
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "TriggerKey",
@@ -151,7 +156,10 @@ export const EventId = Type.String({
 const eventFields = {
   name: EventName,
   data: Type.Optional(
-    Type.Unknown({ description: "What the workflows get as input: any JSON value of at most 1 MiB, null when left out." }),
+    Type.Unknown({
+      description:
+        "What the workflows get as input: any JSON value of at most 1 MiB, null when left out. Texts in it may contain templates.",
+    }),
   ),
   ts: Type.Optional(
     Type.Number({
