@@ -243,6 +243,21 @@ describe("an http step whose call fails", () => {
     expect(stepOf(await flow.take())).toMatchObject({ status: "failed", error: { code: "DNS", status: null } });
   });
 
+  test("often opens no circuit: other calls of the workflow, to other hosts, are made", async ({ service, flow, server, call }) => {
+    server.answers = 500;
+    const steps = Array.from({ length: 25 }, (_, n) => httpStep(server.url, { attempts: 1 }, `call ${n}`));
+    await flow.trigger();
+    await flow.end(await flow.take(), suspended(...steps));
+    let run = await flow.take();
+    for (; run.journal.some(({ status }) => status === "waiting"); run = await flow.take()) await flow.end(run, suspended());
+    expect(new Set(run.journal.map(({ status }) => status))).toEqual(new Set(["failed"]));
+    await flow.end(run, { outcome: "completed" });
+    expect(await service.database.query("select from circuit")).toEqual([]);
+    server.answers = 200;
+    await call();
+    expect(stepOf(await flow.take())?.status).toBe("completed");
+  });
+
   test("on a plan without callbacks fails at once, with a name of its own", async ({ service, server }) => {
     const free = new Service(service.node, service.database, service.clock, await newWorkspace(service.database, "free"));
     const flow = await putWorkflow(free);
