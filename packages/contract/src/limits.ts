@@ -11,6 +11,7 @@ export const LIMITS = {
   delaySeconds: 31_536_000,
   cronLength: 256,
   resultBytes: 64 * 1024,
+  httpTimeoutMs: 900_000,
   workerNameLength: 128,
   workQueues: 100,
   /** Jobs that one call of a worker takes or settles. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
-import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
+import { HttpCall } from "./http-calls.ts";
+import { Attempts, Backoff, IdempotencyKey, LastError } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { EventName, NAME, SIGNAL_ID } from "./names.ts";
@@ -110,7 +111,12 @@ export type ListWorkflows = Static<typeof ListWorkflows>;
 
 export const TriggerWorkflow = Type.Object(
   {
-    input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value, null when left out." })),
+    input: Type.Optional(
+      Type.Unknown({
+        description:
+          "What the workflow gets: any JSON value, null when left out. Texts in it may contain templates like `${{ secrets.NAME }}`.",
+      }),
+    ),
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "TriggerKey",
@@ -150,7 +156,10 @@ export const EventId = Type.String({
 const eventFields = {
   name: EventName,
   data: Type.Optional(
-    Type.Unknown({ description: "What the workflows get as input: any JSON value of at most 1 MiB, null when left out." }),
+    Type.Unknown({
+      description:
+        "What the workflows get as input: any JSON value of at most 1 MiB, null when left out. Texts in it may contain templates.",
+    }),
   ),
   ts: Type.Optional(
     Type.Number({
@@ -219,7 +228,7 @@ const ReportedError = Type.Object(
   },
 );
 
-export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "invoke"] as const;
+export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "http", "invoke"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
 export const STEP_STATUSES = ["completed", "failed", "waiting", "cancelled"] as const;
@@ -237,6 +246,18 @@ export const StepKey = Type.String({
   description: "Name of the step, unique in its run.",
   examples: ["load user"],
 });
+
+/** Why a step failed. */
+const StepFailure = Type.Object(
+  {
+    ...RunError.properties,
+    code: Type.Optional(Type.String({ description: "Of an `http` step: what went wrong with its last attempt, like a job's." })),
+    status: Type.Optional(
+      Nullable(Type.Integer(), { description: "Of an `http` step: the status of the last response; null when there was none." }),
+    ),
+  },
+  { title: "StepFailure", description: "Why a step failed.", examples: [{ name: "Error", message: "The card was declined." }] },
+);
 
 const step = {
   key: "load user",
@@ -257,7 +278,7 @@ export const RunStep = Type.Object(
     type: StepType,
     status: StepStatus,
     output: Nullable(Type.Unknown(), { description: "What a completed step returned." }),
-    error: Nullable(RunError, { description: "Why a step failed." }),
+    error: Nullable(StepFailure, { description: "Why a step failed." }),
     attempt: Type.Integer({ description: "Which attempt of the step had this outcome, from 1." }),
     startedAt: Moment("When it began."),
     endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
@@ -306,6 +327,7 @@ export const ReportedStep = Type.Object(
         description: "How long a wait is for its signal from now. Milliseconds.",
       }),
     ),
+    http: Type.Optional(HttpCall),
   },
   {
     title: "ReportedStep",
@@ -374,12 +396,18 @@ export type ListedRun = Static<typeof ListedRun>;
 
 const WaitingFor = Type.Object(
   {
-    type: Type.Enum(["sleep", "signal", "invoke"], { description: "What the step does." }),
+    type: Type.Enum(["sleep", "signal", "http", "invoke"], { description: "What the step does." }),
     step: StepKey,
     until: Type.Optional(Moment("When a sleep ends.")),
     signal: Type.Optional(Type.String({ description: "The signal that is to be completed." })),
     runId: Type.Optional(RunId),
     timeoutAt: Type.Optional(Moment("When the wait for a signal or a run ends without it.")),
+    method: Type.Optional(Type.String({ description: "Of an HTTP call." })),
+    url: Type.Optional(Type.String({ description: "Of an HTTP call, with its templates." })),
+    attempt: Type.Optional(Type.Integer({ description: "How often the call was begun." })),
+    attempts: Type.Optional(Type.Integer({ description: "How often the call is tried at most." })),
+    nextAttemptAt: Type.Optional(Nullable(Moment("RFC 3339 in UTC."), { description: "When a call that failed is tried again." })),
+    lastError: Type.Optional(Nullable(LastError, { description: "Why the last attempt of the call failed." })),
   },
   {
     title: "WaitingFor",

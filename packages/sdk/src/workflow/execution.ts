@@ -3,7 +3,7 @@ import { momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
-import { JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
+import { HttpError, JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost } from "./host.ts";
@@ -22,6 +22,8 @@ export type End =
 
 /** What the service calls the error of a wait whose time has passed. */
 const SIGNAL_TIMEOUT = "SignalTimeoutError";
+/** And of a call. */
+const HTTP_ERROR = "HttpError";
 
 /** The run is no longer this worker's. */
 export const isLeaseLost = (error: unknown): boolean => error instanceof TidemillError && error.code === "LEASE_LOST";
@@ -225,10 +227,15 @@ export class Execution {
   }
 
   #errorOf({ key, type, error }: Outcome): StepError {
-    const { name, message } = error ?? { name: "Error", message: "" };
-    const made = type === "wait" && name === SIGNAL_TIMEOUT ? new SignalTimeoutError(key, message) : new StepError(key, { name, message });
+    const made = stepErrorOf(key, type, error ?? { name: "Error", message: "" });
     const thrown = this.thrown.get(key);
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;
   }
+}
+
+function stepErrorOf(key: string, type: StepType, error: NonNullable<RunStep["error"]>): StepError {
+  if (type === "wait" && error.name === SIGNAL_TIMEOUT) return new SignalTimeoutError(key, error.message);
+  if (type === "http" && error.name === HTTP_ERROR) return new HttpError(key, error);
+  return new StepError(key, error);
 }

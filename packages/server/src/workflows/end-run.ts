@@ -2,6 +2,7 @@ import type { Hook } from "@tidemill/contract";
 import { insertOfKind, setDueAcrossWorkspaces } from "#jobs";
 import type { Db, JobId, RunId, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { type WithdrawnCall, withdrawCalls } from "./calls/index.ts";
 import { type EndedRun, markEndedAcrossWorkspaces, type RunEnd } from "./end-store.ts";
 import { insertHooksAcrossWorkspaces } from "./hook-store.ts";
 import { findAwaitingParents } from "./parent.ts";
@@ -22,6 +23,8 @@ interface Firing {
 export interface RunsEnded {
   readonly ids: ReadonlySet<RunId>;
   readonly enqueued: readonly LaneKey[];
+  /** Their calls, which nobody waits for any more. */
+  readonly withdrawn: readonly WithdrawnCall[];
 }
 
 /**
@@ -36,13 +39,15 @@ export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: rea
     if (!one?.hooks.includes(hook) || (hook === "onCancel" && !one.started)) return [];
     return [{ id: ids.next() as JobId, hook, end, ended: one }];
   });
+  const withdrawn: WithdrawnCall[] = [];
+  for (const end of ends) if (ended.get(end.id)?.hasCalls) withdrawn.push(...(await withdrawCalls(tx, end)));
   if (firings.length > 0) await fire(tx, firings);
   const woken = await wakeParents(
     tx,
     ends.filter(({ id }) => ended.get(id)?.hasParent),
   );
   const hooked = firings.map(({ end: { workspaceId }, ended: { laneId } }) => ({ workspaceId, laneId }));
-  return { ids: new Set(ended.keys()), enqueued: [...hooked, ...woken] };
+  return { ids: new Set(ended.keys()), enqueued: [...hooked, ...woken], withdrawn };
 }
 
 /** Lets the runs go on that wait for runs that have ended, whose jobs are locked. Returns their lanes. */

@@ -25,6 +25,8 @@ export interface EndedRun {
   readonly error: string | null;
   /** Whether a step of another run has started it. */
   readonly hasParent: boolean;
+  /** Whether its steps have calls without an outcome. */
+  readonly hasCalls: boolean;
   /** The lifecycle hooks of its workflow. */
   readonly hooks: readonly Hook[];
 }
@@ -49,7 +51,8 @@ export const markEndedAcrossWorkspaces = (tx: Db, ends: readonly RunEnd[]): Prom
         returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id
       )
       select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error,
-        e.parent_run_id is not null as "hasParent", coalesce(f.hooks, '{}') as hooks
+        e.parent_run_id is not null as "hasParent", coalesce(f.hooks, '{}') as hooks,
+        exists (select from run_call c where c.workspace_id = any(array[e.workspace_id]) and c.run_id = e.id) as "hasCalls"
       from ended e left join workflow f on f.workspace_id = any(array[e.workspace_id]) and f.id = e.lane_id`,
   );
 

@@ -59,7 +59,7 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep'))
         order by id for no key update
       ), pending as (
-        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id,
+        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
           s.signal is not null and g.id is null as is_lost, g.payload, g.completed_at,
           s.child_run_id is not null and (c.id is null or c.ended_at is not null) as has_child_ended,
           c.status as child_status, c.result as child_result, c.error as child_error, c.ended_at as child_ended_at, c.workflow as child_workflow
@@ -71,16 +71,16 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
           where r.workspace_id = any(array[s.workspace_id]) and r.id = s.child_run_id
         ) c on s.child_run_id is not null
       ), over as (
-        select p.*, p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed' as has_failed,
-          case when p.error is not null or p.is_lost then moment() else coalesce(p.completed_at, p.child_ended_at, p.wake_at) end as ended_at
-        from pending p where p.error is not null or p.is_lost or p.payload is not null or p.has_child_ended or p.wake_at <= moment()
+        select p.*, p.error is not null or p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed' as has_failed,
+          coalesce(p.answered_at, case when p.error is not null or p.is_lost then moment() end, p.completed_at, p.child_ended_at, p.wake_at) as ended_at
+        from pending p where p.error is not null or p.is_lost or p.payload is not null or p.has_child_ended or p.answered_at is not null or p.wake_at <= moment()
       ), placed as (
         select *, row_number() over (partition by run_id order by ended_at, seq) as place from over
       ), woken as (
         update run_step s set status = case when o.has_failed then 'failed' else 'completed' end::step_status,
           -- A step that invoked a run has its id as output from the first, and keeps it when it fails.
           output = case when o.child_run_id is not null and not o.has_failed then '{"result":' || o.child_result || ',' || substr(o.output, 2)
-            when o.child_run_id is not null then o.output when not o.has_failed then coalesce(o.payload, 'null') end,
+            when o.child_run_id is not null or o.answered_at is not null then o.output when not o.has_failed then coalesce(o.payload, 'null') end,
           error = case when o.has_failed then coalesce(o.error, json_build_object('name', case
               when o.child_run_id is null then case when o.is_lost then 'SignalTakenError' else 'SignalTimeoutError' end
               when o.child_status = 'failed' then 'WorkflowFailedError'
@@ -109,7 +109,7 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = coalesce(version, ${version}),
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
-        journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result))) from over where over.run_id = r.id), 0)
+        journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun))
       returning id, version, failures, attempts, case when octet_length(input) <= ${SHORT_INPUT} then input end as input, trigger, created_at,
         steps, octet_length(input) + journal_bytes as bytes`,

@@ -1,7 +1,8 @@
 import { Invoked, InvokeWorkflow, LIMITS, RunPath } from "@tidemill/contract";
-import { type Api, type RawJson, replies, routeDefaults, workspaceOf } from "#http";
-import { problem, type RunId, type Tenants, type UuidSource } from "#kernel";
+import { type Api, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import { problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
+import { checkPayloadTemplates } from "#vault";
 import { invokeWorkflow } from "./invoke.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { readRunId, runNotFound } from "./run.ts";
@@ -10,6 +11,7 @@ import { findRun } from "./run-store.ts";
 export interface InvokeRoutes {
   readonly tenants: Tenants;
   readonly ids: UuidSource;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: PulledWaker;
   readonly prove: ProveExecution;
 }
@@ -18,7 +20,7 @@ const { tags, security } = routeDefaults("Runs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoint by which runs start runs. Source: specification, Workflow behavior 1 to 3; contract §11. */
-export function mountInvoke(api: Api, { tenants, ids, waker, prove }: InvokeRoutes): void {
+export function mountInvoke(api: Api, { tenants, ids, shares, waker, prove }: InvokeRoutes): void {
   api.post(
     "/v1/runs/:id/invocations",
     {
@@ -44,6 +46,7 @@ export function mountInvoke(api: Api, { tenants, ids, waker, prove }: InvokeRout
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes)
         throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: "input" });
+      await runForRequest(shares.loopTime, request, workspaceId, text.length, checkPayloadTemplates(text, "input"));
       const db = tenants.of(workspaceId);
       const run = { workspaceId, id: readRunId(id) as RunId };
       const claim = await prove(db, workspaceId, { id, lease_token });

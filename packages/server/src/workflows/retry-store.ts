@@ -35,7 +35,7 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
 
 /**
  * Removes the steps that a retry executes again, and numbers the others anew. If the program did not say which these are, they are the
- * failed steps with the error of the run. Uses the primary keys.
+ * failed steps with the error of the run, which may say more than it does. Uses the primary keys.
  */
 export const forgetSteps = (
   tx: Db,
@@ -48,12 +48,16 @@ export const forgetSteps = (
       with forgotten as (
         select key from run_step
         where workspace_id = ${workspaceId} and run_id = ${id} and case when ${keys !== null}::boolean
-          then key = any(${textArray(keys ?? [])}::text[]) else status = 'failed' and error = ${error} end
+          then key = any(${textArray(keys ?? [])}::text[]) else status = 'failed' and (error = ${error} or starts_with(error, left(${error}, -1) || ',')) end
         union all
         -- Waits whose signal another run has taken since: the program asks for them anew. So it does for the registration.
         select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.signal is not null
           and (s.status = 'waiting' or s.type = 'signal')
           and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id})
+        union all
+        -- Calls that were withdrawn when the run ended.
+        select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.type = 'http' and s.status = 'waiting'
+          and s.answered_at is null
       ), gone as (
         delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key in (select key from forgotten)
       ), kept as (

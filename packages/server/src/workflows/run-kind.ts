@@ -1,9 +1,10 @@
 import type { RunError } from "@tidemill/contract";
-import type { JobKind, Outcome } from "#engine";
+import type { EnqueuedLane, JobKind, Outcome } from "#engine";
 import { removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
 import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
 import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
+import { beginCalls } from "./calls/index.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
 import { parentJobOf } from "./parent.ts";
@@ -37,7 +38,7 @@ export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): Jo
   deliverer: servedByWorkers,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
-    const tooLarge = await storeSteps(tx, ended);
+    const tooLarge = await storeSteps(tx, ids, ended, enqueued);
     const ends = ended.flatMap((one) => (tooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
     if (ends.length > 0) for (const lane of (await endRunsAcrossWorkspaces(tx, ids, ends)).enqueued) enqueued(lane);
     const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
@@ -56,13 +57,20 @@ function readOutcome(outcome: Outcome): Ended {
 }
 
 /** Stores what executions reported with their end. Returns the runs whose journal has no room for it. Those that go on no longer do. */
-async function storeSteps(tx: Db, ended: readonly Ended[]): Promise<ReadonlySet<RunId>> {
+async function storeSteps(
+  tx: Db,
+  ids: UuidSource,
+  ended: readonly Ended[],
+  enqueued: (lane: EnqueuedLane) => void,
+): Promise<ReadonlySet<RunId>> {
   const reports = ended.flatMap(({ run, report }): StepsToInsert[] => {
     const { steps = [] } = report ?? {};
     return steps.length > 0 ? [{ ...run, claim: null, steps }] : [];
   });
   if (reports.length === 0) return new Set();
-  const stored = await insertStepsAcrossWorkspaces(tx, await beginWaits(tx, reports));
+  const begun = await beginCalls(tx, ids, await beginWaits(tx, reports));
+  for (const lane of begun.lanes) enqueued({ ...lane, served: "push" });
+  const stored = await insertStepsAcrossWorkspaces(tx, begun.reports);
   const tooLarge = new Set([...stored].flatMap(([id, steps]) => (steps === null ? [id] : [])));
   for (const { run, outcome } of ended) {
     const goesOn = outcome.verdict.kind !== "complete" && outcome.verdict.kind !== "fail";

@@ -50,12 +50,23 @@ export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithDat
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
 
+/** The input of a run if it may hold templates. Uses the primary key. */
+export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): Promise<string | null> =>
+  (
+    await row<{ input: string }>(
+      db,
+      sql`
+        select input from run where workspace_id = ${workspaceId} and id = ${id} and (strpos(input, '\${{') > 0 or strpos(input, '\\u00') > 0)`,
+    )
+  )?.input ?? null;
+
 /** The journals of runs: steps in the order of their outcomes, then those that wait. Uses the primary key. */
 export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, StepRow[]>> {
   const steps = await rows<StepRow & { run_id: RunId }>(
     db,
     sql`
-      select run_id, key, type, status, output, error, attempt, started_at, ended_at, wake_at, signal, child_run_id from run_step
+      select run_id, key, type, status, case when status <> 'waiting' or type = 'invoke' then output end as output,
+        case when status <> 'waiting' then error end as error, attempt, started_at, ended_at, wake_at, signal, child_run_id from run_step
       where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[]) order by run_id, status = 'waiting', seq`,
   );
   return Map.groupBy(steps, ({ run_id }) => run_id);

@@ -1,4 +1,4 @@
-import type { ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
+import type { LastError, ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
 import { fragment, notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
@@ -51,6 +51,17 @@ export interface StepRow {
   readonly child_run_id: RunId | null;
 }
 
+/** A call that has no outcome yet, as people see it. */
+export interface PendingCall {
+  readonly key: string;
+  readonly method: string;
+  readonly url: string;
+  readonly attempt: number;
+  readonly attempts: number;
+  readonly next_attempt_at: Timestamp | null;
+  readonly last_error: LastError | null;
+}
+
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
 export const readRunId = (text: string): RunId | null => uuidOf("run", text) as RunId | null;
 export const runNotFound = (id: string): ProblemError => notFound({ resource: "run", id });
@@ -73,21 +84,36 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   endedAt: run.ended_at,
 });
 
+/** What is shown of a run besides itself. */
+interface RunDetails {
+  readonly steps: readonly StepRow[];
+  readonly calls: readonly PendingCall[];
+  readonly hookErrors: RunRecord["hookErrors"];
+}
+
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
+export const showRun = (run: RunWithData, { steps, calls, hookErrors }: RunDetails): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
-  `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
+  `"waitingFor":${JSON.stringify(waitingForOf(run, steps, calls))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
 
 /** What a run waits for that has not ended. */
-function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecord["waitingFor"] {
+function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[], calls: readonly PendingCall[]): RunRecord["waitingFor"] {
   if (ended_at !== null) return [];
   const waiting = steps.filter(({ status }) => status === "waiting");
-  return waiting.map(({ key, signal, child_run_id: child, wake_at: at }) => {
+  return waiting.map(({ key, type, signal, child_run_id: child, wake_at: at }) => {
     const timeout = at !== null && { timeoutAt: at };
+    if (type === "http") return { type, step: key, ...showCall(calls.find((call) => call.key === key)) };
     if (signal !== null) return { type: "signal" as const, step: key, signal, ...timeout };
     if (child !== null) return { type: "invoke" as const, step: key, runId: showRunId(child), ...timeout };
     return { type: "sleep" as const, step: key, ...(at !== null && { until: at }) };
   });
+}
+
+/** Nothing of a call that has its outcome: its run goes on. */
+function showCall(call: PendingCall | undefined) {
+  if (!call) return {};
+  const { method, url, attempt, attempts, next_attempt_at: nextAttemptAt, last_error: lastError } = call;
+  return { method, url, attempt, attempts, nextAttemptAt, lastError };
 }
 
 /** A journal as JSON text. */

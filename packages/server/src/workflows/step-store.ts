@@ -1,6 +1,7 @@
 import { LIMITS, type RunError, type StepStatus, type StepType } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, largeTextArray, plainArray, type RunId, rows, sql, type Timestamp, textArray } from "#kernel";
+import type { CallToBegin } from "./calls/read-call.ts";
 import type { RunKey } from "./run.ts";
 
 /** A step to store. Output and error are JSON texts. */
@@ -19,6 +20,8 @@ export interface StepToInsert {
   readonly signal: string | null;
   /** The run that a step has started, and waits for. None unless given. */
   readonly childRunId?: RunId;
+  /** The call that a step waits for. */
+  readonly call?: CallToBegin;
 }
 
 /** Why steps are not stored that the journal has no room for. */
