@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Run } from "@tidemill/contract";
@@ -48,7 +49,8 @@ class PythonWorker {
 async function start(service: Service, args: readonly string[]): Promise<PythonWorker> {
   const proxy = await RecordingProxy.to(service.node.url);
   onTestFinished(() => proxy.close());
-  const worker = new PythonWorker(args, proxy.url, service.key);
+  const { key } = await service.ok("POST", "/v1/keys", { name: `python-${randomUUID().slice(0, 8)}`, role: "worker" });
+  const worker = new PythonWorker(args, proxy.url, key);
   onTestFinished(() => {
     for (const { method, path, request, status, response } of proxy.calls)
       expect(schema.faultsOfCall(method, path, request, status, response), `${method} ${path}`).toEqual([]);
