@@ -27,7 +27,7 @@ class PythonWorker {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.output += text;
       });
-    onTestFinished(() => this.end("SIGKILL"));
+    onTestFinished(async () => void (await this.end("SIGKILL")));
   }
 
   get hasEnded(): boolean {
