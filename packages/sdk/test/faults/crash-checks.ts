@@ -27,6 +27,17 @@ export function findCrashFaults({ runs, traces, payloads }: CrashOutcome): strin
   ];
 }
 
+/** What the faults did, in words. */
+export function summariseCrash({ runs, traces }: CrashOutcome): string {
+  const executed = traces.flatMap((trace) => (trace.kind === "step" ? [`${trace.run} ${trace.step}`] : []));
+  const failed = runs.reduce((sum, { attempt }) => sum + attempt - 1, 0);
+  const hooks = runs.reduce((sum, { hookErrors }) => sum + hookErrors.length, 0);
+  return (
+    `${runs.length} runs ended. ${failed} executions were lost, ${executed.length - new Set(executed).size} steps executed again, and ` +
+    `${hooks} hooks reported as lost.\n`
+  );
+}
+
 function faultsOfParent(run: Run, traces: readonly Trace[], payloads: readonly string[]): string[] {
   const { runId, status, error } = run;
   if (status !== "completed") return [`${runId} is ${status}: ${JSON.stringify(error)}`];
