@@ -4,10 +4,13 @@ import { test } from "../harness/live.ts";
 import { PageCode } from "../harness/page-code.ts";
 
 describe("the code of pages about workflows", () => {
-  test.for(["workflows.md"])("%s has the types that it needs, and prints what the page says", async (name, { live, onTestFinished }) => {
+  test.for([
+    ["workflows.md", 10],
+    ["coming-from.md", 1],
+  ] as const)("%s has the types that it needs, and prints what the page says", async ([name, blocks], { live, onTestFinished }) => {
     const page = new PageCode(name, { TIDEMILL_URL: live.url, TIDEMILL_KEY: live.key });
     onTestFinished(() => page.close());
-    expect(page.blocks.length).toBeGreaterThan(3);
+    expect(page.blocks.length).toBeGreaterThanOrEqual(blocks);
     expect(await page.typeErrors()).toBe("");
     let workers = 0;
     for (const block of page.blocks) {
