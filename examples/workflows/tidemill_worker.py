@@ -1,5 +1,6 @@
 """Executes workflows with Python's standard library alone. It speaks the run protocol (docs/run-protocol.md)."""
 
+import http.client
 import json
 import os
 import signal
@@ -57,7 +58,7 @@ class Client:
                 if response.code not in (429, 503):
                     raise self._error(response) from None
                 delay = float(response.headers.get("Retry-After", delay))
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 delay = min(delay * 2, 5)
             time.sleep(delay)
 

@@ -28,12 +28,23 @@ export class RunProtocolSchema {
     return (validate.errors ?? []).map(({ instancePath, message }) => `${schema}${instancePath} ${message}`);
   }
 
-  /** What is wrong with the bodies of a call that the protocol has. Null for another call. */
-  faultsOfCall(method: string, path: string, request: unknown, status: number, response: unknown): string[] | null {
-    const call = this.#calls.find((one) => one.method === method && one.path.test(path));
+  /** What is wrong with the body of a request. Null if the protocol does not have the call. */
+  faultsOfRequest(method: string, path: string, request: unknown): string[] | null {
+    const call = this.#callOf(method, path);
     if (!call) return null;
-    // A request that is to be refused may be malformed.
-    const ofRequest = call.request === null || status >= 400 ? [] : this.faultsOf(call.request, request);
-    return [...ofRequest, ...this.faultsOf(status < 400 ? call.response : "Problem", response)];
+    return call.request === null ? [] : this.faultsOf(call.request, request);
+  }
+
+  /** What is wrong with the bodies of a call. Null if the protocol does not have it. */
+  faultsOfCall(method: string, path: string, request: unknown, status: number, response: unknown): string[] | null {
+    const call = this.#callOf(method, path);
+    if (!call) return null;
+    // A request that is refused may be malformed.
+    const ofRequest = status >= 400 ? [] : this.faultsOfRequest(method, path, request);
+    return [...(ofRequest ?? []), ...this.faultsOf(status < 400 ? call.response : "Problem", response)];
+  }
+
+  #callOf(method: string, path: string) {
+    return this.#calls.find((one) => one.method === method && one.path.test(path));
   }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect } from "vitest";
 import { RunProtocolSchema } from "../harness/run-protocol.ts";
 import { type Service, test } from "../harness/service.ts";
@@ -10,6 +11,28 @@ describe("the JSON Schema of the run protocol", () => {
   test.for(messages)("$schema: $name", ({ schema: name, value, valid }) => {
     expect(schema.faultsOf(name, value).length === 0).toBe(valid);
   });
+});
+
+/** The calls, executions and hooks that the page shows, by their lines of JSON. */
+function examplesOf(page: string): { readonly method: string; readonly path: string; readonly body: unknown }[] {
+  const text = readFileSync(new URL(`../../../../docs/${page}`, import.meta.url), "utf8");
+  return [...text.matchAll(/^( *)```json\n(?: *([A-Z]+) (\/\S+)\n)?([\s\S]*?)^ *```/gm)].map(([, , method = "", path = "", json = ""]) => ({
+    method,
+    path,
+    body: JSON.parse(json.replaceAll('"…"', '"1f-3a-1-token"')),
+  }));
+}
+
+test("the examples of docs/run-protocol.md fit the schema", () => {
+  const examples = examplesOf("run-protocol.md");
+  expect(examples.length).toBeGreaterThan(7);
+  for (const { method, path, body } of examples) {
+    const faults =
+      method === ""
+        ? schema.faultsOf("hook" in (body as object) ? "TakenHook" : "TakenRun", body)
+        : schema.faultsOfRequest(method, path, body);
+    expect([path, faults]).toEqual([path, []]);
+  }
 });
 
 /** Puts what was kept in place of its names. */
