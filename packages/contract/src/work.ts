@@ -80,7 +80,7 @@ export const SettleJob = Type.Object(
     steps: Type.Optional(
       Type.Array(ReportedStep, {
         maxItems: LIMITS.reportedSteps,
-        description: "With `suspended`: steps that wait and are not in the journal.",
+        description: "Of a run: steps that are not in the journal yet. Those that wait are only for `suspended`.",
       }),
     ),
   },

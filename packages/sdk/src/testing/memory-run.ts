@@ -94,8 +94,9 @@ export class MemoryRun {
       signal: crash.signal,
       replace,
     });
-    if ("steps" in outcome) this.#journal.append(outcome.steps ?? []);
-    return outcome;
+    const { steps = [] } = outcome as { readonly steps?: readonly ReportedStep[] };
+    this.#journal.append(steps);
+    return this.#crashes && steps.some(({ status }) => status !== "waiting") ? { outcome: "released" } : outcome;
   }
 
   #sent({ name, data, ts = this.#clock.nowMs() }: StepEvent): EventSent {

@@ -7,6 +7,8 @@ export type Outcome =
       readonly outcome: "completed";
       /** JSON, made when the handler ended: what it returned may change later. */
       readonly result?: string;
+      /** Of a run. */
+      readonly steps?: readonly ReportedStep[];
     }
   | Failed
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
@@ -20,6 +22,8 @@ interface Failed {
   readonly retry?: boolean;
   /** Seconds. */
   readonly retry_in?: number;
+  /** Of a run. */
+  readonly steps?: readonly ReportedStep[];
 }
 
 /** An outcome of a job, a run or a hook, to be reported. */

@@ -54,25 +54,26 @@ function completed(execution: Execution, value: unknown): RunOutcome {
   const { firstUnasked } = execution.journal;
   if (firstUnasked !== undefined) return failed(execution, JournalMismatchError.neverAsked(firstUnasked));
   try {
-    const { unsent } = execution.outbox;
+    const unsent = execution.outbox.unsent.filter(({ status }) => status !== "waiting");
     return { outcome: "completed", result: remember(value, "the workflow"), ...(unsent.length > 0 && { steps: unsent }) };
   } catch (error) {
     return failed(execution, error);
   }
 }
 
-/** Outcomes that are not stored are left out: the next attempt may have others. */
 function failed(execution: Execution, error: unknown): RunOutcome {
   const { name, message } = failureOf(error);
-  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error) };
+  const isMisfit = error instanceof JournalMismatchError;
+  const lasting = isMisfit ? [] : execution.outbox.lasting.filter(({ status }) => status !== "waiting");
+  const steps = lasting.length > 0 && { steps: lasting };
+  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), ...steps };
 }
 
 function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
   if (error instanceof JournalMismatchError) return { retry: true };
   if (!(error instanceof StepError)) return retryOf(error);
   // A replay throws a remembered failure again.
-  const isRemembered = !outbox.unsent.some(({ key }) => key === error.step);
-  return isRemembered ? { retry: false } : retryOf(thrown.get(error.step));
+  return outbox.isFleeting(error.step) ? retryOf(thrown.get(error.step)) : { retry: false };
 }
 
 /** Steps in progress end first. If the run is still this worker's, their outcomes are stored. */
@@ -81,6 +82,6 @@ async function release({ executing, outbox, host }: Execution): Promise<RunOutco
   await outbox.sent();
   const { reason } = host.signal;
   const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";
-  if (isHeld) await outbox.sendFinal().catch(() => {});
+  if (isHeld) await outbox.sendLasting().catch(() => {});
   return { outcome: "released" };
 }

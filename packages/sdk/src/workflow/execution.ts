@@ -118,7 +118,7 @@ export class Execution {
       this.finish({ kind: "threw", error });
     }
     const output = make(key);
-    this.outbox.add({ key, type: "value", status: "completed", output, attempt: 1, startedAt: at }, { early: true });
+    this.outbox.add({ key, type: "value", status: "completed", output, attempt: 1, startedAt: at });
     return output;
   }
 
@@ -163,7 +163,7 @@ export class Execution {
   #report({ reported, thrown, isFinal }: StepOutcome): void {
     const hasFailed = reported.status === "failed";
     if (hasFailed) this.thrown.set(reported.key, thrown);
-    this.outbox.add(reported, { early: hasFailed && !isFinal });
+    this.outbox.add(reported, { isFleeting: hasFailed && !isFinal });
     this.changes.notify();
   }
 

@@ -10,6 +10,7 @@ export type RunOutcome =
       readonly retry?: boolean;
       /** Seconds. */
       readonly retry_in?: number;
+      readonly steps?: readonly ReportedStep[];
     }
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
   | { readonly outcome: "released" };

@@ -26,7 +26,7 @@ describe("steps in a row", () => {
       const see = (name: string) => seen.push([name, run.keys]);
       return [await step.run("a", () => see("a")), await step.run("b", () => see("b"))];
     });
-    expect(await run.execute()).toEqual({ outcome: "completed", result: [1, 2] });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: [1, 2] });
     expect(seen).toEqual([
       ["a", []],
       ["b", ["a"]],
@@ -45,7 +45,7 @@ describe("steps in a row", () => {
       ],
       { journal: [done("a", "remembered")] },
     );
-    expect(await run.execute()).toEqual({ outcome: "completed", result: ["remembered", "new"] });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["remembered", "new"] });
     expect(executed).toEqual(["b"]);
   });
 
@@ -55,7 +55,7 @@ describe("steps in a row", () => {
       await step.run("nothing", () => {}),
     ]);
     const expected = { outcome: "completed", result: ["1970-01-01T00:00:00.000Z", null] };
-    expect(await run.execute()).toEqual(expected);
+    expect(await run.execute()).toMatchObject(expected);
     expect(await run.execute()).toEqual(expected);
   });
 
@@ -117,10 +117,10 @@ describe("steps at the same time", () => {
     expect(await execution).toMatchObject({ result: ["a", "b"] });
   });
 
-  test("outcomes that come while others are being stored share the next call", async () => {
+  test("outcomes that come while others are being stored share the next call; the last ones go with the end", async () => {
     const { started, fn, end } = manual();
     const goOn = Promise.withResolvers<void>();
-    const run = new MemoryRun(({ step }: Context) => Promise.all(["a", "b", "c"].map((name) => step.run(name, fn(name)))));
+    const run = new MemoryRun(({ step }: Context) => Promise.all(["a", "b", "c", "d"].map((name) => step.run(name, fn(name)))));
     const execution = run.execute({
       store: async (steps) => {
         run.calls.push(steps.map(({ key }) => key));
@@ -130,11 +130,13 @@ describe("steps at the same time", () => {
         await goOn.promise;
       },
     });
-    await expect.poll(() => started.length).toBe(3);
+    await expect.poll(() => started.length).toBe(4);
     end("a");
     await expect.poll(() => run.calls.length).toBe(1);
     goOn.resolve();
-    await execution;
+    await expect.poll(() => run.calls.length).toBe(2);
+    end("d");
+    expect(await execution).toMatchObject({ outcome: "completed", steps: [{ key: "d" }] });
     expect(run.calls).toEqual([["a"], ["b", "c"]]);
   });
 
@@ -235,7 +237,23 @@ describe("failures of steps", () => {
     });
     expect(await run.execute()).toEqual({ outcome: "failed", error: "no connection", error_name: "Error" });
     expect(run.keys).toEqual(["before"]);
-    expect(await run.execute()).toEqual({ outcome: "completed", result: "loaded" });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "loaded", steps: [{ key: "load" }] });
+  });
+
+  test("a failure that the run's next attempt forgets takes nothing with it that the program did after it", async () => {
+    const { started, fn, end } = manual();
+    const run = new MemoryRun(async ({ step, run: { uuid } }: Context) => {
+      const slow = step.run("slow", fn("slow"));
+      uuid();
+      await step.run("quick", () => Promise.reject(new Error("no"))).catch(uuid);
+      await slow;
+      throw new Error("It fails.");
+    });
+    const execution = run.execute();
+    await expect.poll(() => started.length).toBe(1);
+    end("slow");
+    expect(await execution).toMatchObject({ outcome: "failed", error: "It fails." });
+    expect(run.keys).toEqual(["run.uuid", "slow"]);
   });
 
   test("with attempts of its own a step is tried so often within the execution, and its failure fails the run for good", async () => {
@@ -251,11 +269,12 @@ describe("failures of steps", () => {
         { attempts: 3, backoff: { delay: "1s" } },
       );
     const run = new MemoryRun(program);
-    expect(await run.execute({ wait: async (ms) => void waits.push(ms) })).toEqual({
+    expect(await run.execute({ wait: async (ms) => void waits.push(ms) })).toMatchObject({
       outcome: "failed",
       error: "no connection",
       error_name: "Error",
       retry: false,
+      steps: [{ key: "load", status: "failed" }],
     });
     expect(attempts).toEqual([1, 2, 3]);
     expect(waits.map((ms) => Math.floor(Math.log2(ms / 1_000)))).toEqual([0, 1]);
@@ -276,7 +295,9 @@ describe("failures of steps", () => {
         { attempts: 5 },
       ),
     );
-    expect(await run.execute()).toEqual({ outcome: "failed", error: "bad card", error_name: "NonRetryableError", retry: false });
+    const failed = { outcome: "failed", error: "bad card", error_name: "NonRetryableError", retry: false };
+    expect(await run.execute()).toMatchObject(failed);
+    expect(await run.execute()).toEqual(failed);
     expect(executed).toBe(1);
   });
 

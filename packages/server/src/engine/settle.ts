@@ -69,7 +69,7 @@ export class Settler {
       new Batcher<Settlement, boolean>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
-        weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
+        weigh: ({ claim, verdict }) => weightOf(claim.payload + writtenBy(verdict)),
         workspaceOf: ({ claim }) => claim.workspaceId,
         write: (settlements) => this.#write(settlements, write),
       });
@@ -212,6 +212,10 @@ const UNSTORABLE: Verdict = {
   kind: "fail",
   error: { code: "NODE_LOST", message: "The outcome of the attempt could not be stored.", status: null },
 };
+
+/** What a verdict writes beside its job. */
+const writtenBy = (verdict: Verdict): string =>
+  ((verdict.kind === "complete" && verdict.result) || "") + (("report" in verdict && verdict.report) || "");
 
 /** A claim is the only one of its job's attempt. */
 const nameOf = ({ id, attempt }: Claim): string => `${id}/${attempt}`;

@@ -2,9 +2,9 @@ import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import { cut, type Db, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
+import { cut, type Db, type LoopTime, ProblemError, type SlicedWork, type WorkspaceId } from "#kernel";
 import { keepResult } from "#redaction";
-import { readSteps } from "#workflows";
+import { type RunReport, readSteps, type StepToInsert } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
@@ -72,6 +72,8 @@ async function settleOne(
 ): Promise<Refusal | null> {
   const misfit = misfitOf(settle);
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
+  const steps = stepsOf(settle);
+  if ("code" in steps) return steps;
   const text = (settle.result as RawJson | undefined)?.text;
   if (text !== undefined && Buffer.byteLength(text) > LIMITS.resultBytes) {
     return { code: "PAYLOAD_TOO_LARGE", message: `The result exceeds ${LIMITS.resultBytes} bytes.` };
@@ -82,7 +84,7 @@ async function settleOne(
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
-  const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
+  const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, steps.steps, job.redactor));
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
@@ -90,8 +92,8 @@ async function settleOne(
 }
 
 const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
-  completed: ["result"],
-  failed: ["error", "error_name", "retry", "retry_in"],
+  completed: ["result", "steps"],
+  failed: ["error", "error_name", "retry", "retry_in", "steps"],
   suspended: ["steps"],
   released: [],
 };
@@ -101,10 +103,11 @@ const isRunId = (id: string): boolean => id.startsWith("run_");
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name }: SettleJob): string | null {
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
   if (outcome === "suspended") return "The outcome suspended is only for runs.";
+  if (steps !== undefined) return "steps is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
@@ -116,15 +119,32 @@ function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }
   return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
 }
 
+/** The reported steps as they are stored, or why the outcome is refused. Those that wait are only for a run that is suspended. */
+function stepsOf({ outcome, steps = [] }: SettleJob): { readonly steps: readonly StepToInsert[] } | Refusal {
+  const waiting = outcome === "suspended" ? -1 : steps.findIndex(({ status }) => status === "waiting");
+  if (waiting >= 0)
+    return { code: "VALIDATION_ERROR", message: `steps[${waiting}].status must not be waiting with the outcome "${outcome}".` };
+  try {
+    return { steps: readSteps(steps, "steps") };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return { code: error.code as Refusal["code"], message: error.message };
+  }
+}
+
 function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in, steps = [] }: SettleJob,
+  { id, outcome, error, error_name = "Error", retry, retry_in }: SettleJob,
   result: string | null,
+  steps: readonly StepToInsert[],
   redactor: ReportRedactor | null,
 ): SlicedWork<AttemptResult> {
+  const reportOf = (report: RunReport) => isRunId(id) && { report: JSON.stringify(report) };
   if (outcome === "released") return { kind: "withdrawn" };
-  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ outcome, steps: readSteps(steps, "steps") }) };
-  if (outcome === "completed")
-    return { kind: "accepted", status: null, result: result === null ? null : yield* keepResult(result, redactor) };
+  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
+  if (outcome === "completed") {
+    const kept = result === null ? null : yield* keepResult(result, redactor);
+    return { kind: "accepted", status: null, result: kept, ...reportOf({ steps }) };
+  }
   const message = error ?? "The worker reported no error.";
   const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
   return {
@@ -133,6 +153,6 @@ function* resultOf(
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
-    ...(isRunId(id) && { report: JSON.stringify({ outcome, error: { name: error_name, message } }) }),
+    ...reportOf({ steps, error: { name: error_name, message } }),
   };
 }

@@ -1,8 +1,8 @@
 import type { RunError } from "@tidemill/contract";
 import type { Db } from "#kernel";
-import { findKeys, type StepToInsert } from "./execution-store.ts";
 import { type RunKey, showRunId } from "./run.ts";
 import { consumeSignals, hasTooManySignals, registerSignals, type SignalRow } from "./signal-store.ts";
+import { findKeys, type StepToInsert } from "./step-store.ts";
 
 /** Why a run may not have a signal. Null: it may. */
 export async function refusalOf(tx: Db, run: RunKey, signal: SignalRow | undefined): Promise<RunError | null> {

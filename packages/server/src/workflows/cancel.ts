@@ -2,7 +2,7 @@ import type { Actor, AuditLog } from "#audit";
 import { removeUnrecorded } from "#jobs";
 import { type JobId, problem, type Transactional, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { endRun } from "./end-run.ts";
+import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 
@@ -34,10 +34,12 @@ export const cancelRun = (
     if (!found) throw runNotFound(showRunId(key.id));
     // The job before the run, in the order in which a settle locks them.
     const job = await removeUnrecorded(tx, { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId });
-    const cancelled = await endRun(tx, ids, key, { status: "cancelled", executions: job?.attempt ?? 0 });
+    const { ids: cancelled, enqueued } = await endRunsAcrossWorkspaces(tx, ids, [
+      { ...key, status: "cancelled", executions: job?.attempt ?? 0 },
+    ]);
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
-    if (!cancelled) throw ended(run);
+    if (!cancelled.has(key.id)) throw ended(run);
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,
@@ -47,7 +49,7 @@ export const cancelRun = (
       input: null,
       output: null,
     });
-    return { run, leaseId: job?.lease_id ?? null, enqueued: cancelled.enqueued };
+    return { run, leaseId: job?.lease_id ?? null, enqueued: enqueued[0] ?? null };
   });
 
 const ended = ({ id, status }: Pick<RunWithData, "id" | "status">) =>

@@ -1,5 +1,5 @@
 import type { Actor, AuditLog } from "#audit";
-import { lockJobsAcrossWorkspaces, setDue } from "#jobs";
+import { lockJobsAcrossWorkspaces, setDueAcrossWorkspaces } from "#jobs";
 import { type JobId, notFound, problem, type RunId, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { showRunId } from "./run.ts";
@@ -30,7 +30,7 @@ export const completeSignal = (
     if (!now || now.run_id !== found.run_id) throw signalNotFound(id);
     if (now.has_payload) throw problem("INVALID_STATE", { state: "completed" }, { message: `The signal "${id}" is completed already.` });
     if (now.has_ended || !(await storePayload(tx, { workspaceId, id: now.run_id }, id, payload))) throw signalNotFound(id);
-    if (now.is_awaited) await setDue(tx, job, null);
+    if (now.is_awaited) await setDueAcrossWorkspaces(tx, [{ ...job, at: null }]);
     const resource = { resourceType: "signal", resourceId: id } as const;
     const input = { runId: showRunId(now.run_id) };
     await audit.record(tx, { workspaceId, actorId, eventType: "signal.completed", ...resource, input, output: null });

@@ -1,7 +1,7 @@
 import type { Claim } from "#jobs";
 import type { Db, JobId, RunId, Timestamp, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
-import { journalText, showRunId } from "./run.ts";
+import { journalText, type StepRow, showRunId } from "./run.ts";
 import { readJournals } from "./run-store.ts";
 
 /** A claimed execution, with the id of its workflow and the token for its worker. */
@@ -21,7 +21,8 @@ export async function giveRuns(
   if (runs.length === 0) return new Map();
   const ids = runs.map(({ claim }) => claim.id as string as RunId);
   const begun = new Map((await beginExecutions(db, workspaceId, ids, version)).map((run) => [run.id as string, run]));
-  const journals = await readJournals(db, workspaceId, ids);
+  const begunBefore = [...begun.values()].flatMap(({ id, steps }) => (steps > 0 ? [id] : []));
+  const journals = begunBefore.length > 0 ? await readJournals(db, workspaceId, begunBefore) : new Map<RunId, StepRow[]>();
   const texts = new Map<JobId, string>();
   for (const run of runs) {
     const found = begun.get(run.claim.id);

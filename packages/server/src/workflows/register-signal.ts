@@ -1,10 +1,11 @@
 import type { NamedClaim } from "#jobs";
 import { problem, type Transactional } from "#kernel";
 import { refusalOf } from "./begin-waits.ts";
-import { insertSteps, lockExecution } from "./execution-store.ts";
+import { lockExecution } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 import { findStep } from "./run-store.ts";
 import { registerSignals } from "./signal-store.ts";
+import { insertStepsAcrossWorkspaces } from "./step-store.ts";
 
 /**
  * Registers a signal for a run, and stores the step that asked for it. If the journal has the step, nothing changes.
@@ -36,6 +37,6 @@ export const registerSignal = (
       wakeInMs: null,
       signal,
     } as const;
-    await insertSteps(tx, run, [{ key, type: "signal", ...outcome }]);
+    await insertStepsAcrossWorkspaces(tx, [{ ...run, claim: null, steps: [{ key, type: "signal", ...outcome }] }]);
     return output;
   });

@@ -3,8 +3,10 @@ import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
 import { type Db, invalid, problem, type Transactional, type WorkspaceId } from "#kernel";
 import { beginWaits } from "./begin-waits.ts";
-import { insertSteps, lockExecution, type StepToInsert } from "./execution-store.ts";
+import { lockExecution } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
+import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
+import type { StepWriter } from "./step-writer.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
 export type ProveExecution = (
@@ -18,15 +20,20 @@ export type ProveExecution = (
  *
  * @returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds
  */
-export const reportSteps = (
+export function reportSteps(
+  writer: StepWriter,
   database: Transactional,
   key: RunKey,
   claim: NamedClaim,
   steps: readonly StepToInsert[],
-): Promise<number | null> =>
-  database.transaction(async (tx) =>
-    (await lockExecution(tx, key, claim)) ? insertSteps(tx, key, await beginWaits(tx, key, steps)) : null,
-  );
+): Promise<number | null> {
+  if (!steps.some(({ type }) => type === "wait")) return writer.add({ ...key, claim, steps });
+  return database.transaction(async (tx) => {
+    if (!(await lockExecution(tx, key, claim))) return null;
+    const begun = await beginWaits(tx, key, steps);
+    return (await insertStepsAcrossWorkspaces(tx, [{ ...key, claim: null, steps: begun }])).get(key.id) ?? null;
+  });
+}
 
 /**
  * Reported steps as they are stored.

@@ -29,11 +29,12 @@ import { deleteWorkflow } from "./delete.ts";
 import { putWorkflow } from "./put.ts";
 import { showRunId } from "./run.ts";
 import { findWorkflow, listWorkflows } from "./store.ts";
-import { type TriggerContext, triggerWorkflow } from "./trigger.ts";
+import type { Triggers } from "./triggers.ts";
 import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 
-export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
+export interface WorkflowRoutes extends WorkflowContext {
   readonly tenants: Tenants;
+  readonly triggers: Triggers;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
   readonly aborter: Aborter;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
@@ -43,7 +44,7 @@ export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
 const { tags, security } = routeDefaults("Workflows");
 
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, triggers, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -162,13 +163,16 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       },
     },
     async (request, reply) => {
-      const { workspaceId } = principalOf(request);
-      const { input, ...options } = request.body;
+      const { input, idempotencyKey = null, delay = 0 } = request.body;
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
-      const started = await triggerWorkflow(tenants.of(workspaceId), context, workspaceId, request.params.name, options, text);
-      if (started.dueMs !== null) waker.wakeAt(started.dueMs);
-      else if (!started.duplicate) waker.wakePulled([started.lane]);
+      const dueMs = delay > 0 ? context.clock.nowMs() + delay * 1_000 : null;
+      const trigger = { workflow: request.params.name, input: text, idempotencyKey, dueMs };
+      const started = await triggers.start(principalOf(request), trigger);
+      if (!started.duplicate) {
+        if (dueMs === null) waker.wakePulled([started.lane]);
+        else waker.wakeAt(dueMs);
+      }
       return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });
     },
   );

@@ -10,6 +10,7 @@ import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, readJournal } from "./run-store.ts";
+import type { StepWriter } from "./step-writer.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -18,13 +19,14 @@ export interface RunRoutes {
   readonly waker: PulledWaker;
   readonly aborter: Pick<Aborter, "abortRun">;
   readonly prove: ProveExecution;
+  readonly steps: StepWriter;
 }
 
 const { tags, security } = routeDefaults("Runs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
-export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove }: RunRoutes): void {
+export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove, steps }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
@@ -158,12 +160,12 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const { lease_token, steps } = request.body;
-      const stored = readSteps(steps, "steps");
+      const { lease_token, steps: reported } = request.body;
+      const stored = readSteps(reported, "steps");
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
-      const journal = claim && (await reportSteps(db, key, claim, stored));
+      const journal = claim && (await reportSteps(steps, db, key, claim, stored));
       if (journal !== null) return { steps: journal };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },

@@ -11,20 +11,6 @@ export interface RunToInsert extends LaneKey, RunKey {
   readonly idempotencyKey: string | null;
 }
 
-/** Takes the key of a trigger for a run. Returns null, or the run that has it: the insert waits for one that is taking it. Uses the primary key. */
-export async function claimRunKey(tx: Db, { workspaceId, laneId }: LaneKey, key: string, id: RunId): Promise<RunId | null> {
-  const claimed = await rows(
-    tx,
-    sql`insert into run_key (workspace_id, lane_id, key, run_id) values (${workspaceId}, ${laneId}, ${key}, ${id}) on conflict do nothing returning key`,
-  );
-  if (claimed.length > 0) return null;
-  const known = await row<{ run_id: RunId }>(
-    tx,
-    sql`select run_id from run_key where workspace_id = ${workspaceId} and lane_id = ${laneId} and key = ${key}`,
-  );
-  return known?.run_id ?? claimRunKey(tx, { workspaceId, laneId }, key, id);
-}
-
 /** Inserts runs, and counts each as an execution. Runs with the same input share the text on its way to the database. */
 export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknown> {
   const inputs = new Map([...new Set(runs.map(({ input }) => input))].map((input, index) => [input, index + 1]));

@@ -1,6 +1,9 @@
 import type { ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
-import { notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import { fragment, notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+
+/** Whether a run has not ended. */
+export const LIVE = fragment`status not in ('completed', 'failed', 'cancelled')`;
 
 /** Identifies a run in statements, which start with the workspace (I11). */
 export interface RunKey {

@@ -1,9 +1,10 @@
 import type { NamedClaim } from "#jobs";
 import type { Transactional, UuidSource } from "#kernel";
-import { insertSteps, lockExecution } from "./execution-store.ts";
+import { lockExecution } from "./execution-store.ts";
 import { type RunKey, showRunId } from "./run.ts";
 import { findStep } from "./run-store.ts";
 import { type NewEvent, type StartedByEvent, sendEvent, showEventId } from "./send-event.ts";
+import { insertStepsAcrossWorkspaces } from "./step-store.ts";
 
 /** The output of a step that sends an event, as JSON text, and the lanes in which runs wait. */
 export interface StepEvent {
@@ -42,6 +43,6 @@ export const sendStepEvent = (
       wakeInMs: null,
       signal: null,
     } as const;
-    await insertSteps(tx, run, [{ key, type: "event", ...outcome }]);
+    await insertStepsAcrossWorkspaces(tx, [{ ...run, claim: null, steps: [{ key, type: "event", ...outcome }] }]);
     return { output, lanes };
   });

@@ -110,3 +110,80 @@ describe("the journal of a run", () => {
     expect((await mine.get(runId)).steps).toEqual([]);
   });
 });
+
+describe("steps that are reported with the end of an execution", () => {
+  test("are in the journal of a run that completed or failed", async ({ service }) => {
+    const { trigger, take, end, get } = await putWorkflow(service, { attempts: 1 });
+    const [completed, failed] = [await trigger(), await trigger()];
+    const error = { name: "CardError", message: "Declined." };
+    await end(await take(), { outcome: "completed", result: 1, steps: [step("a"), step("b", { type: "value" })] });
+    const steps = [step("a"), { key: "pay", type: "run", status: "failed", error }];
+    await end(await take(), { outcome: "failed", error: "Declined.", error_name: "CardError", steps });
+    expect(await get(completed)).toMatchObject({ status: "completed", result: 1, steps: [{ key: "a", output: "a" }, { key: "b" }] });
+    expect(await get(failed)).toMatchObject({ status: "failed", error, steps: [{ key: "a" }, { key: "pay", error }] });
+  });
+
+  test("are kept for the next attempt", async ({ service }) => {
+    const { trigger, take, end } = await putWorkflow(service, { backoff: { type: "exponential", delay: 10 } });
+    await trigger();
+    await end(await take(), { outcome: "failed", error: "No answer.", steps: [step("a")] });
+    await service.advance(1);
+    expect((await take()).journal).toMatchObject([{ key: "a", output: "a" }]);
+  });
+
+  test("refuse only their own outcome if they are bad", async ({ service }) => {
+    const { trigger, work, id, get } = await putWorkflow(service);
+    const ids = [await trigger(), await trigger(), await trigger(), await trigger()];
+    const { runs } = await work({ workflows: [id], limit: 4 });
+    const outcomes = [
+      { outcome: "suspended", steps: [{ key: "w", type: "wait", status: "waiting", signal: "s" }] },
+      { outcome: "completed", result: 1, steps: [step("a"), sleep("late", 1)] },
+      { outcome: "suspended", steps: [step("big", { output: "x".repeat(1024 * 1024) })] },
+      { outcome: "completed", result: 2, steps: [step("a")] },
+    ];
+    const settle = runs.map(({ runId, lease_token }, index) => ({
+      id: runId,
+      lease_token,
+      ...outcomes[index],
+    }));
+    const { settled } = await work({ settle });
+    expect(settled).toMatchObject([
+      { ok: false, code: "VALIDATION_ERROR", message: "steps[0].timeout must be given for a wait." },
+      { ok: false, code: "VALIDATION_ERROR", message: 'steps[1].status must not be waiting with the outcome "completed".' },
+      { ok: false, code: "PAYLOAD_TOO_LARGE" },
+      { ok: true },
+    ]);
+    const states = await Promise.all(ids.map(async (runId) => (await get(runId)).status));
+    expect(states).toEqual(["running", "running", "running", "completed"]);
+  });
+
+  test("are those of their own run, when many end at once", async ({ service }) => {
+    const { trigger, work, id, get } = await putWorkflow(service, { hooks: ["onSuccess"] });
+    const ids = await Promise.all(Array.from({ length: 40 }, (_, index) => trigger({ input: index })));
+    const { runs } = await work({ workflows: [id], limit: 40 });
+    const settle = runs.map((run) => {
+      const { runId, lease_token } = run;
+      const input = run.input as number;
+      const steps = [step("n", { output: input })];
+      const outcome =
+        input % 3 === 0
+          ? { outcome: "completed", result: input, steps }
+          : input % 3 === 1
+            ? { outcome: "failed", error: `E${input}`, retry: false, steps }
+            : { outcome: "suspended", steps: [...steps, sleep("nap", 60)] };
+      return { id: runId, lease_token, ...outcome };
+    });
+    await Promise.all(settle.map((one) => work({ settle: [one] })));
+    const shown = await Promise.all(ids.map((runId) => get(runId)));
+    for (const { input, status, result, error, steps } of shown) {
+      const expected = [
+        { status: "completed", result: input, error: null },
+        { status: "failed", result: null, error: { message: `E${input}` } },
+        { status: "sleeping", result: null, error: null },
+      ][(input as number) % 3];
+      expect({ status, result, error }).toMatchObject(expected as object);
+      expect(steps).toMatchObject([{ key: "n", output: input }, ...(status === "sleeping" ? [{ key: "nap", status: "waiting" }] : [])]);
+    }
+    expect((await work({ workflows: [id], limit: 40 })).hooks).toHaveLength(14);
+  });
+});

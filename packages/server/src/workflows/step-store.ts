@@ -1,0 +1,89 @@
+import type { StepType } from "@tidemill/contract";
+import type { NamedClaim } from "#jobs";
+import { type Db, largeTextArray, plainArray, type RunId, rows, sql, type Timestamp, textArray } from "#kernel";
+import type { RunKey } from "./run.ts";
+
+/** A step to store. Output and error are JSON texts. */
+export interface StepToInsert {
+  readonly key: string;
+  readonly type: StepType;
+  readonly status: "completed" | "failed" | "waiting";
+  readonly output: string | null;
+  readonly error: string | null;
+  readonly attempt: number;
+  readonly startedAt: Timestamp | null;
+  /** When a sleep ends: a time, or milliseconds from now. */
+  readonly wakeAt: Timestamp | null;
+  readonly wakeInMs: number | null;
+  /** The signal that a step waits for, or has registered. */
+  readonly signal: string | null;
+}
+
+/** Steps for the journal of a run, with the claim under which they are reported. Null: the caller has locked the run's job. */
+export interface StepsToInsert extends RunKey {
+  readonly claim: NamedClaim | null;
+  readonly steps: readonly StepToInsert[];
+}
+
+/**
+ * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are. It locks the jobs of claims and then
+ * the runs, in the order in which settles lock them. Returns how many steps the journals have, without runs whose claim no longer holds.
+ * Uses the primary keys.
+ */
+export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsToInsert[]): Promise<ReadonlyMap<RunId, number>> {
+  const steps = runs.flatMap((run) => run.steps.map((step) => ({ ...step, run })));
+  const stored = await rows<{ id: RunId; steps: number }>(
+    db,
+    sql`
+      with asked as (
+        select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
+          ${plainArray(runs.map(({ claim }) => claim?.laneId ?? null))}::bigint[],
+          ${plainArray(runs.map(({ claim }) => claim?.leaseId ?? null))}::bigint[],
+          ${plainArray(runs.map(({ claim }) => claim?.attempt ?? null))}::int[]) as a (workspace_id, id, lane_id, lease_id, attempt)
+      ), claimed as (
+        select j.workspace_id, j.id
+        from asked a join job j on j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
+        where j.state = 'active' and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
+        order by j.workspace_id, j.lane_id, j.id for share of j
+      ), held as (
+        select workspace_id, id from claimed
+        union all
+        select workspace_id, id from asked where lane_id is null
+      ), locked as (
+        select r.workspace_id, r.id, r.steps from held h join run r on r.workspace_id = any(array[h.workspace_id]) and r.id = h.id
+        order by r.workspace_id, r.id for no key update of r
+      ), reported as (
+        select *, row_number() over (partition by run_id order by number) as place
+        from unnest(${plainArray(steps.map(({ run }) => run.id))}::uuid[], ${textArray(steps.map((one) => one.key))}::text[],
+          ${textArray(steps.map((one) => one.type))}::text[], ${textArray(steps.map((one) => one.status))}::step_status[],
+          ${largeTextArray(steps.map((one) => one.output))}::text[], ${largeTextArray(steps.map((one) => one.error))}::text[],
+          ${plainArray(steps.map((one) => one.attempt))}::int[], ${textArray(steps.map((one) => one.startedAt))}::timestamptz[],
+          ${textArray(steps.map((one) => one.wakeAt))}::timestamptz[], ${plainArray(steps.map((one) => one.wakeInMs))}::float8[],
+          ${textArray(steps.map((one) => one.signal))}::text[])
+          with ordinality s (run_id, key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, number)
+      ), stored as (
+        insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal)
+        select l.workspace_id, l.id, s.key, l.steps + s.place, s.type, s.status, s.output, s.error, s.attempt,
+          coalesce(s.started_at, moment()), case when s.status <> 'waiting' then moment() end,
+          coalesce(s.wake_at, moment() + s.wake_in_ms * interval '1 millisecond'), s.signal
+        from reported s join locked l on l.id = s.run_id
+        on conflict (workspace_id, run_id, key) do nothing
+        returning run_id
+      )
+      update run r set steps = r.steps + (select count(*) from stored where stored.run_id = r.id)
+      from locked l where r.workspace_id = any(array[l.workspace_id]) and r.id = l.id
+      returning r.id, r.steps`,
+  );
+  return new Map(stored.map((one) => [one.id, one.steps]));
+}
+
+/** Which of these keys a journal has. Uses the primary key. */
+export const findKeys = async (tx: Db, { workspaceId, id }: RunKey, keys: readonly string[]): Promise<ReadonlySet<string>> =>
+  new Set(
+    (
+      await rows<{ key: string }>(
+        tx,
+        sql`select key from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = any(${textArray(keys)}::text[])`,
+      )
+    ).map(({ key }) => key),
+  );
