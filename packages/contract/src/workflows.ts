@@ -449,7 +449,7 @@ export const StepEventSent = Type.Object(sent, {
 export type StepEventSent = Static<typeof StepEventSent>;
 
 export const StepsStored = Type.Object(
-  { steps: Type.Integer({ description: "How many steps the journal has." }) },
+  { steps: Type.Integer({ description: "Number of the journal's last step. It grows with each step that is stored or has waited." }) },
   { title: "StepsStored", description: "The steps are stored.", examples: [{ steps: 2 }] },
 );
 export type StepsStored = Static<typeof StepsStored>;

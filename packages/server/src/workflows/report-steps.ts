@@ -18,7 +18,7 @@ export type ProveExecution = (
 /**
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
  *
- * @returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds
+ * @returns the number of the journal's last step; null, and nothing is stored, if the claim no longer holds
  */
 export function reportSteps(
   writer: StepWriter,

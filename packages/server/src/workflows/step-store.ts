@@ -27,7 +27,7 @@ export interface StepsToInsert extends RunKey {
 
 /**
  * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are. It locks the jobs of claims and then
- * the runs, in the order in which settles lock them. Returns how many steps the journals have, without runs whose claim no longer holds.
+ * the runs, in the order in which settles lock them. Returns the number of the last step of each journal, without runs whose claim no longer holds.
  * Uses the primary keys.
  */
 export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsToInsert[]): Promise<ReadonlyMap<RunId, number>> {
@@ -68,9 +68,10 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
           coalesce(s.wake_at, moment() + s.wake_in_ms * interval '1 millisecond'), s.signal
         from reported s join locked l on l.id = s.run_id
         on conflict (workspace_id, run_id, key) do nothing
-        returning run_id
+        returning run_id, seq
       )
-      update run r set steps = r.steps + (select count(*) from stored where stored.run_id = r.id)
+      -- A step that the journal has leaves a gap: to count those that were stored would give its number to a later step.
+      update run r set steps = coalesce((select max(seq) from stored where stored.run_id = r.id), r.steps)
       from locked l where r.workspace_id = any(array[l.workspace_id]) and r.id = l.id
       returning r.id, r.steps`,
   );

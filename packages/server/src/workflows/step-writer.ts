@@ -28,7 +28,7 @@ export class StepWriter {
     });
   }
 
-  /** Returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds. */
+  /** Returns the number of the journal's last step; null, and nothing is stored, if the claim no longer holds. */
   async add(report: StepsReport): Promise<number | null> {
     const stored = await this.#batcher.add(report);
     if (stored instanceof Error) throw stored;
