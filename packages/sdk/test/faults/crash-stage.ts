@@ -4,16 +4,18 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "../../../server/test/harness/client.ts";
 import type { Cluster } from "../../../server/test/harness/cluster.ts";
 import { KEY, type NodeProcess } from "../../../server/test/harness/process.ts";
+import { until } from "../../../server/test/harness/service.ts";
 import type { Stage } from "../../../server/test/harness/stage.ts";
 import { FaultyProxy } from "../harness/faulty-proxy.ts";
 import type { Trace } from "./crash-workflows.ts";
+import { LateReports } from "./late-reports.ts";
 
 const PROGRAM = fileURLToPath(new URL("crash-worker.ts", import.meta.url));
 const NODES = 2;
 const WORKERS = 2;
 
 /** What may happen while runs are in progress. */
-export const FAULTS = ["kill worker", "freeze worker", "kill node", "kill postgres", "cut connection"] as const;
+export const FAULTS = ["kill worker", "kill workers that report", "freeze worker", "kill node", "kill postgres", "cut connection"] as const;
 export type Fault = (typeof FAULTS)[number];
 
 interface CrashWorker {
@@ -30,6 +32,7 @@ export class CrashStage {
   readonly #cluster: Cluster;
   readonly #nodes: (NodeProcess & { client: Client })[] = [];
   readonly #workers: CrashWorker[] = [];
+  readonly #late = new LateReports();
   #proxy: FaultyProxy | null = null;
   #requests = 0;
   #started = 0;
@@ -43,6 +46,7 @@ export class CrashStage {
     const made = new CrashStage(stage, await stage.cluster());
     for (let at = 0; at < NODES; at += 1) await made.#startNode(at);
     const proxy = await FaultyProxy.to(() => made.#nodes[made.#requests++ % NODES]?.url ?? "");
+    proxy.onRequest = made.#late.onRequest;
     stage.finally(() => proxy.close());
     made.#proxy = proxy;
     for (let at = 0; at < WORKERS; at += 1) made.#startWorker(at);
@@ -63,8 +67,9 @@ export class CrashStage {
     const at = Math.floor(fraction * 2);
     switch (fault) {
       case "kill worker":
-        await this.#killWorker(at);
-        return this.#startWorker(at);
+        return this.#replaceWorker(at);
+      case "kill workers that report":
+        return this.#killReporting();
       case "freeze worker":
         return this.#freeze(at);
       case "kill node":
@@ -78,8 +83,9 @@ export class CrashStage {
     }
   }
 
-  /** Lets frozen workers go on. */
+  /** Lets frozen workers go on, and late reports arrive. */
   thaw(): void {
+    this.#late.releaseAll();
     for (const worker of this.#workers) if (worker.frozen) this.#thaw(worker);
   }
 
@@ -98,7 +104,7 @@ export class CrashStage {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
-      this.traces.push(...lines.map((line) => JSON.parse(line) as Trace));
+      for (const line of lines) this.#add(JSON.parse(line) as Trace);
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.complaints += `${name}: ${text}`;
@@ -107,16 +113,36 @@ export class CrashStage {
     this.#stage.finally(() => kill(child));
   }
 
-  async #killWorker(at: number): Promise<void> {
+  async #replaceWorker(at: number): Promise<void> {
     const worker = this.#workers[at];
     if (worker) await kill(worker.child);
+    this.#startWorker(at);
+  }
+
+  /** Kills the workers while reports of theirs are on the way. These arrive when other workers execute the same steps. */
+  async #killReporting(): Promise<void> {
+    this.#late.hold();
+    await until(async () => this.#late.count > 0 || (await this.#active()) === 0, "a worker to report");
+    for (let at = 0; at < WORKERS; at += 1) await this.#replaceWorker(at);
+    this.#late.letPass();
+  }
+
+  /** Runs that are executed. */
+  async #active(): Promise<number> {
+    const [row] = await this.query<{ active: number }>("select count(*)::int as active from job where kind = 'run' and state = 'active'");
+    return row?.active ?? 0;
+  }
+
+  #add(trace: Trace): void {
+    this.traces.push(trace);
+    this.#late.release(trace.run);
   }
 
   /** A worker that is frozen longer than its leases goes on with runs that are another worker's. */
   #freeze(at: number): void {
     const worker = this.#workers[at];
     if (!worker) return;
-    this.thaw();
+    for (const one of this.#workers) if (one.frozen) this.#thaw(one);
     worker.child.kill("SIGSTOP");
     worker.frozen = true;
   }

@@ -18,6 +18,9 @@ export const CHILD = "crash.child";
 /** Names of the steps whose functions append a value, and how many of them a run executes at least. */
 export const APPENDING_STEPS = 8;
 
+/** How long a step takes. */
+const STEP_MS = 20;
+
 export const signalOf = (run: string): string => `approve.${run}`;
 
 const approval = signal<string>();
@@ -35,9 +38,11 @@ export function crashWorkflows(write: (trace: Trace) => void, unique: () => stri
     async ({ step, run }: WorkflowContext<unknown>): Promise<ParentResult> => {
       const appended: string[] = [];
       const execute = (name: string) =>
-        step.run(name, () => {
+        step.run(name, async () => {
           const value = `${name} ${unique()}`;
           write({ kind: "step", run: run.id, step: name, seen: [...appended], value });
+          // Something else may happen meanwhile.
+          await new Promise((resolve) => setTimeout(resolve, STEP_MS));
           return value;
         });
       const append = async (name: string) => void appended.push(await execute(name));
