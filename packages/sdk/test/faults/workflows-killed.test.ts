@@ -6,7 +6,7 @@ import { CrashStage } from "./crash-stage.ts";
 
 /** `npm run crash` gives a larger one. */
 const { CRASH_PLAN } = process.env;
-const plan: CrashPlan = CRASH_PLAN === undefined ? { runs: 40, faults: 12, seed: 1 } : JSON.parse(CRASH_PLAN);
+const plan: CrashPlan = CRASH_PLAN === undefined ? { runs: 36, faults: 9, seed: 1 } : JSON.parse(CRASH_PLAN);
 
 test("runs whose workers, nodes and PostgreSQL are killed have each value once, in one order", { timeout: plan.faults * 60_000 }, async ({
   stage,
