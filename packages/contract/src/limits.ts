@@ -21,6 +21,8 @@ export const LIMITS = {
   reportedSteps: 100,
   eventNameLength: 128,
   signalIdLength: 256,
+  /** Signals of a run that it has not waited for. */
+  pendingSignals: 100,
   /** Events that one workflow may be started by. */
   workflowEvents: 100,
   /** Workflows that one event may start. */

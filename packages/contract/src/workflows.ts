@@ -209,7 +209,12 @@ export type RunError = Static<typeof RunError>;
 export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
-const StepStatus = Type.Enum(["completed", "failed", "waiting"], { title: "StepStatus", description: "The status of a step." });
+export const STEP_STATUSES = ["completed", "failed", "waiting", "cancelled"] as const;
+export type StepStatus = (typeof STEP_STATUSES)[number];
+const StepStatus = Type.Enum([...STEP_STATUSES], {
+  title: "StepStatus",
+  description: "The status of a step. `cancelled`: a sleep or a wait that the program no longer waits for.",
+});
 
 export const StepKey = Type.String({
   title: "StepKey",

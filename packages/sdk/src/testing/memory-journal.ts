@@ -17,9 +17,14 @@ export class MemoryJournal {
     return [...all.filter(({ status }) => status !== "waiting"), ...all.filter(({ status }) => status === "waiting")];
   }
 
-  /** A step that is in the journal is left as it is. */
+  /** A step that is in the journal is left as it is, unless it is cancelled. */
   append(steps: readonly ReportedStep[]): void {
-    for (const step of steps) if (!this.#steps.has(step.key)) this.#steps.set(step.key, this.#entry(step));
+    for (const step of steps) {
+      const stored = this.#steps.get(step.key);
+      if (!stored) this.#steps.set(step.key, this.#entry(step));
+      else if (step.status === "cancelled")
+        this.#steps.set(step.key, { ...stored, status: "cancelled", output: null, error: null, endedAt: stored.endedAt ?? this.#now });
+    }
   }
 
   /** The step that waits and ends first, if nobody answers one before. */

@@ -20,12 +20,15 @@ export async function drive(execution: Execution): Promise<void> {
     execution.changes.seen();
     if (execution.end) break;
     if (execution.deliver()) continue;
-    if (execution.journal.unasked > 0) misfit.watch();
+    if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
     else advance(execution);
     await execution.changes.next();
   }
   patience.abort();
 }
+
+/** Whether the program waits for a step that it had cancelled. */
+const isStuck = ({ cancelled }: Execution): boolean => [...cancelled].some((step) => step.isAwaited);
 
 function advance(execution: Execution): void {
   const { unbegun, waiting, executing, outbox } = execution;
@@ -64,7 +67,7 @@ async function send(execution: Execution): Promise<void> {
 class MisfitWatch {
   readonly #execution: Execution;
   readonly #signal: AbortSignal;
-  #unasked = 0;
+  #seen = "";
 
   constructor(execution: Execution, signal: AbortSignal) {
     this.#execution = execution;
@@ -73,13 +76,18 @@ class MisfitWatch {
 
   /** Gives the program time: it may be busy with something else than steps. Each step that it comes to gives it more. */
   watch(): void {
-    const { journal, keys, host } = this.#execution;
-    if (!keys.hasOpen || journal.unasked === this.#unasked) return;
-    const { unasked } = journal;
-    this.#unasked = unasked;
+    const { journal, keys, cancelled, host } = this.#execution;
+    const now = () => `${journal.unasked} ${cancelled.size}`;
+    const seen = now();
+    if (!keys.hasOpen || seen === this.#seen) return;
+    this.#seen = seen;
     const check = () => {
-      if (journal.unasked !== unasked || !keys.hasOpen) return;
-      this.#execution.finish({ kind: "threw", error: JournalMismatchError.neverAsked(journal.firstUnasked ?? "") });
+      if (now() !== seen || !keys.hasOpen) return;
+      const [stuck] = cancelled;
+      const unasked = journal.firstUnasked;
+      const error =
+        unasked === undefined && stuck ? JournalMismatchError.cancelled(stuck.key) : JournalMismatchError.neverAsked(unasked ?? "");
+      this.#execution.finish({ kind: "threw", error });
     };
     void wait(host.misfitAfterMs, this.#signal).then(check, () => {});
   }

@@ -66,6 +66,10 @@ export class JournalMismatchError extends Error {
   static neverAsked(step: string): JournalMismatchError {
     return new JournalMismatchError(step, `The journal has step "${step}", but the code does not come to it. ${ADVICE}`);
   }
+
+  static cancelled(step: string): JournalMismatchError {
+    return new JournalMismatchError(step, `The journal has step "${step}" as cancelled, but the code waits for it. ${ADVICE}`);
+  }
 }
 
 const ADVICE = "Keep the steps of runs in progress, and put new code behind run.patched(name).";

@@ -40,6 +40,8 @@ export class Execution {
   readonly unbegun = new Map<AskedStep, () => void>();
   /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
   readonly waiting = new Map<AskedStep, ReportedStep | null>();
+  /** Steps that the program has cancelled in an earlier execution, and asks for again. It cancels them again. */
+  readonly cancelled = new Set<AskedStep>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
   end: End | null = null;
@@ -75,12 +77,13 @@ export class Execution {
     try {
       const begin = prepare();
       const base = stepBase(name, key);
-      const step = new AskedStep(this.keys.open(base), base, () => this.changes.notify());
+      const step = new AskedStep(type, this.keys.open(base), base, () => this.changes.notify());
       const remembered = this.journal.ask(step.key, type);
       this.#steps.set(step.key, step);
       this.#byPromise.set(step.promise, step);
       if (!remembered) begin(step);
       else if (remembered.status === "waiting") this.wait(step, null);
+      else if (remembered.status === "cancelled") this.cancelled.add(step);
       this.changes.notify();
       return step.promise;
     } catch (error) {
@@ -143,9 +146,12 @@ export class Execution {
     if (!step || step.hasEnded || this.end) return;
     const reason = new StepCancelledError(step.key);
     this.unbegun.delete(step);
-    this.waiting.delete(step);
     this.executing.cancel(step.key, reason);
-    this.outbox.remove(step.key);
+    const wasUnsent = this.outbox.remove(step.key);
+    const isStored = this.waiting.get(step) === null ? !wasUnsent : this.journal.isWait(step.key);
+    this.waiting.delete(step);
+    this.cancelled.delete(step);
+    if (isStored) this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
     this.keys.close(step.base);
     step.reject(reason);
   }
@@ -168,7 +174,7 @@ export class Execution {
   }
 
   #release(step: ReportedStep): void {
-    if (step.type === "value" || step.status === "waiting") return;
+    if (step.type === "value" || step.status === "waiting" || step.status === "cancelled") return;
     this.#outcomes.push(step);
     this.changes.notify();
   }

@@ -48,13 +48,14 @@ export class Outbox {
     this.#items.push({ key, what: call, isFleeting: false });
   }
 
-  /** Takes back an outcome that is not being stored. */
-  remove(key: string): void {
+  /** Takes back an outcome that is not being stored. Returns whether there was one. */
+  remove(key: string): boolean {
     const at = this.#items.findIndex((item) => item.key === key);
-    if (at < this.#sending) return;
+    if (at < this.#sending) return false;
     this.#items.splice(at, 1);
     if (at < this.#released) this.#released -= 1;
     this.#releaseNext();
+    return true;
   }
 
   /** Whether the program has seen outcomes that are not stored. */

@@ -1,6 +1,6 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
-import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
+import { type EmitEvent, type Timestamp, type Transactional, tolerate } from "#kernel";
 import { giveHook, giveRuns } from "#workflows";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
@@ -32,7 +32,7 @@ export interface Given {
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
 export async function giveJobs(
   deps: GiveJobs,
-  db: Db,
+  db: Transactional,
   worker: KnownWorker,
   taken: readonly GivenJob[],
   version: string | null,
@@ -41,7 +41,7 @@ export async function giveJobs(
   const ofKind = (kind: string) => taken.filter(({ claim }) => claim.kind === kind);
   const [runs, hooks] = [ofKind("run"), ofKind("hook")];
   const jobs = taken.filter(({ claim }) => claim.kind !== "run" && claim.kind !== "hook");
-  const [given, runTexts] = await Promise.all([
+  const [given, { texts: runTexts, left }] = await Promise.all([
     Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
     giveRuns(
       db,
@@ -50,6 +50,12 @@ export async function giveJobs(
       version,
     ),
   ]);
+  if (left.length > 0)
+    void giveBackJobs(
+      deps,
+      worker,
+      left.map(({ claim }) => claim),
+    );
   for (const { claim, queue } of runs) {
     if (runTexts.has(claim.id)) deps.held.add({ claim, response, queue, redactor: null }, 0);
   }

@@ -1,6 +1,8 @@
 import type { NamedClaim } from "#jobs";
-import { type Db, plainArray, type RunId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, plainArray, type RunId, row, rows, sql, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
+import { lockAwaitedSignals } from "./signal-store.ts";
+import { lockRunsAcrossWorkspaces } from "./wait-store.ts";
 
 /** A run whose execution begins. Input and trigger are JSON texts. */
 export interface BegunRun {
@@ -8,58 +10,92 @@ export interface BegunRun {
   readonly version: string | null;
   readonly failures: number;
   readonly attempts: number;
-  readonly input: string;
+  /** Null: it is long, and to be read apart. */
+  readonly input: string | null;
   readonly trigger: string;
   readonly created_at: Timestamp;
   /** Steps in its journal. */
   readonly steps: number;
+  /** How long input and journal are. Bytes. */
+  readonly bytes: number;
 }
 
+/** An input that is at most this long is read with its run. Bytes. */
+const SHORT_INPUT = 8_192;
+
 /**
- * Begins executions: sleeps that are over end, and waits whose signal was completed or whose time has passed, in the order of their
- * ends. A payload that is there counts, also if the time has passed since. The runs are running. Returns those that have not ended meanwhile.
- * Uses the primary keys.
+ * Begins executions: what waiting steps wait for and is over ends, in the order of the ends. The runs are running. Returns those that have
+ * not ended meanwhile. Uses the primary keys.
  */
-export const beginExecutions = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version: string | null): Promise<BegunRun[]> =>
+export async function beginExecutions(
+  database: Transactional,
+  workspaceId: WorkspaceId,
+  ids: readonly RunId[],
+  version: string | null,
+): Promise<BegunRun[]> {
+  const begun = await begin(database, workspaceId, ids, version, false);
+  const found = new Set(begun.map(({ id }) => id));
+  const waiting = ids.filter((id) => !found.has(id));
+  if (waiting.length === 0) return begun;
+  const others = await database.transaction(async (tx) => {
+    const keys = waiting.map((id) => ({ workspaceId, id }));
+    await lockRunsAcrossWorkspaces(tx, keys);
+    // A statement after the locks sees what those have committed that held them.
+    await lockAwaitedSignals(tx, workspaceId, waiting);
+    return begin(tx, workspaceId, waiting, version, true);
+  });
+  return [...begun, ...others];
+}
+
+/** @param all whether also runs of which a step waits for more than time. Their signals are locked then */
+const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version: string | null, all: boolean): Promise<BegunRun[]> =>
   rows(
     db,
     sql`
       with begun as (
         select workspace_id, id from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ${LIVE}
+          and (${all}::boolean or not exists (
+            select from run_step s
+            where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep'))
         order by id for no key update
       ), pending as (
-        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal
+        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.signal is not null and g.id is null as is_lost,
+          g.payload, g.completed_at
         from begun join run_step s on s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting'
-      ), awaited as (
-        select g.workspace_id, g.id, g.run_id, g.payload, g.completed_at
-        from pending p join signal g on g.workspace_id = any(array[p.workspace_id]) and g.id = p.signal and g.run_id = p.run_id and not g.consumed
-        for update of g
+        left join signal g on g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and not g.consumed
       ), over as (
-        select p.*, g.payload, coalesce(g.completed_at, p.wake_at) as ended_at, p.signal is not null and g.payload is null as timed_out,
-          row_number() over (partition by p.run_id order by coalesce(g.completed_at, p.wake_at), p.seq) as place
-        from pending p left join (select distinct on (workspace_id, id) * from awaited) g
-          on g.workspace_id = p.workspace_id and g.id = p.signal and g.run_id = p.run_id
-        where p.wake_at <= moment() or g.payload is not null
+        select p.*, p.signal is not null and p.payload is null as has_failed,
+          case when p.error is not null or p.is_lost then moment() else coalesce(p.completed_at, p.wake_at) end as ended_at
+        from pending p where p.error is not null or p.is_lost or p.payload is not null or p.wake_at <= moment()
+      ), placed as (
+        select *, row_number() over (partition by run_id order by ended_at, seq) as place from over
       ), woken as (
-        update run_step s set status = case when over.timed_out then 'failed' else 'completed' end::step_status,
-          output = case when not over.timed_out then coalesce(over.payload, 'null') end,
-          error = case when over.timed_out then json_build_object('name', 'SignalTimeoutError',
-            'message', 'The signal "' || over.signal || '" was not completed in time.')::text end,
-          ended_at = over.ended_at, seq = r.steps + over.place
-        from over join run r on r.workspace_id = any(array[over.workspace_id]) and r.id = over.run_id
-        where s.workspace_id = any(array[over.workspace_id]) and s.run_id = over.run_id and s.key = over.key
+        update run_step s set status = case when o.has_failed then 'failed' else 'completed' end::step_status,
+          output = case when not o.has_failed then coalesce(o.payload, 'null') end,
+          error = case when o.has_failed then coalesce(o.error, json_build_object(
+            'name', case when o.is_lost then 'SignalTakenError' else 'SignalTimeoutError' end,
+            'message', 'The signal "' || o.signal ||
+              case when o.is_lost then '" belongs to another run, which has not ended.' else '" was not completed in time.' end)::text) end,
+          ended_at = o.ended_at, seq = r.steps + o.place
+        from placed o join run r on r.workspace_id = any(array[o.workspace_id]) and r.id = o.run_id
+        where s.workspace_id = any(array[o.workspace_id]) and s.run_id = o.run_id and s.key = o.key
       ), consumed as (
-        update signal g set consumed = true from over
-        where not over.timed_out and g.workspace_id = any(array[over.workspace_id]) and g.id = over.signal and g.run_id = over.run_id
+        update signal g set consumed = true from over o
+        where not o.has_failed and g.workspace_id = any(array[o.workspace_id]) and g.id = o.signal and g.run_id = o.run_id
       ), forgotten as (
-        delete from signal g using over
-        where over.timed_out and not g.registered and g.workspace_id = any(array[over.workspace_id]) and g.id = over.signal
-          and g.run_id = over.run_id and g.payload is null
+        delete from signal g using over o
+        where o.has_failed and not o.is_lost and o.error is null and not g.registered and g.payload is null
+          and g.workspace_id = any(array[o.workspace_id]) and g.id = o.signal and g.run_id = o.run_id
+          and not exists (
+            select from pending p where p.run_id = o.run_id and p.signal = o.signal
+              and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = coalesce(version, ${version}),
-        next_attempt_at = null, steps = steps + (select count(*) from over where over.run_id = r.id)
-      where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ${LIVE}
-      returning id, version, failures, attempts, input, trigger, created_at, steps`,
+        next_attempt_at = null, steps = steps + (select count(*) from over where over.run_id = r.id),
+        journal_bytes = journal_bytes + coalesce((select sum(octet_length(payload)) from over where over.run_id = r.id), 0)
+      where workspace_id = ${workspaceId} and id = any(array(select id from begun))
+      returning id, version, failures, attempts, case when octet_length(input) <= ${SHORT_INPUT} then input end as input, trigger, created_at,
+        steps, octet_length(input) + journal_bytes as bytes`,
   );
 
 /** Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds. Uses the primary keys. */

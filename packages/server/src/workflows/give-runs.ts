@@ -1,8 +1,8 @@
 import type { Claim } from "#jobs";
-import type { Db, JobId, RunId, Timestamp, WorkspaceId } from "#kernel";
+import type { JobId, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
 import { journalText, type StepRow, showRunId } from "./run.ts";
-import { readJournals } from "./run-store.ts";
+import { readInputs, readJournals } from "./run-store.ts";
 
 /** A claimed execution, with the id of its workflow and the token for its worker. */
 export interface ClaimedRun {
@@ -11,28 +11,52 @@ export interface ClaimedRun {
   readonly token: string;
 }
 
-/** Begins executions. Returns them as JSON texts for their worker, by their jobs; without those whose run has ended meanwhile. */
+/** Executions that have begun, as JSON texts by their jobs, and those for which the response had no room. */
+export interface GivenRuns {
+  readonly texts: ReadonlyMap<JobId, string>;
+  readonly left: readonly ClaimedRun[];
+}
+
+/** Inputs and journals in one response, if it has more than one run. Bytes. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Begins executions. Runs that have ended meanwhile are left out. */
 export async function giveRuns(
-  db: Db,
+  database: Transactional,
   workspaceId: WorkspaceId,
   runs: readonly ClaimedRun[],
   version: string | null,
-): Promise<ReadonlyMap<JobId, string>> {
-  if (runs.length === 0) return new Map();
+): Promise<GivenRuns> {
+  if (runs.length === 0) return { texts: new Map(), left: [] };
   const ids = runs.map(({ claim }) => claim.id as string as RunId);
-  const begun = new Map((await beginExecutions(db, workspaceId, ids, version)).map((run) => [run.id as string, run]));
-  const begunBefore = [...begun.values()].flatMap(({ id, steps }) => (steps > 0 ? [id] : []));
-  const journals = begunBefore.length > 0 ? await readJournals(db, workspaceId, begunBefore) : new Map<RunId, StepRow[]>();
-  const texts = new Map<JobId, string>();
+  const begun = new Map((await beginExecutions(database, workspaceId, ids, version)).map((run) => [run.id as string, run]));
+  const fitting: ClaimedRun[] = [];
+  const left: ClaimedRun[] = [];
+  let bytes = 0;
   for (const run of runs) {
     const found = begun.get(run.claim.id);
-    if (found) texts.set(run.claim.id, textOf(run, found, journalText(journals.get(found.id) ?? [])));
+    if (!found) continue;
+    bytes += found.bytes;
+    if (fitting.length > 0 && bytes > MAX_BYTES) left.push(run);
+    else fitting.push(run);
   }
-  return texts;
+  const given = fitting.flatMap(({ claim }) => begun.get(claim.id) ?? []);
+  const withSteps = given.filter(({ steps }) => steps > 0).map(({ id }) => id);
+  const long = given.filter(({ input }) => input === null).map(({ id }) => id);
+  const [journals, inputs] = await Promise.all([
+    withSteps.length > 0 ? readJournals(database, workspaceId, withSteps) : new Map<RunId, StepRow[]>(),
+    long.length > 0 ? readInputs(database, workspaceId, long) : new Map<RunId, string>(),
+  ]);
+  const texts = fitting.flatMap((run): [JobId, string][] => {
+    const found = begun.get(run.claim.id);
+    const input = found && (found.input ?? inputs.get(found.id));
+    return found && input !== undefined ? [[run.claim.id, textOf(run, found, input, journalText(journals.get(found.id) ?? []))]] : [];
+  });
+  return { texts: new Map(texts), left };
 }
 
 /** Source: docs/run-protocol.md. */
-const textOf = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, journal: string): string =>
+const textOf = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, input: string, journal: string): string =>
   `{"runId":"${showRunId(run.id)}","workflowId":${JSON.stringify(workflow)},"version":${JSON.stringify(run.version)},` +
-  `"attempt":${run.failures + 1},"attempts":${run.attempts},"input":${run.input},"trigger":${run.trigger},` +
+  `"attempt":${run.failures + 1},"attempts":${run.attempts},"input":${input},"trigger":${run.trigger},` +
   `"createdAt":"${run.created_at}","journal":${journal},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}"}`;

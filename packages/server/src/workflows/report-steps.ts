@@ -2,7 +2,7 @@ import { LIMITS, type ReportedStep } from "@tidemill/contract";
 import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
 import { type Db, invalid, problem, type Transactional, type WorkspaceId } from "#kernel";
-import { beginWaits } from "./begin-waits.ts";
+import { beginWaits, changeWaits } from "./begin-waits.ts";
 import { lockExecution } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
@@ -27,11 +27,11 @@ export function reportSteps(
   claim: NamedClaim,
   steps: readonly StepToInsert[],
 ): Promise<number | null> {
-  if (!steps.some(({ type }) => type === "wait")) return writer.add({ ...key, claim, steps });
+  if (!changeWaits(steps)) return writer.add({ ...key, claim, steps });
   return database.transaction(async (tx) => {
     if (!(await lockExecution(tx, key, claim))) return null;
-    const begun = await beginWaits(tx, key, steps);
-    return (await insertStepsAcrossWorkspaces(tx, [{ ...key, claim: null, steps: begun }])).get(key.id) ?? null;
+    const begun = await beginWaits(tx, [{ ...key, claim: null, steps }]);
+    return (await insertStepsAcrossWorkspaces(tx, begun)).get(key.id) ?? null;
   });
 }
 
@@ -51,7 +51,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
       type,
       status,
       output: status === "completed" ? outputOf(step.output) : null,
-      error: error ? JSON.stringify(error) : null,
+      error: error ? JSON.stringify({ name: error.name, message: error.message }) : null,
       attempt,
       startedAt: startedAt as StepToInsert["startedAt"],
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
@@ -66,34 +66,31 @@ function outputOf(output: unknown): string {
   return text;
 }
 
+/** The statuses with which a program reports steps of a type. The service ends waits, and stores what it executes. */
+const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["status"][]>> = {
+  run: ["completed", "failed"],
+  value: ["completed", "failed"],
+  event: ["failed"],
+  signal: ["failed"],
+  sleep: ["waiting", "cancelled"],
+  wait: ["waiting", "cancelled"],
+};
+
 /** A field that a step must not or must have, in words. */
-function misfitOf({
-  type,
-  status,
-  output,
-  error,
-  sleepFor,
-  sleepUntil,
-  signal,
-  timeout,
-}: ReportedStep): { field: string; message: string } | null {
+function misfitOf(step: ReportedStep): { field: string; message: string } | null {
+  const { type, status, output, error, sleepFor, sleepUntil, signal, timeout } = step;
+  const misfit = (field: string, message: string) => ({ field, message });
+  const waits = (of: string) => type === of && status === "waiting";
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
-  if (type === "sleep" && status !== "waiting") return { field: "status", message: "must be waiting for a sleep: the service ends it" };
-  if (type === "event" && status === "completed")
-    return { field: "status", message: "must be failed for an event: the service stores one that it sends" };
-  if (type === "wait" && status !== "waiting") return { field: "status", message: "must be waiting for a wait: the service ends it" };
-  if (type === "wait" && signal === undefined) return { field: "signal", message: "must be given for a wait" };
-  if (type === "wait" && timeout === undefined) return { field: "timeout", message: "must be given for a wait" };
-  if (type !== "wait" && signal !== undefined) return { field: "signal", message: "is only for waits" };
-  if (type !== "wait" && timeout !== undefined) return { field: "timeout", message: "is only for waits" };
-  if (type === "signal" && status === "completed")
-    return { field: "status", message: "must be failed for a signal: the service stores one that it registers" };
-  if (type !== "sleep" && type !== "wait" && status === "waiting")
-    return { field: "status", message: `must not be waiting for a step of the type ${type}` };
-  if (type === "sleep" && sleeps !== 1) return { field: "sleepFor", message: "must be given for a sleep, or sleepUntil in its place" };
-  if (type !== "sleep" && sleeps > 0) return { field: "sleepFor", message: "is only for sleeps" };
-  if (status === "failed" && !error) return { field: "error", message: "must be given for a failed step" };
-  if (status !== "failed" && error) return { field: "error", message: "is only for failed steps" };
-  if (status !== "completed" && output !== undefined) return { field: "output", message: "is only for completed steps" };
+  if (!STATUSES[type].includes(status)) return misfit("status", `must be ${STATUSES[type].join(" or ")} for a step of the type ${type}`);
+  if (waits("wait") && signal === undefined) return misfit("signal", "must be given for a wait");
+  if (waits("wait") && timeout === undefined) return misfit("timeout", "must be given for a wait");
+  if (!waits("wait") && signal !== undefined) return misfit("signal", "is only for waits");
+  if (!waits("wait") && timeout !== undefined) return misfit("timeout", "is only for waits");
+  if (waits("sleep") && sleeps !== 1) return misfit("sleepFor", "must be given for a sleep, or sleepUntil in its place");
+  if (!waits("sleep") && sleeps > 0) return misfit("sleepFor", "is only for sleeps");
+  if (status === "failed" && !error) return misfit("error", "must be given for a failed step");
+  if (status !== "failed" && error) return misfit("error", "is only for failed steps");
+  if (status !== "completed" && output !== undefined) return misfit("output", "is only for completed steps");
   return null;
 }

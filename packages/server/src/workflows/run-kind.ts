@@ -33,13 +33,13 @@ export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): Jo
   deliverer: servedByWorkers,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
-    const goOn = await storeSteps(tx, ended);
+    await storeSteps(tx, ended);
     const ends = ended.flatMap(endOf);
     if (ends.length > 0) for (const lane of (await endRunsAcrossWorkspaces(tx, ids, ends)).enqueued) enqueued(lane);
     const failures = ended.flatMap(failureOf);
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
     const suspended = ended.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report);
-    if (suspended.length > 0) await suspend(tx, suspended, goOn, waker());
+    if (suspended.length > 0) await suspend(tx, suspended, waker());
   },
 });
 
@@ -50,18 +50,13 @@ function readOutcome(outcome: Outcome): Ended {
   return { run, outcome, report: text === undefined ? null : JSON.parse(text) };
 }
 
-/** Stores what executions reported with their end. Returns the runs of which a step that was to wait has its outcome already. */
-async function storeSteps(tx: Db, ended: readonly Ended[]): Promise<ReadonlySet<RunId>> {
-  const reports: StepsToInsert[] = [];
-  const goOn = new Set<RunId>();
-  for (const { run, report } of ended) {
-    if (!report?.steps || report.steps.length === 0) continue;
-    const steps = await beginWaits(tx, run, report.steps);
-    if (steps.some((step, index) => step.status !== report.steps?.[index]?.status)) goOn.add(run.id);
-    reports.push({ ...run, claim: null, steps });
-  }
-  if (reports.length > 0) await insertStepsAcrossWorkspaces(tx, reports);
-  return goOn;
+/** Stores what executions reported with their end. */
+async function storeSteps(tx: Db, ended: readonly Ended[]): Promise<void> {
+  const reports = ended.flatMap(({ run, report }): StepsToInsert[] => {
+    const { steps = [] } = report ?? {};
+    return steps.length > 0 ? [{ ...run, claim: null, steps }] : [];
+  });
+  if (reports.length > 0) await insertStepsAcrossWorkspaces(tx, await beginWaits(tx, reports));
 }
 
 function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {
@@ -78,10 +73,10 @@ const failureOf = ({ run, outcome: { verdict }, report }: Ended): RunFailure[] =
 const errorOf = (report: RunReport | null, { code, message }: { readonly code: string; readonly message: string }): string =>
   JSON.stringify(report?.error ?? ({ name: code, message } satisfies RunError));
 
-async function suspend(tx: Db, ended: readonly Ended[], goOn: ReadonlySet<RunId>, waker: Pick<Waker, "wakeAt">): Promise<void> {
+async function suspend(tx: Db, ended: readonly Ended[], waker: Pick<Waker, "wakeAt">): Promise<void> {
   const dueAt = await suspendAcrossWorkspaces(
     tx,
-    ended.map(({ run }) => ({ ...run, goesOn: goOn.has(run.id) })),
+    ended.map(({ run }) => run),
   );
   await setDueAcrossWorkspaces(
     tx,

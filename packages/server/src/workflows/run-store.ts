@@ -57,10 +57,19 @@ export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readon
   return Map.groupBy(steps, ({ run_id }) => run_id);
 }
 
+/** The inputs of runs, as JSON texts. Uses the primary key. */
+export async function readInputs(db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, string>> {
+  const found = await rows<{ id: RunId; input: string }>(
+    db,
+    sql`select id, input from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[])`,
+  );
+  return new Map(found.map(({ id, input }) => [id, input]));
+}
+
 /** The journal of one run. */
 export const readJournal = async (db: Db, { workspaceId, id }: RunKey): Promise<StepRow[]> =>
   (await readJournals(db, workspaceId, [id])).get(id) ?? [];
 
 /** A step of a journal, by its key. Uses the primary key. */
-export const findStep = (db: Db, { workspaceId, id }: RunKey, key: string): Promise<Pick<StepRow, "output"> | null> =>
-  row(db, sql`select output from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = ${key}`);
+export const findStep = (db: Db, { workspaceId, id }: RunKey, key: string): Promise<Pick<StepRow, "output" | "type" | "status"> | null> =>
+  row(db, sql`select output, type, status from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = ${key}`);

@@ -1,4 +1,4 @@
-import type { StepType } from "@tidemill/contract";
+import type { StepStatus, StepType } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, largeTextArray, plainArray, type RunId, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { RunKey } from "./run.ts";
@@ -7,7 +7,7 @@ import type { RunKey } from "./run.ts";
 export interface StepToInsert {
   readonly key: string;
   readonly type: StepType;
-  readonly status: "completed" | "failed" | "waiting";
+  readonly status: StepStatus;
   readonly output: string | null;
   readonly error: string | null;
   readonly attempt: number;
@@ -18,6 +18,20 @@ export interface StepToInsert {
   /** The signal that a step waits for, or has registered. */
   readonly signal: string | null;
 }
+
+/** A step that the service has executed. */
+export const completedStep = (key: string, type: StepType, output: string): StepToInsert => ({
+  key,
+  type,
+  status: "completed",
+  output,
+  error: null,
+  attempt: 1,
+  startedAt: null,
+  wakeAt: null,
+  wakeInMs: null,
+  signal: null,
+});
 
 /** Steps for the journal of a run, with the claim under which they are reported. Null: the caller has locked the run's job. */
 export interface StepsToInsert extends RunKey {
@@ -68,23 +82,14 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
           coalesce(s.wake_at, moment() + s.wake_in_ms * interval '1 millisecond'), s.signal
         from reported s join locked l on l.id = s.run_id
         on conflict (workspace_id, run_id, key) do nothing
-        returning run_id, seq
+        returning run_id, seq, octet_length(output) as output_bytes, octet_length(error) as error_bytes
       )
       -- A step that the journal has leaves a gap: to count those that were stored would give its number to a later step.
-      update run r set steps = coalesce((select max(seq) from stored where stored.run_id = r.id), r.steps)
+      update run r set steps = coalesce((select max(seq) from stored where stored.run_id = r.id), r.steps),
+        journal_bytes = r.journal_bytes
+          + coalesce((select sum(coalesce(output_bytes, 0) + coalesce(error_bytes, 0)) from stored where stored.run_id = r.id), 0)
       from locked l where r.workspace_id = any(array[l.workspace_id]) and r.id = l.id
       returning r.id, r.steps`,
   );
   return new Map(stored.map((one) => [one.id, one.steps]));
 }
-
-/** Which of these keys a journal has. Uses the primary key. */
-export const findKeys = async (tx: Db, { workspaceId, id }: RunKey, keys: readonly string[]): Promise<ReadonlySet<string>> =>
-  new Set(
-    (
-      await rows<{ key: string }>(
-        tx,
-        sql`select key from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = any(${textArray(keys)}::text[])`,
-      )
-    ).map(({ key }) => key),
-  );

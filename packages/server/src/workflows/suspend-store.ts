@@ -1,27 +1,22 @@
 import { type Db, plainArray, type RunId, rows, sql, type Timestamp } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
 
-/** A run that is suspended, or goes on at once because a step that was to wait has its outcome already. */
-export interface Suspension extends RunKey {
-  readonly goesOn: boolean;
-}
-
 /**
- * Sets the status of runs from what they wait for. Returns when the first of it ends; null: at once. A wait whose signal was completed
- * meanwhile ends at once. Uses the primary keys.
+ * Sets the status of runs from what they wait for. Returns when the first of it ends; null: at once, because nothing waits. A wait has ended
+ * if its signal was completed meanwhile, or if the run may not have it. Uses the primary keys.
  */
-export async function suspendAcrossWorkspaces(tx: Db, runs: readonly Suspension[]): Promise<ReadonlyMap<RunId, Timestamp | null>> {
+export async function suspendAcrossWorkspaces(tx: Db, runs: readonly RunKey[]): Promise<ReadonlyMap<RunId, Timestamp | null>> {
   const suspended = await rows<{ id: RunId; at: Timestamp | null }>(
     tx,
     sql`
       with pending as (
-        select u.workspace_id, u.id, case when not u.goes_on then p.at end as at, p.for_signal
-        from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
-          ${plainArray(runs.map((one) => one.goesOn))}::boolean[]) as u (workspace_id, id, goes_on)
+        select u.workspace_id, u.id, p.at, p.for_signal
+        from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[])
+          as u (workspace_id, id)
         cross join lateral (
-          select min(case when exists (
+          select min(case when s.error is not null or s.signal is not null and not exists (
               select from signal g
-              where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and g.payload is not null and not g.consumed)
+              where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and g.payload is null)
             then moment() else s.wake_at end) as at, coalesce(bool_or(s.signal is not null), false) as for_signal
           from run_step s where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.id and s.status = 'waiting'
         ) p
