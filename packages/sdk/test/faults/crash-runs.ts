@@ -8,6 +8,9 @@ import type { CrashStage, Fault } from "./crash-stage.ts";
 import { FAULTS } from "./crash-stage.ts";
 import { APPENDING_STEPS, PARENT, signalOf } from "./crash-workflows.ts";
 
+/** How often it waits as long as `until` does. */
+const PATIENCE = 4;
+
 export interface CrashPlan {
   readonly runs: number;
   readonly faults: number;
@@ -62,14 +65,22 @@ export class CrashRuns {
     }
   }
 
-  /** Meanwhile, it completes signals of runs that have got there. */
-  #until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    return until(() => {
+  /** Meanwhile, it completes signals of runs that have got there. Processes that start on a busy machine may take longer than `until` waits. */
+  async #until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+    const check = () => {
       for (const trace of this.#stage.traces)
         if (trace.kind === "step" && trace.step === "third" && !this.#completions.has(trace.run))
           this.#completions.set(trace.run, this.#complete(trace.run));
       return holds();
-    }, what);
+    };
+    for (let tries = 1; tries < PATIENCE; tries += 1) {
+      const reached = await until(check, what).then(
+        () => true,
+        () => false,
+      );
+      if (reached) return;
+    }
+    await until(check, `${what}, after ${this.#executed} steps of ${this.#triggered.length} runs`);
   }
 
   /** Completes the signal of a run. A call without a response may have completed it, so the next one has another payload. */
