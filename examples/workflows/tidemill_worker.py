@@ -146,6 +146,8 @@ class Step:
             return step["output"]
         if step["status"] == "failed":
             raise StepError(step["error"], is_stored=True)
+        if step["status"] == "cancelled":
+            raise JournalMismatch(f'The journal has step "{key}" as cancelled, but the code waits for it.')
         raise Suspended
 
     def _suspend(self, key, kind, fields):
