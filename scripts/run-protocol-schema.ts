@@ -63,7 +63,9 @@ export function runProtocolSchema(): string {
   const inline = ({ format, ...schema }: Schema): object => {
     if (format !== undefined && !FORMATS[String(format)]) throw new Error(`JSON Schema has no format ${format}.`);
     const entries = Object.entries(schema).map(([keyword, value]) => [keyword, convertKeyword(keyword, value)]);
-    return { ...Object.fromEntries(entries), ...(format !== undefined && FORMATS[String(format)]) };
+    const checks = format === undefined ? {} : FORMATS[String(format)];
+    // A schema has one pattern.
+    return { ...Object.fromEntries(entries), ...("pattern" in schema && format !== undefined ? { allOf: [checks] } : checks) };
   };
 
   /** Values that are no schemas stay as they are. */

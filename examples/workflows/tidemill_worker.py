@@ -12,6 +12,9 @@ import urllib.request
 from urllib.parse import quote
 from uuid import uuid4
 
+# Characters of an error's message.
+MAX_MESSAGE = 16384
+
 
 class ApiError(Exception):
     """A request that the service refused."""
@@ -98,7 +101,7 @@ class Step:
                 step |= {"status": "completed", "output": function()}
             except Exception as error:
                 # Stored when the workflow goes on after it. Else the run's next attempt executes the step again.
-                step |= {"status": "failed", "error": {"name": type(error).__name__, "message": str(error)}}
+                step |= {"status": "failed", "error": {"name": type(error).__name__, "message": _shortened(str(error))}}
                 failure = StepError(step["error"], is_stored=False)
                 self._failed = (step, failure)
                 raise failure from error
@@ -245,7 +248,7 @@ class Worker:
             name = error.name if isinstance(error, StepError) else type(error).__name__
             # A replay would raise a stored failure again.
             is_final = isinstance(error, StepError) and error.is_stored
-            return proof | {"outcome": "failed", "error": str(error) or name, "error_name": name, "retry": not is_final}
+            return proof | {"outcome": "failed", "error": _shortened(str(error)) or name, "error_name": name, "retry": not is_final}
         finally:
             ended.set()
 
@@ -256,6 +259,10 @@ class Worker:
         while not ended.wait(self._lease_seconds / 3):
             if not self._client.call("POST", "/v1/work/extend", call)["leases"][0]["ok"]:
                 return step.lost.set()
+
+
+def _shortened(message):
+    return message.replace("\0", "")[:MAX_MESSAGE]
 
 
 def _now():

@@ -17,6 +17,11 @@ export const LIMITS = {
   workJobs: 500,
   extendJobs: 1_000,
   workWorkflows: 100,
+  /** Steps of a failed run that a retry executes again. */
+  retrySteps: 1_000,
+  /** Steps in the journal of a run, and how large their outputs and errors are together. */
+  journalSteps: 10_000,
+  journalBytes: 32 * 1024 * 1024,
   /** Steps that one call reports. */
   reportedSteps: 100,
   eventNameLength: 128,

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
-import { EventName, NAME } from "./names.ts";
+import { EventName, NAME, SIGNAL_ID } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 import { Cron, Timezone } from "./schedules.ts";
 
@@ -206,6 +206,19 @@ export const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
+const ReportedError = Type.Object(
+  {
+    name: Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "Name of the error's class." }),
+    message: Type.String({ format: "storable", maxLength: LIMITS.workerErrorLength, description: "What went wrong." }),
+  },
+  {
+    title: "ReportedError",
+    description: "With `failed`: why the step failed.",
+    additionalProperties: false,
+    examples: [{ name: "Error", message: "The card was declined." }],
+  },
+);
+
 export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
@@ -264,7 +277,7 @@ export const ReportedStep = Type.Object(
     output: Type.Optional(
       Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
     ),
-    error: Type.Optional(RunError),
+    error: Type.Optional(ReportedError),
     attempt: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
     ),
@@ -280,6 +293,7 @@ export const ReportedStep = Type.Object(
     signal: Type.Optional(
       Type.String({
         format: "storable",
+        pattern: SIGNAL_ID,
         minLength: 1,
         maxLength: LIMITS.signalIdLength,
         description: "The signal that a wait is for.",
@@ -454,7 +468,7 @@ export const StepEventSent = Type.Object(sent, {
 export type StepEventSent = Static<typeof StepEventSent>;
 
 export const StepsStored = Type.Object(
-  { steps: Type.Integer({ description: "Number of the journal's last step. It grows with each step that is stored or has waited." }) },
+  { steps: Type.Integer({ description: "How many steps the journal has." }) },
   { title: "StepsStored", description: "The steps are stored.", examples: [{ steps: 2 }] },
 );
 export type StepsStored = Static<typeof StepsStored>;

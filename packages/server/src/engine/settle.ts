@@ -34,6 +34,8 @@ interface Settlement {
   readonly isReported: boolean;
   /** The database refused it before, when it was written alone. */
   readonly again?: boolean;
+  /** It is written without what its kind adds. */
+  readonly isBare?: boolean;
 }
 
 const WRITERS = 1;
@@ -151,9 +153,10 @@ export class Settler {
     if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
-      // Without `settled` of its kind, which may be what fails.
-      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], (ones) => refuse(this.#db, ones));
+      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
     }
+    // Without `settled` of its kind, which may be what fails.
+    if (first && !first.isBare) return this.#write([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
     return settlements.map(() => false);
   }
 

@@ -93,9 +93,9 @@ async function settleOne(
 
 const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
   completed: ["result", "steps"],
-  failed: ["error", "error_name", "retry", "retry_in", "steps"],
+  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps"],
   suspended: ["steps"],
-  released: [],
+  released: ["retry_in"],
 };
 
 const isRunId = (id: string): boolean => id.startsWith("run_");
@@ -103,17 +103,18 @@ const isRunId = (id: string): boolean => id.startsWith("run_");
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps }: SettleJob): string | null {
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
   if (outcome === "suspended") return "The outcome suspended is only for runs.";
   if (steps !== undefined) return "steps is only for runs.";
+  if (retry_steps !== undefined) return "retry_steps is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
 /** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, steps };
+function misfitOf({ outcome, result, error, error_name, retry, retry_in, retry_steps, steps }: SettleJob): string | null {
+  const given = { result, error, error_name, retry, retry_in, retry_steps, steps };
   const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
   return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
@@ -133,13 +134,13 @@ function stepsOf({ outcome, steps = [] }: SettleJob): { readonly steps: readonly
 }
 
 function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in }: SettleJob,
+  { id, outcome, error, error_name = "Error", retry, retry_in, retry_steps }: SettleJob,
   result: string | null,
   steps: readonly StepToInsert[],
   redactor: ReportRedactor | null,
 ): SlicedWork<AttemptResult> {
   const reportOf = (report: RunReport) => isRunId(id) && { report: JSON.stringify(report) };
-  if (outcome === "released") return { kind: "withdrawn" };
+  if (outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
   if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
   if (outcome === "completed") {
     const kept = result === null ? null : yield* keepResult(result, redactor);
@@ -153,6 +154,6 @@ function* resultOf(
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
-    ...reportOf({ steps, error: { name: error_name, message } }),
+    ...reportOf({ steps, error: { name: error_name, message }, ...(retry_steps && { retrySteps: retry_steps }) }),
   };
 }

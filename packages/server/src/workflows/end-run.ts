@@ -50,6 +50,8 @@ async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
     firings.map(({ id, hook, end, ended }) => ({
       ...{ workspaceId: end.workspaceId, laneId: ended.laneId, id },
       kind: "hook",
+      // Before the runs that wait: a hook should not come hours after its run.
+      priority: 1,
       payload: payloadOf(hook, ended, end.result ?? "null"),
       // It fires once, whatever comes of it.
       attempts: 1,

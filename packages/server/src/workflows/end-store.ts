@@ -8,6 +8,8 @@ export interface RunEnd extends RunKey {
   readonly status: Extract<RunStatus, "completed" | "failed" | "cancelled">;
   readonly result?: string | null;
   readonly error?: string;
+  /** Keys of the steps that a retry executes again. Null: the program did not say. */
+  readonly retrySteps?: readonly string[] | null;
   /** The attempt of its job. */
   readonly executions: number;
 }
@@ -32,12 +34,14 @@ export const markEndedAcrossWorkspaces = (tx: Db, ends: readonly RunEnd[]): Prom
     sql`
       with ended as (
         update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, executions = e.executions,
+          retry_steps = e.retry_steps::text[],
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from unnest(${plainArray(ends.map((one) => one.workspaceId))}::uuid[], ${plainArray(ends.map((one) => one.id))}::uuid[],
           ${textArray(ends.map((one) => one.status))}::run_status[], ${largeTextArray(ends.map(({ result = null }) => result))}::text[],
-          ${largeTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[])
-          as e (workspace_id, id, status, result, error, executions)
+          ${largeTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[],
+          ${textArray(ends.map(({ retrySteps }) => (retrySteps ? textArray(retrySteps) : null)))}::text[])
+          as e (workspace_id, id, status, result, error, executions, retry_steps)
         join workspace w on w.id = e.workspace_id
         where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.${LIVE}
         returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error

@@ -76,7 +76,7 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
             'name', case when o.is_lost then 'SignalTakenError' else 'SignalTimeoutError' end,
             'message', 'The signal "' || o.signal ||
               case when o.is_lost then '" belongs to another run, which has not ended.' else '" was not completed in time.' end)::text) end,
-          ended_at = o.ended_at, seq = r.steps + o.place
+          ended_at = o.ended_at, seq = r.last_seq + o.place
         from placed o join run r on r.workspace_id = any(array[o.workspace_id]) and r.id = o.run_id
         where s.workspace_id = any(array[o.workspace_id]) and s.run_id = o.run_id and s.key = o.key
       ), consumed as (
@@ -91,7 +91,7 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
               and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = coalesce(version, ${version}),
-        next_attempt_at = null, steps = steps + (select count(*) from over where over.run_id = r.id),
+        next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
         journal_bytes = journal_bytes + coalesce((select sum(octet_length(payload)) from over where over.run_id = r.id), 0)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun))
       returning id, version, failures, attempts, case when octet_length(input) <= ${SHORT_INPUT} then input end as input, trigger, created_at,

@@ -6,7 +6,7 @@ import { beginWaits, changeWaits } from "./begin-waits.ts";
 import { lockExecution } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
-import type { StepWriter } from "./step-writer.ts";
+import { journalTooLarge, type StepWriter } from "./step-writer.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
 export type ProveExecution = (
@@ -18,7 +18,7 @@ export type ProveExecution = (
 /**
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
  *
- * @returns the number of the journal's last step; null, and nothing is stored, if the claim no longer holds
+ * @returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds
  */
 export function reportSteps(
   writer: StepWriter,
@@ -31,7 +31,9 @@ export function reportSteps(
   return database.transaction(async (tx) => {
     if (!(await lockExecution(tx, key, claim))) return null;
     const begun = await beginWaits(tx, [{ ...key, claim: null, steps }]);
-    return (await insertStepsAcrossWorkspaces(tx, begun)).get(key.id) ?? null;
+    const stored = (await insertStepsAcrossWorkspaces(tx, begun)).get(key.id);
+    if (stored === null) throw journalTooLarge();
+    return stored ?? null;
   });
 }
 

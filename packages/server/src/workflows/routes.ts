@@ -43,6 +43,8 @@ export interface WorkflowRoutes extends WorkflowContext {
 
 const { tags, security } = routeDefaults("Workflows");
 
+const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not register workflows." });
+
 /** The endpoints of workflows. Source: contract §11. */
 export function mountWorkflows(api: Api, { tenants, triggers, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
@@ -63,6 +65,7 @@ export function mountWorkflows(api: Api, { tenants, triggers, waker, aborter, on
     },
     async (request, reply) => {
       const actor = requestActor(request);
+      if (principalOf(request).queues !== null) throw boundToQueues();
       const { workflow, isNew, nextMs } = await putWorkflow(
         tenants.of(actor.workspaceId),
         context,
