@@ -13,7 +13,7 @@ export interface ClaimedRun {
 }
 
 /** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
-export type GivenRun<Filled> = ClaimedRun &
+type GivenRun<Filled> = ClaimedRun &
   ({ readonly text: string; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
 
 /** Executions that have begun, and those for which the response had no room. */
