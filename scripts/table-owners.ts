@@ -51,6 +51,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   run_hook: { owner: "workflows", holds: "Lifecycle hooks of runs that have not fired yet, and those that failed." },
   run_unfit: { owner: "workflows", holds: "Runs whose journal did not fit the code that executed them last." },
   workflow_version: { owner: "workflows", holds: "Versions of the code with which workers have asked for runs." },
+  run_call: { owner: "workflows", holds: "HTTP calls of steps that have no outcome yet." },
   workflow_event: { owner: "workflows", holds: "Names of events that start runs of a workflow." },
   signal: { owner: "workflows", holds: "Signals that runs have registered, with the payloads of those that were completed." },
   event_key: { owner: "workflows", holds: "The names that callers gave to their events." },

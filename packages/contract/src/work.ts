@@ -48,7 +48,8 @@ const settleFields = {
     Type.Integer({
       minimum: 0,
       maximum: LIMITS.delaySeconds,
-      description: "With `failed`: wait at least this long before the next attempt. Seconds. The job's backoff applies if it is longer.",
+      description:
+        "With `failed` or `released`: wait at least this long before the next attempt. Seconds. After a failure the job's backoff applies if it is longer.",
     }),
   ),
 };
@@ -83,10 +84,18 @@ export const SettleJob = Type.Object(
       title: "UnfitStep",
       description: "With `unfit`: key of the first step that does not fit. `error` says why.",
     }),
+    retry_steps: Type.Optional(
+      Type.Array(StepKey, {
+        maxItems: LIMITS.retrySteps,
+        description:
+          "With `failed`, of a run: the step whose failure ended the run, and steps that the program asked for since. `POST /v1/runs/:id/retry` " +
+          "lets the run execute them again. Unless given: failed steps with this error.",
+      }),
+    ),
     steps: Type.Optional(
       Type.Array(ReportedStep, {
         maxItems: LIMITS.reportedSteps,
-        description: "With `suspended`: steps that wait and are not in the journal.",
+        description: "Of a run: steps that are not in the journal yet. Those that wait are only for `suspended`.",
       }),
     ),
   },

@@ -11,6 +11,9 @@ import type { RunOutcome } from "./run-outcome.ts";
 import { startProgram } from "./start-program.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
+/** Steps that the service takes in `retry_steps`. */
+const MAX_RETRY_STEPS = 1_000;
+
 /** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
 export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: NeededHost): Promise<RunOutcome> {
   const host = liveHost(needed);
@@ -24,8 +27,9 @@ export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: N
   const check = host.replayEachStep ? new ReplayCheck(workflow, run) : null;
   startProgram(workflow, execution, run);
   await drive(execution, check);
+  const outcome = await conclude(execution, run, await checkedEnd(execution, check));
   host.signal.removeEventListener("abort", abort);
-  return conclude(execution, await checkedEnd(execution, check));
+  return outcome;
 }
 
 /** In development, what a program returned must come back from a replay. */
@@ -35,9 +39,11 @@ async function checkedEnd(execution: Execution, check: ReplayCheck | null): Prom
   return differs ? { kind: "threw", error: differs } : (end ?? { kind: "aborted" });
 }
 
-async function conclude(execution: Execution, end: End): Promise<RunOutcome> {
+async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
   const { executing, outbox, waiting } = execution;
+  // The next attempt gets the outcomes of steps in progress, and must not execute them beside themselves.
+  if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await executing.ended();
   executing.cancelAll((key) => new StepCancelledError(key));
   await outbox.sent();
   switch (end.kind) {
@@ -50,29 +56,34 @@ async function conclude(execution: Execution, end: End): Promise<RunOutcome> {
   }
 }
 
+const hasNextAttempt = (execution: Execution, { attempt, attempts }: TakenRun, error: unknown): boolean =>
+  error instanceof JournalMismatchError || (attempt < attempts && retryOfRun(execution, error).retry !== false);
+
 function completed(execution: Execution, value: unknown): RunOutcome {
   const { firstUnasked } = execution.journal;
   if (firstUnasked !== undefined) return failed(execution, JournalMismatchError.neverAsked(firstUnasked));
   try {
-    const { unsent } = execution.outbox;
+    const unsent = execution.outbox.unsent.filter(({ status }) => status !== "waiting");
     return { outcome: "completed", result: remember(value, "the workflow"), ...(unsent.length > 0 && { steps: unsent }) };
   } catch (error) {
     return failed(execution, error);
   }
 }
 
-/** Outcomes that are not stored are left out: the next attempt may have others. */
 function failed(execution: Execution, error: unknown): RunOutcome {
   if (error instanceof JournalMismatchError) return { outcome: "unfit", step: error.step, error: error.message };
   const { name, message } = failureOf(error);
-  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error) };
+  const lasting = execution.outbox.lasting.filter(({ status }) => status !== "waiting");
+  const steps = lasting.length > 0 && { steps: lasting };
+  const again = execution.retrySteps(error).slice(0, MAX_RETRY_STEPS);
+  const retry_steps = again.length > 0 && { retry_steps: again };
+  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), ...retry_steps, ...steps };
 }
 
 function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
   if (!(error instanceof StepError)) return retryOf(error);
   // A replay throws a remembered failure again.
-  const isRemembered = !outbox.unsent.some(({ key }) => key === error.step);
-  return isRemembered ? { retry: false } : retryOf(thrown.get(error.step));
+  return outbox.isFleeting(error.step) ? retryOf(thrown.get(error.step)) : { retry: false };
 }
 
 /** Steps in progress end first. If the run is still this worker's, their outcomes are stored. */
@@ -81,6 +92,6 @@ async function release({ executing, outbox, host }: Execution): Promise<RunOutco
   await outbox.sent();
   const { reason } = host.signal;
   const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";
-  if (isHeld) await outbox.sendFinal().catch(() => {});
+  if (isHeld) await outbox.sendLasting().catch(() => {});
   return { outcome: "released" };
 }

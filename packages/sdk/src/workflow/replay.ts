@@ -1,6 +1,6 @@
 import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
-import { type AskedFor, Execution } from "./execution.ts";
+import { type AskedFor, Execution, isStuck } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { liveHost } from "./host.ts";
 import { remember } from "./remembered.ts";
@@ -50,13 +50,15 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
 }
 
 /** Whether the program has come through the journal, and waits for a step that is not in it. */
-function isThrough({ journal, unbegun, waiting, outbox, asked }: Execution, expected: readonly string[]): boolean {
-  if (journal.unasked > 0 || unbegun.size + waiting.size === 0) return journal.unasked === 0 && outbox.hasHeld;
+function isThrough(execution: Execution, expected: readonly string[]): boolean {
+  const { journal, unbegun, waiting, asked } = execution;
+  if (journal.unasked > 0 || isStuck(execution) || unbegun.size + waiting.size === 0) return false;
   const keys = new Set(asked.map(({ key }) => key));
   return expected.every((key) => keys.has(key));
 }
 
-function replayOf({ end, journal, asked }: Execution): Replay {
+function replayOf(execution: Execution): Replay {
+  const { end, journal, asked, cancelled } = execution;
   const { firstUnasked } = journal;
   const unfit = ({ step, message }: JournalMismatchError): Replay => ({ kind: "unfit", step, reason: message });
   if (end?.kind === "threw" && end.error instanceof JournalMismatchError) return unfit(end.error);
@@ -64,6 +66,8 @@ function replayOf({ end, journal, asked }: Execution): Replay {
     return unfit(JournalMismatchError.threwBefore(firstUnasked, failureOf(end.error)));
   if (firstUnasked !== undefined) return unfit(JournalMismatchError.neverAsked(firstUnasked));
   if (end?.kind === "threw") return { kind: "threw", asked, error: end.error };
+  const stuck = [...cancelled].find((step) => step.isAwaited);
+  if (end?.kind !== "returned" && stuck) return unfit(JournalMismatchError.cancelled(stuck.key));
   if (end?.kind !== "returned") return { kind: "goesOn", asked };
   try {
     return { kind: "returned", asked, result: remember(end.result, "the workflow") };

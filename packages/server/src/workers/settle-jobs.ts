@@ -2,9 +2,9 @@ import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import { cut, type Db, type EmitEvent, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
+import { cut, type Db, type EmitEvent, type LoopTime, ProblemError, type SlicedWork, type WorkspaceId } from "#kernel";
 import { keepResult } from "#redaction";
-import { readSteps } from "#workflows";
+import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
@@ -49,17 +49,22 @@ export async function settleJobs(
   { mayBeRepeat = false, version = null }: SettleCall = {},
 ): Promise<Settled[]> {
   const claims = await proveClaims(deps.workers, db, workspaceId, settles);
-  const unknown = claims.flatMap((one) => (one && !isKnown(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
+  const unknown = claims.flatMap((one) => (one && !isSameClaim(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
   const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
   const outcomes = await Promise.all(
     settles.map(async (settle, index): Promise<AnsweredOutcome> => {
       const proof = claims[index] ?? null;
       const refusal = await settleOne(deps, settle, version, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
-        if (held && isKnown(held, claim)) return held;
+        if (held && isSameClaim(held, claim)) return held;
         const row = looked.get(claim.id);
         return row
-          ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue, worker.name) }
+          ? {
+              claim: row,
+              response: Symbol(),
+              queue: row.queue,
+              redactor: (await deps.redactorOf(db, row, row.queue, worker.name)).redactor,
+            }
           : null;
       });
       const answer = { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
@@ -69,7 +74,8 @@ export async function settleJobs(
   return mayBeRepeat ? answerRepeated(db, workspaceId, outcomes, mayServe) : outcomes.map(({ answer }) => answer);
 }
 
-const isKnown = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
+/** Whether what is known of a job is of this claim. */
+export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
   held?.claim.laneId === laneId && held.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
 async function settleOne(
@@ -82,6 +88,8 @@ async function settleOne(
 ): Promise<Refusal | null> {
   const misfit = misfitOf(settle);
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
+  const steps = stepsOf(settle);
+  if ("code" in steps) return steps;
   const text = (settle.result as RawJson | undefined)?.text;
   if (text !== undefined && Buffer.byteLength(text) > LIMITS.resultBytes) {
     return { code: "PAYLOAD_TOO_LARGE", message: `The result exceeds ${LIMITS.resultBytes} bytes.` };
@@ -92,7 +100,7 @@ async function settleOne(
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
-  const result = await loopTime.run(workspaceId, cost, resultOf(settle, version, text ?? null, job.redactor));
+  const result = await loopTime.run(workspaceId, cost, resultOf(settle, version, text ?? null, steps.steps, job.redactor));
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
@@ -102,11 +110,11 @@ async function settleOne(
 }
 
 const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
-  completed: ["result"],
-  failed: ["error", "error_name", "retry", "retry_in"],
+  completed: ["result", "steps"],
+  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps"],
   suspended: ["steps"],
   unfit: ["step", "error"],
-  released: [],
+  released: ["retry_in"],
 };
 
 const isRunId = (id: string): boolean => id.startsWith("run_");
@@ -114,41 +122,73 @@ const isRunId = (id: string): boolean => id.startsWith("run_");
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name }: SettleJob): string | null {
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
   if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs.`;
+  if (steps !== undefined) return "steps is only for runs.";
+  if (retry_steps !== undefined) return "retry_steps is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
 /** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, step, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, step, steps };
+function misfitOf({ outcome, result, error, error_name, retry, retry_in, retry_steps, step, steps }: SettleJob): string | null {
+  const given = { result, error, error_name, retry, retry_in, retry_steps, step, steps };
   const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
   if (extra) return `${extra[0]} is not allowed with the outcome "${outcome}".`;
   return outcome === "unfit" && step === undefined ? `step is required with the outcome "unfit".` : null;
 }
 
+/** The reported steps as they are stored, or why the outcome is refused. Those that wait are only for a run that is suspended. */
+function stepsOf({ outcome, steps = [] }: SettleJob): { readonly steps: readonly StepToInsert[] } | Refusal {
+  const waiting = outcome === "suspended" ? -1 : steps.findIndex(({ status }) => status === "waiting");
+  if (waiting >= 0)
+    return { code: "VALIDATION_ERROR", message: `steps[${waiting}].status must not be waiting with the outcome "${outcome}".` };
+  try {
+    return { steps: readSteps(steps, "steps") };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return { code: error.code as Refusal["code"], message: error.message };
+  }
+}
+
+/** What the worker wrote, without secrets. */
+function* keptText(text: string, redactor: ReportRedactor | null): SlicedWork<string> {
+  return redactor ? ((yield* redactor.text(text)) ?? REDACTED) : text;
+}
+
 function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in, step = "", steps = [] }: SettleJob,
+  { id, outcome, error, error_name = "Error", retry, retry_in, retry_steps, step = "" }: SettleJob,
   version: string | null,
   result: string | null,
+  reported: readonly StepToInsert[],
   redactor: ReportRedactor | null,
 ): SlicedWork<AttemptResult> {
-  if (outcome === "released") return { kind: "withdrawn" };
-  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ outcome, steps: readSteps(steps, "steps") }) };
-  if (outcome === "unfit") return { kind: "suspended", report: JSON.stringify({ outcome, step, reason: error ?? UNEXPLAINED, version }) };
-  if (outcome === "completed")
-    return { kind: "accepted", status: null, result: result === null ? null : yield* keepResult(result, redactor) };
+  const reportOf = (report: RunReport) => isRunId(id) && { report: JSON.stringify(report) };
+  if (outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
+  const steps = yield* redactSteps(reported, redactor);
+  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
+  if (outcome === "unfit") {
+    const reason = yield* keptText(error ?? UNEXPLAINED, redactor);
+    return { kind: "suspended", report: JSON.stringify({ unfit: { step, reason, version } } satisfies RunReport) };
+  }
+  if (outcome === "completed") {
+    const kept = result === null ? null : yield* keepResult(result, redactor);
+    return { kind: "accepted", status: null, result: kept, ...reportOf({ steps }) };
+  }
   const message = error ?? "The worker reported no error.";
-  const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
+  const kept = yield* keptText(message, redactor);
   return {
     kind: "workerFailed",
     code: "WORKER_FAILED",
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
-    ...(isRunId(id) && { report: JSON.stringify({ outcome, error: { name: error_name, message } }) }),
+    ...reportOf({
+      steps,
+      error: yield* redactError({ name: error_name, message }, redactor),
+      ...(retry_steps && { retrySteps: retry_steps }),
+    }),
   };
 }

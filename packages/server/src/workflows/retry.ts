@@ -1,17 +1,18 @@
 import type { Actor, AuditLog } from "#audit";
-import { insertOfKind, makeDue } from "#jobs";
+import { insertOfKind, makeDueAcrossWorkspaces } from "#jobs";
 import { type Db, type JobId, problem, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { forgetFailedSteps, reviveRun } from "./retry-store.ts";
+import { runPayload } from "./parent.ts";
+import { forgetSteps, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 import { releaseRun } from "./unfit.ts";
 import { forgetUnfit } from "./unfit-store.ts";
 
 /**
- * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failures
- * that ended the run are forgotten; those that the workflow caught are kept, since what it did next is in the journal. A run that waits for
- * other code is tried again with any.
+ * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failure
+ * that ended the run is forgotten, with what the program did after it; failures that it caught before are kept, since what it did next is in
+ * the journal. A run that waits for other code is tried again with any.
  *
  * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, nor waits for code
  */
@@ -27,7 +28,11 @@ export const retryRun = (
     if (!found) throw runNotFound(showRunId(id));
     const lane = { workspaceId, laneId: found.lane_id };
     const goesOn = found.status === "waiting" ? await releaseRun(tx, lane, id) : await revive(tx, key, lane, found.version);
-    if (!goesOn) throw problem("INVALID_STATE", { state: found.status, allowed_from: ["failed", "cancelled"] });
+    if (!goesOn) {
+      // Another retry may have been first.
+      const { status: state } = (await findRun(tx, key)) ?? found;
+      throw problem("INVALID_STATE", { state, allowed_from: ["failed", "cancelled"] });
+    }
     await forgetUnfit(tx, key);
     const resource = { resourceType: "run", resourceId: showRunId(id) } as const;
     await audit.record(tx, { workspaceId, actorId, eventType: "run.retried", ...resource, input: null, output: null });
@@ -40,11 +45,12 @@ export const retryRun = (
 async function revive(tx: Db, key: RunKey, lane: LaneKey, version: string | null): Promise<boolean> {
   const revived = await reviveRun(tx, key);
   if (!revived) return false;
-  await forgetFailedSteps(tx, key, revived);
+  await forgetSteps(tx, key, revived);
   const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
   const id = key.id as string as JobId;
-  const job = { ...lane, id, kind: "run", payload: "{}", attempts, spared, backoffDelayMs };
+  const payload = runPayload(revived.parent ?? undefined);
+  const job = { ...lane, id, kind: "run", payload, attempts, spared, backoffDelayMs };
   await insertOfKind(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
-  if (version !== null) await makeDue(tx, lane, [id], version);
+  if (version !== null) await makeDueAcrossWorkspaces(tx, [{ ...lane, id, version }]);
   return true;
 }

@@ -1,6 +1,6 @@
-import { type Db, plainArray, type RunId, row, rows, sql } from "#kernel";
+import { type Db, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
-import type { RunKey, UnfitRow } from "./run.ts";
+import { LIVE, type RunKey, type UnfitRow } from "./run.ts";
 
 /** A version of which no worker has asked for runs for so long is gone. A worker asks every 30 s, which is written up to 30 s later. */
 export const VERSION_GONE_SECONDS = 90;
@@ -8,36 +8,49 @@ export const VERSION_GONE_SECONDS = 90;
 /** A journal that did not fit the code. */
 export interface UnfitRun extends LaneKey, RunKey, UnfitRow {}
 
+/** What becomes of a run whose journal did not fit. */
+export interface RecordedUnfit {
+  readonly id: RunId;
+  /** The version that gets it. Null: the run waits for other code. */
+  readonly next: string | null;
+  /** Whether the version that it did not fit had tried it before. */
+  readonly again: boolean;
+}
+
 /**
- * Records that the journal of a run that is locked did not fit, among the versions of which that is known. The run waits for other code,
- * unless workers of a version ask that has not tried it.
- *
- * @returns the newest such version, null if the run waits; and whether the version that it did not fit had tried it before
+ * Records of runs, whose jobs are locked, that their journals did not fit, each run once. A run waits for other code, unless workers of a
+ * version ask that is known not to have tried it: then the newest one gets it. Returns those that have not ended. Uses the primary keys.
  */
-export const recordUnfit = async (
-  tx: Db,
-  { workspaceId, laneId, id, step, reason, version }: UnfitRun,
-): Promise<{ next: string | null; again: boolean }> =>
-  (await row<{ next: string | null; again: boolean }>(
+export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]): Promise<RecordedUnfit[]> =>
+  rows(
     tx,
     sql`
-        with before as (
-          select coalesce((select tried from run_unfit where workspace_id = ${workspaceId} and run_id = ${id}), '{}') as tried
-        ), next as (
-          select v.version from workflow_version v cross join before
-          where v.workspace_id = ${workspaceId} and v.lane_id = ${laneId} and v.version not in ('', ${version})
-            and v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second' and not v.version = any(before.tried)
+      with unfit as (
+        select u.*, coalesce(f.tried, '{}') as before, n.version as next
+        from unnest(${plainArray(unfit.map((one) => one.workspaceId))}::uuid[], ${plainArray(unfit.map((one) => one.laneId))}::bigint[],
+          ${plainArray(unfit.map((one) => one.id))}::uuid[], ${textArray(unfit.map((one) => one.step))}::text[],
+          ${textArray(unfit.map((one) => one.reason))}::text[], ${textArray(unfit.map((one) => one.version))}::text[])
+          as u (workspace_id, lane_id, id, step, reason, version)
+        left join run_unfit f on f.workspace_id = any(array[u.workspace_id]) and f.run_id = u.id
+        left join lateral (
+          select v.version from workflow_version v
+          where v.workspace_id = any(array[u.workspace_id]) and v.lane_id = u.lane_id and v.version not in ('', u.version)
+            and v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second' and not v.version = any(coalesce(f.tried, '{}'))
           order by v.first_asked_at desc, v.version collate "C" desc limit 1
-        ), recorded as (
-          insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
-          select ${workspaceId}, ${id}, ${laneId}, ${step}, ${reason}, ${version}, array_append(array_remove(tried, ${version}), ${version}),
-            not exists (select from next)
-          from before
-          on conflict (workspace_id, run_id) do update set step = excluded.step, reason = excluded.reason, version = excluded.version,
-            tried = excluded.tried, parked = excluded.parked
-        )
-        select (select version from next) as next, ${version} = any(tried) as again from before`,
-  )) ?? { next: null, again: false };
+        ) n on true
+      ), moved as (
+        update run r set status = case when u.next is null then 'waiting' else 'running' end::run_status
+        from unfit u where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id and r.${LIVE}
+        returning r.id
+      ), recorded as (
+        insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
+        select workspace_id, id, lane_id, step, reason, version, array_append(array_remove(before, version), version), next is null
+        from unfit where id in (select id from moved)
+        on conflict (workspace_id, run_id) do update set step = excluded.step, reason = excluded.reason, version = excluded.version,
+          tried = excluded.tried, parked = excluded.parked
+      )
+      select id, next, version = any(before) as again from unfit where id in (select id from moved)`,
+  );
 
 /** Why a run waits for other code. Null: it does not. Uses the primary key. */
 export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<UnfitRow | null> =>

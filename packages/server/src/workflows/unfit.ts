@@ -1,13 +1,10 @@
-import { lockJobsAcrossWorkspaces, makeDue, setDue } from "#jobs";
+import { type Due, type DueForVersion, lockJobsAcrossWorkspaces, makeDueAcrossWorkspaces, setDueAcrossWorkspaces } from "#jobs";
 import type { Db, JobId, RunId, Timestamp, Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { setStatus } from "./execution-store.ts";
-import type { RunKey } from "./run.ts";
-import { findParkedUntried, recordUnfit, unpark } from "./unfit-store.ts";
+import { findParkedUntried, recordUnfitAcrossWorkspaces, type UnfitRun, unpark } from "./unfit-store.ts";
 
 /** What a program reported of a run whose journal does not fit its code, as the settle carries it. */
 export interface UnfitReport {
-  readonly outcome: "unfit";
   readonly step: string;
   readonly reason: string;
   readonly version: string | null;
@@ -23,27 +20,23 @@ const CHUNK = 500;
 const jobOf = ({ workspaceId, laneId }: LaneKey, id: RunId) => ({ workspaceId, laneId, id: id as string as JobId });
 
 /**
- * Lets a run whose journal did not fit wait for other code, or gives it to a version that has not tried it. It uses no attempt.
+ * Lets runs whose journals did not fit wait for other code, or gives them to a version that has not tried them. It uses no attempt. Their
+ * jobs are locked.
  *
- * @returns when it is due; null if it waits for other code
+ * @returns when those are due that do not wait for other code
  */
-export async function parkUnfit(
-  tx: Db,
-  job: LaneKey & { readonly id: JobId },
-  { step, reason, version }: UnfitReport,
-): Promise<Timestamp | null> {
-  const { workspaceId, laneId } = job;
-  const run: RunKey = { workspaceId, id: job.id as string as RunId };
-  await setStatus(tx, run, "waiting");
-  const { next, again } = await recordUnfit(tx, { workspaceId, laneId, id: run.id, step, reason, version: version ?? "" });
-  if (next === null) {
-    await setDue(tx, job, NEVER);
-    return null;
+export async function parkUnfitAcrossWorkspaces(tx: Db, unfit: readonly UnfitRun[]): Promise<Timestamp[]> {
+  const recorded = new Map((await recordUnfitAcrossWorkspaces(tx, unfit)).map((one) => [one.id, one]));
+  const parked: Due[] = [];
+  const given: DueForVersion[] = [];
+  for (const run of unfit) {
+    const { next = null, again = false } = recorded.get(run.id) ?? {};
+    if (next === null) parked.push({ ...jobOf(run, run.id), at: NEVER });
+    // A node that does not know of the next version yet would give the run to this one over and over.
+    else given.push({ ...jobOf(run, run.id), version: next, seconds: again ? AGAIN_AFTER_SECONDS : 0 });
   }
-  await setStatus(tx, run, "running");
-  // A node that does not know of the next version yet would give the run to this one over and over.
-  const [at = null] = await makeDue(tx, job, [job.id], next, again ? AGAIN_AFTER_SECONDS : 0);
-  return at;
+  if (parked.length > 0) await setDueAcrossWorkspaces(tx, parked);
+  return given.length > 0 ? makeDueAcrossWorkspaces(tx, given) : [];
 }
 
 /**
@@ -67,11 +60,9 @@ async function release(tx: Db, lane: LaneKey, ids: readonly RunId[], version: st
   );
   const unparked = await unpark(tx, lane, ids);
   if (unparked.length > 0)
-    await makeDue(
+    await makeDueAcrossWorkspaces(
       tx,
-      lane,
-      unparked.map((id) => id as string as JobId),
-      version,
+      unparked.map((id) => ({ ...jobOf(lane, id), version })),
     );
   return unparked.length;
 }

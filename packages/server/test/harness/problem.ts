@@ -68,6 +68,7 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "run_step",
     "run_key",
     "run_unfit",
+    "run_call",
     "signal",
     "audit_event",
     "quota_month",

@@ -1,25 +1,30 @@
-import { type Db, type JobId, plainArray, rows, sql, type Timestamp } from "#kernel";
-import type { LaneKey } from "#lanes";
+import { type Db, plainArray, rows, sql, type Timestamp, textArray } from "#kernel";
+import type { JobKey } from "../job.ts";
+
+/** A job of a run that waits, and for which workers it is due. */
+export interface DueForVersion extends JobKey {
+  /** Null: workers of any version. */
+  readonly version: string | null;
+  /** In how many seconds. Now unless given. */
+  readonly seconds?: number;
+}
 
 /**
- * Makes jobs of runs due that wait, now or in `seconds`, for workers of a version; null: of any. Their logs of attempts begin anew. These
- * jobs have no concurrency keys. Returns when each is due. Uses the primary key.
+ * Makes jobs of runs due that wait, for workers of a version. Their logs of attempts begin anew. These jobs have no concurrency keys. Returns
+ * when they are due. Uses the primary key.
  */
-export const makeDue = async (
-  tx: Db,
-  { workspaceId, laneId }: LaneKey,
-  ids: readonly JobId[],
-  version: string | null,
-  seconds = 0,
-): Promise<Timestamp[]> =>
+export const makeDueAcrossWorkspaces = async (tx: Db, jobs: readonly DueForVersion[]): Promise<Timestamp[]> =>
   (
     await rows<{ run_at: Timestamp }>(
       tx,
       sql`
-        update job set attempts_log = '', run_at = moment() + ${seconds} * interval '1 second',
-          state = case when ${seconds}::int > 0 then 'delayed' else 'waiting' end::job_state, code_version = ${version}
-        where workspace_id = any(array[${workspaceId}::uuid]) and lane_id = ${laneId} and id = any(${plainArray(ids)}::uuid[])
-          and state in ('waiting', 'delayed') and kind = 'run'
-        returning run_at`,
+        update job j set attempts_log = '', run_at = moment() + d.seconds * interval '1 second',
+          state = case when d.seconds > 0 then 'delayed' else 'waiting' end::job_state, code_version = d.version
+        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+          ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.version))}::text[],
+          ${plainArray(jobs.map(({ seconds = 0 }) => seconds))}::int[]) as d (workspace_id, lane_id, id, version, seconds)
+        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+          and j.kind = 'run'
+        returning j.run_at`,
     )
   ).map(({ run_at }) => run_at);
