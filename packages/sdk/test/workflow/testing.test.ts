@@ -182,6 +182,29 @@ describe("replayJournal", () => {
     expect(check).toEqual({ fits: false, step: "load", reason: expect.stringContaining(reason) });
   });
 
+  test("knows waits that lost a race as cancelled, and code that waits for them", async () => {
+    const race = of(async ({ step }) => {
+      const { winner } = await step.race({
+        answer: step.waitForSignal("answer", { signal: "s", timeout: "2h" }),
+        remind: step.sleep("remind", "1h"),
+      });
+      await step.run("mail", () => {});
+      return winner;
+    });
+    const { steps } = await testWorkflow(race, {});
+    expect(steps).toMatchObject([{ key: "answer", status: "cancelled" }, { key: "remind" }, { key: "mail" }]);
+    const run = { runId: "run_1", steps };
+    expect(await replayJournal(race, run)).toEqual({ fits: true });
+    const waits = of(async ({ step }) => {
+      const answer = step.waitForSignal("answer", { signal: "s", timeout: "2h" });
+      await step.sleep("remind", "1h");
+      await step.run("mail", () => {});
+      return answer;
+    });
+    const reason = expect.stringContaining('step "answer" as cancelled, but the code waits for it');
+    expect(await replayJournal(waits, run, { patienceMs: 10 })).toEqual({ fits: false, step: "answer", reason });
+  });
+
   test("needs a journal", async () => {
     await expect(replayJournal(before, { runId: "run_1" })).rejects.toThrow("The run must have a journal");
   });

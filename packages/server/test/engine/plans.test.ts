@@ -39,6 +39,7 @@ import {
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
 import { findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
+import { recordUnfitAcrossWorkspaces } from "../../src/workflows/unfit-store.ts";
 import { findKeptFor } from "../../src/workflows/version-store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
@@ -63,6 +64,8 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
     }),
   "find a run's version": (db) => findKeptFor(db, { ...LANE, id: SETTLED.id as never }),
   "make runs due": (db) => makeDueAcrossWorkspaces(db, [{ ...LANE, id: SETTLED.id, version: "v1" }]),
+  "record unfit runs": (db) =>
+    recordUnfitAcrossWorkspaces(db, [{ ...LANE, id: SETTLED.id as never, step: "load", reason: "", version: "v1" }]),
   "find held claims": (db) => findHeld(db, LANE.workspaceId, [SETTLED]),
   "find held jobs among some": (db) => findHeldAmong(db, LANE.workspaceId, 1, [SETTLED.id]),
   "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),
@@ -113,14 +116,15 @@ const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).fla
 
 /** Whether a scan has a condition on its index. In a primary key, the workspace alone is none: a workspace may have all of the jobs. */
 const hasCondition = ({ "Index Name": index = "", "Index Cond": condition = "" }: PlanNode): boolean =>
-  index.endsWith("_pkey") ? /\b(id|lane_id|key) [<=>]/.test(condition) : condition.includes("id");
+  index.endsWith("_pkey") ? /\b(id|lane_id|run_id|key) [<=>]/.test(condition) : condition.includes("id");
 
 /** Finds where a plan reads all of a growing table, or all of its index without a condition on it. */
 const wholesale = (plan: PlanNode): string[] =>
   nodesOf(plan)
     .filter(
       (node) =>
-        /(?<!^Tid )Scan$/.test(node["Node Type"]) && /^(job|job_history.*|idempotency_key|batch_key)$/.test(node["Relation Name"] ?? ""),
+        /(?<!^Tid )Scan$/.test(node["Node Type"]) &&
+        /^(job|job_history.*|idempotency_key|batch_key|run|run_unfit)$/.test(node["Relation Name"] ?? ""),
     )
     .filter(
       (node) =>

@@ -159,6 +159,27 @@ describe("an http step", () => {
   });
 });
 
+test("a run that waits for other code does not go on when its call ends, and has the response when other code comes", async ({
+  service,
+  flow,
+  server,
+}) => {
+  server.answers = "hang";
+  const runId = await flow.trigger();
+  const first = await flow.take({ version: "v1" });
+  await flow.end(first, suspended(httpStep(server.url), { key: "nap", type: "sleep", status: "waiting", sleepFor: 1_000 }));
+  await until(() => server.open === 1, "the call");
+  await service.advance(2);
+  const { lease_token } = await flow.take({ version: "v1" });
+  await flow.work({ version: "v1", settle: [{ id: runId, lease_token, outcome: "unfit", step: "nap", error: "It does not fit." }] });
+  server.release();
+  const isAnswered = async () => (await flow.get(runId)).waitingFor.every(({ attempt }) => attempt === undefined);
+  await until(isAnswered, "the response");
+  expect((await flow.work({ version: "v1", workflows: [flow.id] })).runs).toEqual([]);
+  expect(await flow.get(runId)).toMatchObject({ status: "waiting", waitingFor: [{ type: "code" }, { type: "http" }] });
+  expect(stepOf(await flow.take({ version: "v2" }))).toMatchObject({ status: "completed" });
+});
+
 describe("an http step whose call fails", () => {
   test("is tried again after a 5xx, with the same Idempotency-Key and its backoff", async ({ service, flow, server, call }) => {
     server.answers = [503, 500, 200];

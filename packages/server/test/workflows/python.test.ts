@@ -142,6 +142,19 @@ return [caught, step.run("charge", charge), step.run("charge", charge)]`),
       });
     });
 
+    test("and reports a journal that does not fit, whose run waits for other code", async ({ service }) => {
+      const before = await start(service, program('step.run("load", lambda: 1)\nstep.sleep("nap", 60)'));
+      const runId = await trigger(service, before, null);
+      await untilStatus(service, before, runId, "sleeping");
+      expect(await before.end("SIGTERM")).toBe(0);
+      const after = await start(service, program('step.sleep("nap", 60)'));
+      await service.advance(61);
+      await untilStatus(service, after, runId, "waiting");
+      const reason = 'The journal has step "load", but the code does not come to it.';
+      expect(await getRun(service, runId)).toMatchObject({ attempt: 1, waitingFor: [{ type: "code", step: "load", reason }] });
+      expect(await after.end("SIGTERM")).toBe(0);
+    });
+
     test("and waits for a signal that it has registered, and sends an event", async ({ service }) => {
       const worker = await start(
         service,

@@ -104,6 +104,43 @@ describe("a run whose journal does not fit the code", () => {
     expect(await flow.take({ version: "v3" })).toMatchObject({ runId, journal: [{ key: "approval", status: "completed", output: true }] });
   });
 
+  test("does not go on when the run ends that it has invoked, and has its result when other code comes", async ({ service, flow }) => {
+    const child = await putWorkflow(service);
+    const runId = await flow.trigger();
+    const { lease_token } = await flow.take({ version: "v2" });
+    const invocation = { lease_token, key: "bill", workflow: child.id, input: null, timeout: 1_000_000 };
+    await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
+    await flow.work({ version: "v2", settle: [{ id: runId, lease_token, ...unfit }] });
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting", waitingFor: [{ type: "code" }, { type: "invoke" }] });
+    await child.end(await child.take(), { outcome: "completed", result: 7 });
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting", waitingFor: [{ type: "code" }, { type: "invoke" }] });
+    expect(await flow.take({ version: "v3" })).toMatchObject({ runId, journal: [{ key: "bill", output: { result: 7 } }] });
+  });
+
+  test("is settled together with others, each of which goes where it belongs", async ({ service, flow }) => {
+    const ids = [await flow.trigger(), await flow.trigger(), await flow.trigger(), await flow.trigger()];
+    const as = { worker: "w-v2", version: "v2" };
+    const { runs } = await flow.work({ ...as, workflows: [flow.id], limit: 4 });
+    expect(runs).toHaveLength(4);
+    const nap = { outcome: "suspended", steps: [{ key: "nap", type: "sleep", status: "waiting", sleepFor: 10_000 }] };
+    const outcomes = [unfit, nap, { ...unfit, step: "other" }, { outcome: "completed" }];
+    const ofRun = new Map(ids.map((id, index) => [id, outcomes[index]]));
+    const settle = runs.map(({ runId, lease_token }) => ({ id: runId, lease_token, ...ofRun.get(runId) }));
+    expect((await flow.work({ ...as, settle })).settled.map(({ ok }) => ok)).toEqual([true, true, true, true]);
+    const shown = await Promise.all(ids.map((id) => flow.get(id)));
+    expect(shown).toMatchObject([
+      { status: "waiting", waitingFor: [{ type: "code", step: "load" }] },
+      { status: "sleeping", waitingFor: [{ type: "sleep" }] },
+      { status: "waiting", waitingFor: [{ type: "code", step: "other" }] },
+      { status: "completed" },
+    ]);
+    await service.advance(11);
+    const { runs: next } = await flow.work({ worker: "w-v3", version: "v3", workflows: [flow.id], limit: 4 });
+    expect(next.map(({ runId }) => runId).sort()).toEqual([ids[0], ids[2]].sort());
+    expect(await takenBy(flow, "v2")).toEqual([ids[1]]);
+  });
+
   test("goes at once to the newest version that asks and has not tried it", async ({ service, flow, runId }) => {
     expect(await takenBy(flow, "v3")).toEqual([runId]);
     await service.ok("POST", "/v1/work", { worker: "w-v3", queues: [], settle: [] });
