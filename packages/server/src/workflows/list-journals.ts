@@ -1,6 +1,6 @@
 import { cutPage, type Db, type RunId, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { readInputs, weighJournals } from "./journal-store.ts";
+import { readInputs, weighJournals } from "./workflow-journals-store.ts";
 import { type ListedRunRow, listRuns } from "./list-runs.ts";
 import { journalText, showRunId } from "./run.ts";
 import { readJournals } from "./run-store.ts";

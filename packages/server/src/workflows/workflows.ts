@@ -5,7 +5,7 @@ import type { Aborter, PulledWaker, Waker } from "#lanes";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
 import { mountInvoke } from "./invoke-routes.ts";
-import { mountJournals } from "./journal-routes.ts";
+import { mountJournals } from "./workflow-journals-routes.ts";
 import type { ProveExecution, ProveReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
