@@ -8,6 +8,7 @@ import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
 import { createSchedules } from "#schedules";
@@ -68,10 +69,11 @@ export async function composeNode({
   const vault = createVault({ ...shared, keyring });
   const ownPorts = () => listeners.ownPorts();
   const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
+  const pushes = createPushes({ ...shared, guard, names, hosts, ownPorts, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind, runKind(ids, () => engine.waker), hookKind(audit, clock)],
+    kinds: [callbacks.kind, runKind(ids, pushes.runs, () => engine.waker), hookKind(audit, pushes.hooks, clock)],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
@@ -131,8 +133,9 @@ export async function composeNode({
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
     callbacks,
+    pushes,
     workers,
-    createWorkflows({ ...shared, waker, aborter, prove: workers.prove, onNextRun: (ms) => schedules.expect(ms) }),
+    createWorkflows({ ...shared, guard, waker, aborter, prove: workers.prove, onNextRun: (ms) => schedules.expect(ms) }),
   ];
   const { authenticator } = workspaces;
   const drain = () => {

@@ -21,6 +21,7 @@ import {
   Listener,
   PeriodicLoop,
   type Random,
+  type RunId,
   type Service,
   type Transactional,
   tolerate,
@@ -104,7 +105,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { config, shares, clock, random, emit, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
-  const settler = new Settler(db, kinds, emit, (lanes) => dispatcher.wakePulled(lanes));
+  const settler = new Settler(db, kinds, emit, (lanes) => dispatcher.wakeWorkflows(lanes));
   const broadcaster = new Broadcaster(db, emit);
 
   const lease: NodeLease = new NodeLease({
@@ -142,6 +143,10 @@ export function createEngine(options: EngineOptions): Engine {
     dispatcher.abort(id);
     onPulled.cancelled(leaseId, showJobId(id));
   };
+  const abortRunHere = (id: RunId, leaseId: number) => {
+    dispatcher.abort(id as string as JobId);
+    onPulled.cancelled(leaseId, typeId("run", id));
+  };
   const abortLaneHere = (laneId: LaneId) => {
     dispatcher.abortLane(laneId);
     onPulled.laneDeleted(laneId);
@@ -168,7 +173,7 @@ export function createEngine(options: EngineOptions): Engine {
         laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
         pulledLaneWoken: ({ lane }) => onPulled.woken([lane]),
         jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
-        runCancelled: ({ leaseId, id }) => onPulled.cancelled(leaseId, typeId("run", id)),
+        runCancelled: ({ leaseId, id }) => abortRunHere(id, leaseId),
         laneDeleted: ({ laneId }) => abortLaneHere(laneId),
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
@@ -228,8 +233,8 @@ export function createEngine(options: EngineOptions): Engine {
         if (leaseId !== lease.id) notify({ kind: "jobCancelled", leaseId, id });
       },
       abortRun: (id, leaseId) => {
-        onPulled.cancelled(leaseId, typeId("run", id));
-        notify({ kind: "runCancelled", leaseId, id });
+        abortRunHere(id, leaseId);
+        if (leaseId !== lease.id) notify({ kind: "runCancelled", leaseId, id });
       },
       abortLane: ({ laneId }) => {
         abortLaneHere(laneId);

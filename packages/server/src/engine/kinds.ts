@@ -3,7 +3,7 @@ import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { AttemptResult, Verdict } from "./judge.ts";
 
-/** An attempt under way. An aborted attempt has the result `withdrawn`. */
+/** An attempt under way. An aborted attempt has the result `withdrawn`, unless it must not be repeated. */
 export interface Attempt {
   readonly result: Promise<AttemptResult>;
   abort(): void;
@@ -32,6 +32,8 @@ export interface JobKind {
    * leave nothing behind but what `settled` writes.
    */
   readonly recorded: boolean;
+  /** Whether an attempt may have its effect once only. Then one whose node is lost has failed. */
+  readonly once?: true;
   /**
    * Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database.
    * If it cannot write an outcome, the job goes to the dead-letter queue.
@@ -48,10 +50,13 @@ export class JobKinds {
   readonly names: readonly string[];
   /** Kinds whose outcomes change nothing but the job. Jobs of all others are settled by a node that knows their kind, one by one. */
   readonly plainKinds: readonly string[];
+  /** Kinds whose attempts may have their effect once only. */
+  readonly onceKinds: readonly string[];
 
   constructor(kinds: readonly JobKind[]) {
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]));
     this.names = kinds.map(({ name }) => name);
+    this.onceKinds = kinds.filter(({ once }) => once).map(({ name }) => name);
     this.plainKinds = kinds.filter(({ recorded, settled }) => recorded && !settled).map(({ name }) => name);
   }
 

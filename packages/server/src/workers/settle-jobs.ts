@@ -1,12 +1,10 @@
-import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
-import type { AttemptResult, Engine } from "#engine";
-import type { RawJson } from "#http";
+import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
+import type { Engine } from "#engine";
 import { findHeld, type NamedClaim } from "#jobs";
-import { cut, type Db, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
-import { keepResult } from "#redaction";
-import { readSteps } from "#workflows";
-import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
+import type { Db, LoopTime, WorkspaceId } from "#kernel";
+import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
+import { misfitOf, readOutcome, resultText, tooLarge } from "./outcome.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
@@ -18,10 +16,6 @@ export interface SettleJobs {
   readonly redactorOf: RedactorOf;
   readonly loopTime: LoopTime;
 }
-
-/** Characters of an error's message that are kept. */
-const MAX_MESSAGE = 1_000;
-const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 type Refusal = Pick<Settled, "code" | "message">;
 const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
@@ -72,31 +66,21 @@ async function settleOne(
 ): Promise<Refusal | null> {
   const misfit = misfitOf(settle);
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
-  const text = (settle.result as RawJson | undefined)?.text;
-  if (text !== undefined && Buffer.byteLength(text) > LIMITS.resultBytes) {
-    return { code: "PAYLOAD_TOO_LARGE", message: `The result exceeds ${LIMITS.resultBytes} bytes.` };
-  }
+  const oversize = tooLarge(resultText(settle));
+  if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
   const unfit = unfitFor(job.claim, settle);
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
-  const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
+  const result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, job.redactor));
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
   return wasHeld ? null : LOST;
 }
 
-const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
-  completed: ["result"],
-  failed: ["error", "error_name", "retry", "retry_in"],
-  suspended: ["steps"],
-  released: [],
-};
-
-const isRunId = (id: string): boolean => id.startsWith("run_");
 /** How the ids of a kind begin. */
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
 
@@ -106,33 +90,4 @@ function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name }: Settl
   if (kind === "run") return null;
   if (outcome === "suspended") return "The outcome suspended is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
-}
-
-/** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, steps };
-  const allowed = FIELDS[outcome];
-  const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
-  return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
-}
-
-function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in, steps = [] }: SettleJob,
-  result: string | null,
-  redactor: ReportRedactor | null,
-): SlicedWork<AttemptResult> {
-  if (outcome === "released") return { kind: "withdrawn" };
-  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ outcome, steps: readSteps(steps, "steps") }) };
-  if (outcome === "completed")
-    return { kind: "accepted", status: null, result: result === null ? null : yield* keepResult(result, redactor) };
-  const message = error ?? "The worker reported no error.";
-  const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
-  return {
-    kind: "workerFailed",
-    code: "WORKER_FAILED",
-    message: cut(kept, MAX_MESSAGE),
-    retryAfterSeconds: retry_in ?? null,
-    forGood: retry === false,
-    ...(isRunId(id) && { report: JSON.stringify({ outcome, error: { name: error_name, message } }) }),
-  };
 }

@@ -5,6 +5,7 @@ import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
 import type { ProveExecution } from "#workflows";
+import { ExecutionTokens } from "./execution-tokens.ts";
 import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
@@ -49,6 +50,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
   const { loopTime } = shares;
   const held = new HeldJobs();
   const workers = new KnownWorkers(database, emit);
+  const tokens = new ExecutionTokens(database);
   const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
   const polls = new Polls({
     claim: engine.claimForWorkers,
@@ -72,7 +74,8 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
       for (const claim of held.forgetLane(laneId)) workers.cancelled(claim.leaseId, showWorkId(claim));
     },
     workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
-    prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
+    prove: async (db, workspaceId, execution) =>
+      (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     drain: () => polls.close(),
   };
 }

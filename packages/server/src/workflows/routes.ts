@@ -7,21 +7,10 @@ import {
   TriggerWorkflow,
   WorkflowPath,
   Workflow as WorkflowRecord,
+  WorkflowWithSecret,
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import {
-  type Api,
-  noContent,
-  openNumber,
-  PAGE_END,
-  principalOf,
-  type RawJson,
-  readPage,
-  replies,
-  routeDefaults,
-  sealNumber,
-  workspaceOf,
-} from "#http";
+import { type Api, noContent, openNumber, PAGE_END, principalOf, type RawJson, readPage, replies, routeDefaults, sealNumber } from "#http";
 import { cutPage, problem, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
 import { readCursorKey } from "#workspaces";
@@ -34,7 +23,7 @@ import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 
 export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
   readonly tenants: Tenants;
-  readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
+  readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
   readonly onNextRun: (ms: number) => void;
@@ -53,25 +42,29 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
         security,
         summary: "Register a workflow",
         description:
-          "Registers a workflow whose runs workers execute, or replaces its settings. Settings that are left out get their defaults.",
+          "Registers a workflow, or replaces its settings. Settings that are left out get their defaults. Workers execute its runs, or the " +
+          "program at its `endpoint_url`. With the first `endpoint_url` a signing secret is generated unless the request has one, and only " +
+          "this response contains it. `PLAN_REQUIRED` means that the plan has no callbacks.",
         operationId: "putWorkflow",
         params: WorkflowPath,
         body: PutWorkflow,
-        response: replies({ 200: WorkflowRecord, 201: WorkflowRecord }, "PAYLOAD_TOO_LARGE"),
+        response: replies({ 200: WorkflowWithSecret, 201: WorkflowWithSecret }, "PAYLOAD_TOO_LARGE", "PLAN_REQUIRED"),
       },
     },
     async (request, reply) => {
-      const actor = requestActor(request);
-      const { workflow, isNew, nextMs } = await putWorkflow(
+      const { plan } = principalOf(request);
+      const actor = { ...requestActor(request), plan };
+      const { workflow, isNew, nextMs, secret } = await putWorkflow(
         tenants.of(actor.workspaceId),
         context,
         actor,
         request.params.name,
         request.body,
       );
-      waker.wakePulled([{ workspaceId: workflow.workspace_id, laneId: workflow.id }]);
+      // Its runs may have waited for another service of them.
+      waker.wake([{ workspaceId: workflow.workspace_id, laneId: workflow.id }]);
       if (nextMs !== null) onNextRun(nextMs);
-      return reply.code(isNew ? 201 : 200).send(showWorkflow(workflow));
+      return reply.code(isNew ? 201 : 200).send({ ...showWorkflow(workflow, plan), ...(secret !== null && { endpoint_secret: secret }) });
     },
   );
 
@@ -90,13 +83,16 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       },
     },
     async (request) => {
-      const workspaceId = workspaceOf(request);
+      const { workspaceId, plan } = principalOf(request);
       const db = tenants.of(workspaceId);
       const cursorKey = await readCursorKey(db, workspaceId);
       const page = readPage(request.query, (cursor) => openNumber(cursorKey, "workflows", cursor));
       const found = await listWorkflows(db, workspaceId, page.after as LaneId | null, page.limit + 1);
       const { records, next } = cutPage(found, page.limit, ({ id }) => id);
-      return { data: records.map(showWorkflow), next_cursor: next && sealNumber(cursorKey, "workflows", next) };
+      return {
+        data: records.map((workflow) => showWorkflow(workflow, plan)),
+        next_cursor: next && sealNumber(cursorKey, "workflows", next),
+      };
     },
   );
 
@@ -115,11 +111,11 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       },
     },
     async (request) => {
-      const workspaceId = workspaceOf(request);
+      const { workspaceId, plan } = principalOf(request);
       const db = tenants.of(workspaceId);
       const workflow = await findWorkflow(db, workspaceId, request.params.name);
       if (!workflow) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
-      return showWorkflow(workflow);
+      return showWorkflow(workflow, plan);
     },
   );
 
@@ -168,7 +164,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
       const started = await triggerWorkflow(tenants.of(workspaceId), context, workspaceId, request.params.name, options, text);
       if (started.dueMs !== null) waker.wakeAt(started.dueMs);
-      else if (!started.duplicate) waker.wakePulled([started.lane]);
+      else if (!started.duplicate) waker.wakeWorkflows([started.lane]);
       return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });
     },
   );

@@ -1,5 +1,5 @@
 import type { RunError } from "@tidemill/contract";
-import type { JobKind, Outcome } from "#engine";
+import type { Deliverer, JobKind, Outcome } from "#engine";
 import { setDue } from "#jobs";
 import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
@@ -7,7 +7,6 @@ import { beginWaits } from "./begin-waits.ts";
 import { endRun } from "./end-run.ts";
 import { findPending, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
-import { servedByWorkers } from "./served-by-workers.ts";
 
 /** What a program reported of an execution that it ended, as the settle carries it. */
 type RunReport =
@@ -15,10 +14,10 @@ type RunReport =
   | { readonly outcome: "failed"; readonly error: RunError };
 
 /** The kind of the jobs that execute runs. The job of a run has the run's id, and its settle moves the run. */
-export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
+export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
-  deliverer: servedByWorkers,
+  deliverer,
   async settled(tx, outcomes, enqueued) {
     for (const outcome of outcomes) {
       const lane = await moveRun(tx, ids, outcome, waker());

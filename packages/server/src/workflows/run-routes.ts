@@ -107,7 +107,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const key = keyOf(workspaceId, request.params.id);
       const { run, leaseId, enqueued } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
-      if (enqueued) waker.wakePulled([enqueued]);
+      if (enqueued) waker.wakeWorkflows([enqueued]);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
@@ -133,7 +133,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
-      waker.wakePulled([lane]);
+      waker.wakeWorkflows([lane]);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
