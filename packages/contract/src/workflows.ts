@@ -48,7 +48,7 @@ const EndpointUrl = Type.String({
   examples: ["https://example.com/tidemill"],
 });
 
-const EndpointSecret = Type.String({ title: "EndpointSecret", pattern: "^cbs_[A-Za-z0-9_-]{43}$" });
+const ENDPOINT_SECRET = "^cbs_[A-Za-z0-9_-]{43}$";
 
 const settings = {
   attempts: Type.Optional(Attempts),
@@ -79,10 +79,12 @@ const settings = {
       description: "How long one execution at the `endpoint_url` may take. Seconds; 30 unless given.",
     }),
   ),
-  endpoint_secret: Type.Optional({
-    ...EndpointSecret,
-    description: "The secret to sign executions with, in place of a generated one, so that workflows at one URL can share it.",
-  }),
+  endpoint_secret: Type.Optional(
+    Type.String({
+      pattern: ENDPOINT_SECRET,
+      description: "The secret to sign executions with, in place of a generated one, so that workflows at one URL can share it.",
+    }),
+  ),
   rotate_endpoint_secret: Type.Optional(
     Type.Boolean({ description: "Generates a new secret to sign executions with, which only this response contains." }),
   ),
@@ -158,10 +160,12 @@ export type Workflow = Static<typeof Workflow>;
 export const WorkflowWithSecret = Type.Object(
   {
     ...workflowFields,
-    endpoint_secret: Type.Optional({
-      ...EndpointSecret,
-      description: "The secret that executions are signed with. Only the response to the request that generated it contains it.",
-    }),
+    endpoint_secret: Type.Optional(
+      Type.String({
+        pattern: ENDPOINT_SECRET,
+        description: "The secret that executions are signed with. Only the response to the request that generated it contains it.",
+      }),
+    ),
   },
   {
     title: "WorkflowWithSecret",
@@ -573,13 +577,22 @@ export type PushedHook = TakenHook & { readonly kind: "hook" };
 /** Where and from where on a program reads the journal of its execution. */
 export const ReadJournal = Type.Object(
   {
-    lease_token: { ...LeaseToken, description: "Proves that the program executes the run. It came with the run." },
+    lease_token: LeaseToken,
     limit: PageQuery.limit,
-    cursor: Cursor("JournalCursor", "1-100"),
+    cursor: Cursor("JournalCursor", "0-50"),
   },
   { additionalProperties: false },
 );
 export type ReadJournal = Static<typeof ReadJournal>;
+
+export const JournalPage = Type.Object(
+  {
+    data: Type.Array(RunStep, { description: "Steps in the order of their outcomes, then those that wait." }),
+    next_cursor: Nullable(Type.String(), { description: "The `cursor` of the next page; null at the end of the journal." }),
+  },
+  { title: "JournalPage", description: "A part of a journal.", examples: [{ data: [step], next_cursor: null }] },
+);
+export type JournalPage = Static<typeof JournalPage>;
 
 /** A lifecycle hook as its worker gets it (docs/run-protocol.md). */
 export const TakenHook = Type.Object(

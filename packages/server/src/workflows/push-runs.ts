@@ -2,10 +2,8 @@ import { LIMITS } from "@tidemill/contract";
 import { type Db, type JobId, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
 import { beginExecutions } from "./execution-store.ts";
 import { type ClaimedRun, runText } from "./give-runs.ts";
+import { STEP_BYTES } from "./journal-store.ts";
 import { journalText, type StepRow } from "./run.ts";
-
-/** Of the fields of a step that have about the same length in all steps. */
-const STEP_BYTES = 250;
 
 /**
  * Begins executions that are sent to an endpoint. Returns them as JSON texts, by their jobs; without those whose run has ended meanwhile. A
@@ -45,9 +43,8 @@ async function readShortJournals(
     db,
     sql`
       with measured as (
-        select workspace_id, run_id,
-          sum(octet_length(key) + coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) + ${STEP_BYTES}::int) <= ${maxBytes} as fits
-        from run_step where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[]) group by workspace_id, run_id
+        select s.workspace_id, s.run_id, sum(${STEP_BYTES}) <= ${maxBytes} as fits from run_step s
+        where s.workspace_id = ${workspaceId} and s.run_id = any(${plainArray(ids)}::uuid[]) group by s.workspace_id, s.run_id
       )
       select m.run_id, m.fits, s.key, s.type, s.status, s.output, s.error, s.attempt, s.started_at, s.ended_at, s.wake_at, s.signal
       from measured m

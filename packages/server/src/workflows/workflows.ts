@@ -5,6 +5,7 @@ import type { Aborter, PulledWaker, Waker } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
+import { mountJournal } from "./journal-routes.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
@@ -43,6 +44,7 @@ export function createWorkflows({
     routes(api) {
       mountWorkflows(api, { tenants, audit, calendars, ids, clock, random, guard, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
+      mountJournal(api, { tenants, prove });
       mountSignals(api, { tenants, audit, waker, prove });
       mountRuns(api, { tenants, audit, ids, waker, aborter, prove });
     },
