@@ -99,15 +99,13 @@ const example = {
   cron: "30 2 * * *",
   timezone: "Europe/Berlin",
   hooks: ["onFailure"],
-  endpoint_url: "https://example.com/tidemill",
-  endpoint_timeout: 30,
 };
 
 export const PutWorkflow = Type.Object(settings, {
   title: "PutWorkflow",
   description: "Settings of a workflow. Those that are left out get their defaults.",
   additionalProperties: false,
-  examples: [example],
+  examples: [example, { endpoint_url: "https://example.com/tidemill" }],
 });
 export type PutWorkflow = Static<typeof PutWorkflow>;
 
@@ -115,7 +113,9 @@ const at = "2026-11-23T09:30:00.000Z";
 const onboard = {
   id: "user.onboard",
   ...example,
-  has_endpoint_secret: true,
+  endpoint_url: null,
+  endpoint_timeout: 30,
+  has_endpoint_secret: false,
   endpoint_stopped: null,
   nextRunAt: "2026-11-24T01:30:00.000Z",
   createdAt: at,
@@ -170,7 +170,14 @@ export const WorkflowWithSecret = Type.Object(
   {
     title: "WorkflowWithSecret",
     description: "A workflow, with its secret when this request generated one.",
-    examples: [{ ...onboard, endpoint_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs" }],
+    examples: [
+      {
+        ...onboard,
+        endpoint_url: "https://example.com/tidemill",
+        has_endpoint_secret: true,
+        endpoint_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs",
+      },
+    ],
   },
 );
 export type WorkflowWithSecret = Static<typeof WorkflowWithSecret>;

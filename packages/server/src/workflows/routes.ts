@@ -42,9 +42,9 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
         security,
         summary: "Register a workflow",
         description:
-          "Registers a workflow, or replaces its settings. Settings that are left out get their defaults. Workers execute its runs, or the " +
-          "program at its `endpoint_url`. With the first `endpoint_url` a signing secret is generated unless the request has one, and only " +
-          "this response contains it. `PLAN_REQUIRED` means that the plan has no callbacks.",
+          "Registers a workflow, or replaces its settings: those that are left out get their defaults. Workers execute its runs, or the " +
+          "program at its `endpoint_url`. If the request generates a signing secret, only this response contains it. `PLAN_REQUIRED` means " +
+          "that the plan has no callbacks.",
         operationId: "putWorkflow",
         params: WorkflowPath,
         body: PutWorkflow,
