@@ -1,14 +1,12 @@
 import type { Serve } from "./serve.ts";
 
-/** A request of Node, or of Express. */
+/** A request of Node. */
 export interface NodeRequest extends AsyncIterable<unknown> {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** What a body parser left. */
-  readonly body?: unknown;
 }
 
-/** A response of Node, or of Express. */
+/** A response of Node. */
 export interface NodeResponse {
   readonly writableEnded: boolean;
   on(event: "close", listener: () => void): unknown;
@@ -29,13 +27,9 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 export const nodeHandler =
   (serve: Serve) =>
   async (request: NodeRequest, response: NodeResponse): Promise<void> => {
-    const body = await bodyOf(request);
-    const { status, headers, text } =
-      typeof body === "string"
-        ? { status: 400, headers: JSON_TYPE, text: JSON.stringify({ error: { message: body } }) }
-        : await call(serve, request.method ?? "POST", request.headers, body, response);
-    response.writeHead(status, headers);
-    response.end(text);
+    const body = await readBody(request);
+    if (body) await respond(serve, request, body, response);
+    else refuse(response, 413, `The body exceeds ${MAX_BODY_BYTES} bytes.`);
   };
 
 /**
@@ -45,7 +39,15 @@ export const nodeHandler =
  * app.post("/tidemill", expressHandler(handler));
  * ```
  */
-export const expressHandler = nodeHandler;
+export const expressHandler = (serve: Serve) => {
+  const handle = nodeHandler(serve);
+  return async (request: NodeRequest & { readonly body?: unknown }, response: NodeResponse): Promise<void> => {
+    const { body } = request;
+    if (body === undefined) await handle(request, response);
+    else if (body instanceof Uint8Array) await respond(serve, request, body as Uint8Array<ArrayBuffer>, response);
+    else refuse(response, 500, "The body was parsed before. Mount the handler before express.json().");
+  };
+};
 
 /** A method of a Fastify instance, whatever its types. */
 type Method = (...given: never[]) => unknown;
@@ -123,15 +125,13 @@ export const nextHandler = (serve: Serve): { readonly POST: (request: Request) =
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** The body as it arrived; or what is wrong with it, in words. */
-async function bodyOf(request: NodeRequest): Promise<Uint8Array<ArrayBuffer> | string> {
-  if (request.body instanceof Uint8Array) return request.body as Uint8Array<ArrayBuffer>;
-  if (request.body !== undefined) return "The body was parsed before. Mount the handler before express.json().";
+/** The body as it arrived; null when it is too long. */
+async function readBody(request: NodeRequest): Promise<Uint8Array<ArrayBuffer> | null> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request) {
     length += (chunk as Uint8Array).length;
-    if (length > MAX_BODY_BYTES) return `The body exceeds ${MAX_BODY_BYTES} bytes.`;
+    if (length > MAX_BODY_BYTES) return null;
     chunks.push(chunk as Uint8Array);
   }
   return joined(chunks, length);
@@ -145,6 +145,22 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<Array
     at += chunk.length;
   }
   return body;
+}
+
+async function respond(
+  serve: Serve,
+  { method = "POST", headers }: NodeRequest,
+  body: Uint8Array<ArrayBuffer>,
+  response: NodeResponse,
+): Promise<void> {
+  const { status, headers: answered, text } = await call(serve, method, headers, body, response);
+  response.writeHead(status, answered);
+  response.end(text);
+}
+
+function refuse(response: NodeResponse, status: number, message: string): void {
+  response.writeHead(status, JSON_TYPE);
+  response.end(JSON.stringify({ error: { message } }));
 }
 
 /** Passes a request on. It is aborted when the client is gone before it has its response. */

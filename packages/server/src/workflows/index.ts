@@ -1,5 +1,5 @@
-export { type ClaimedHook, giveHook } from "./give-hooks.ts";
-export { type ClaimedRun, giveRuns } from "./give-runs.ts";
+export { giveHook } from "./give-hooks.ts";
+export { giveRuns } from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";
 export { pushHook } from "./push-hook.ts";
 export { pushRuns } from "./push-runs.ts";
@@ -8,5 +8,4 @@ export { runKind } from "./run-kind.ts";
 export { startScheduledRuns } from "./start-scheduled-runs.ts";
 export { findWorkflowOfLane } from "./store.ts";
 export * from "./sweep.ts";
-export type { Workflow } from "./workflow.ts";
 export * from "./workflows.ts";
