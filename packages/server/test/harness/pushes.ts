@@ -1,6 +1,6 @@
 import type { PushedHook, PushedRun } from "@tidemill/contract";
 import type { Answer, Handler, Received } from "./handler.ts";
-import type { Service } from "./service.ts";
+import { type Service, until } from "./service.ts";
 import { putWorkflow, type TestWorkflow } from "./workflows.ts";
 
 /** An execution, as the program at an endpoint got it. */
@@ -13,6 +13,7 @@ export interface PushedWorkflow extends TestWorkflow {
   readonly program: Handler;
   /** What the program got, in order. */
   readonly executions: () => Pushed[];
+  readonly untilStatus: (runId: string, status: string) => Promise<void>;
 }
 
 /** Registers a workflow that a program at an endpoint executes. */
@@ -34,7 +35,12 @@ export async function pushedWorkflow(
     endpoint_secret: SECRET,
     ...settings,
   });
-  return { ...workflow, program, executions: () => program.received.map(read) };
+  return {
+    ...workflow,
+    program,
+    executions: () => program.received.map(read),
+    untilStatus: (runId, status) => until(async () => (await workflow.get(runId)).status === status, `run ${runId} to be ${status}`),
+  };
 }
 
 /** The signing secret of workflows of tests. */
