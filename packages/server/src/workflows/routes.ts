@@ -52,7 +52,8 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       },
     },
     async (request, reply) => {
-      const { plan } = principalOf(request);
+      const { plan, queues } = principalOf(request);
+      if (queues !== null) throw problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not register workflows." });
       const actor = { ...requestActor(request), plan };
       const { workflow, isNew, nextMs, secret } = await putWorkflow(
         tenants.of(actor.workspaceId),

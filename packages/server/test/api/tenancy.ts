@@ -49,7 +49,7 @@ async function furnish(service: Service, name: string): Promise<string[]> {
 /** The query parameters that an operation requires, from its examples. */
 function neededQuery({ parameters }: Operation): string {
   const needed = parameters.filter((one) => one.in === "query" && one.required);
-  return needed.length === 0 ? "" : `?${new URLSearchParams(needed.map(({ name, example }) => [name, String(example)]))}`;
+  return needed.map(({ name, example }, at) => `${at === 0 ? "?" : "&"}${name}=${encodeURIComponent(String(example))}`).join("");
 }
 
 const ask = (

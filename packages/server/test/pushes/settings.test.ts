@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { isSigned } from "../harness/handler.ts";
 import { limitedTo } from "../harness/limits.ts";
-import { operate } from "../harness/operator.ts";
+import { makeKey, operate } from "../harness/operator.ts";
 import { pushedWorkflow, SECRET } from "../harness/pushes.ts";
 import { type Service, test, until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
@@ -125,10 +125,25 @@ describe("a plan without callbacks", () => {
     );
     expect(await workflow.get(runId)).toMatchObject({ status: "pending" });
     expect(workflow.program.received).toEqual([]);
+    const { status, checks } = await service.ok("GET", "/v1/status");
+    expect([status, checks[1].message]).toEqual([
+      "degraded",
+      expect.stringMatching(/^The plan has no callbacks\..* Workflows that wait for them: 1\.$/),
+    ]);
     await setPlan("pro");
     await workflow.untilStatus(runId, "completed");
     await until(async () => (await service.ok("GET", `/v1/workflows/${workflow.id}`)).endpoint_stopped === null, "the plan to be noticed");
   });
+});
+
+test("a key that is bound to queues may not register workflows, nor say where their runs are executed", async ({ service }) => {
+  const queue = await service.queue();
+  const authorization = `Bearer ${await makeKey(service, { role: "worker", queues: [queue] })}`;
+  const reply = await service.api("PUT", "/v1/workflows/a", { endpoint_url: "https://example.com/" }, { authorization });
+  expect([reply.status, reply.body.error]).toEqual([
+    403,
+    { code: "FORBIDDEN", message: "The key is bound to queues: it may not register workflows.", details: {} },
+  ]);
 });
 
 test("an address that callbacks may not reach is refused", async ({ service }) => {
