@@ -7,6 +7,8 @@ export interface WorkspaceSummary extends Record<JobState, number> {
   queues: number;
   schedules: number;
   with_callback: number;
+  /** Workflows with an `endpoint_url`. */
+  with_endpoint: number;
   failed_last_minute: number;
   /** Runs by status. */
   runs: Partial<Record<RunStatus, number>> | null;
