@@ -36,6 +36,38 @@ test("a run is pushed without waiting for a poll: after a trigger, an event, a c
   }
 });
 
+test("a cancel that reaches another node breaks off the execution", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, () => "hang");
+  const runId = await workflow.trigger();
+  await until(() => workflow.program.open === 1, "the run to be executed");
+  const other = await joinedBy(service, NEVER_POLL);
+  try {
+    await other.ok("POST", `/v1/runs/${runId}/cancel`);
+    await until(() => workflow.program.aborted === 1, "the request to be broken off");
+    expect(await workflow.get(runId)).toMatchObject({ status: "cancelled" });
+  } finally {
+    await other.node.stop();
+  }
+});
+
+test("steps of an execution may be reported to another node than the one that sent it", async ({ service }) => {
+  const other = await joinedBy(service, NEVER_POLL);
+  try {
+    const workflow = await pushedWorkflow(service, async (pushed) => {
+      const steps = [{ key: "charge", type: "run", status: "completed", output: 42 }];
+      for (const node of [service, other]) {
+        await node.ok("POST", `/v1/runs/${pushed.runId}/steps`, { lease_token: pushed.lease_token, steps });
+      }
+      return COMPLETED;
+    });
+    const runId = await workflow.trigger();
+    await workflow.untilStatus(runId, "completed");
+    expect((await workflow.get(runId)).steps).toMatchObject([{ key: "charge", output: 42 }]);
+  } finally {
+    await other.node.stop();
+  }
+});
+
 test("a run that another node started is pushed once", async ({ service }) => {
   const other = await joinedBy(service, NEVER_POLL);
   try {
