@@ -86,7 +86,9 @@ export class MemoryRun {
       return { signal };
     };
     const { nowMs, wait } = this.#clock;
-    const host = { nowMs, wait, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
+    // Time that passes by itself would let any sleep win against any step.
+    const timer = () => new Promise<never>(() => {});
+    const host = { nowMs, wait, timer, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
     const outcome = await executeRun(this.#workflow, this.#taken(), {
       ...host,
       store,

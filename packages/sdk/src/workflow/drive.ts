@@ -2,6 +2,7 @@ import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
 import { type Execution, isLeaseLost } from "./execution.ts";
 import { notStored } from "./not-stored.ts";
+import { SleepTimers } from "./sleep-timers.ts";
 import { turn } from "./turn.ts";
 
 /**
@@ -15,6 +16,7 @@ import { turn } from "./turn.ts";
 export async function drive(execution: Execution): Promise<void> {
   const patience = new AbortController();
   const misfit = new MisfitWatch(execution, patience.signal);
+  const sleeps = new SleepTimers(execution, patience.signal);
   for (;;) {
     await turn();
     execution.changes.seen();
@@ -22,6 +24,7 @@ export async function drive(execution: Execution): Promise<void> {
     if (execution.deliver()) continue;
     if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
     else advance(execution);
+    sleeps.start();
     await execution.changes.next();
   }
   patience.abort();

@@ -1,5 +1,5 @@
 import type { ReportedStep, RunStep, StepType } from "@tidemill/contract";
-import { momentText } from "../clock.ts";
+import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
@@ -52,6 +52,8 @@ export class Execution {
   readonly unbegun = new Map<AskedStep, () => void>();
   /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
   readonly waiting = new Map<AskedStep, ReportedStep | null>();
+  /** When sleeps end that wait. Milliseconds since 1970. */
+  readonly sleepsUntil = new Map<AskedStep, number>();
   /** Steps that the program has cancelled in an earlier execution, and asks for again. It cancels them again. */
   readonly cancelled = new Set<AskedStep>();
   /** What failed steps of this execution threw. */
@@ -101,8 +103,10 @@ export class Execution {
       this.#steps.set(step.key, step);
       this.#byPromise.set(step.promise, step);
       if (!remembered) begin(step);
-      else if (remembered.status === "waiting") this.wait(step, null);
-      else if (remembered.status === "cancelled") this.cancelled.add(step);
+      else if (remembered.status === "waiting") {
+        this.wait(step, null);
+        if (type === "sleep") this.sleepsUntil.set(step, momentMs(remembered.wakeAt ?? ""));
+      } else if (remembered.status === "cancelled") this.cancelled.add(step);
       this.changes.notify();
       return step.promise;
     } catch (error) {
@@ -119,6 +123,23 @@ export class Execution {
 
   wait(step: AskedStep, reported: ReportedStep | null): void {
     this.waiting.set(step, reported);
+    if (reported?.type !== "sleep") return;
+    const { sleepUntil, sleepFor = 0 } = reported;
+    this.sleepsUntil.set(step, sleepUntil === undefined ? this.host.nowMs() + sleepFor : momentMs(sleepUntil));
+  }
+
+  /** Ends a sleep whose time has come while other steps are in progress. */
+  endSleep(step: AskedStep): void {
+    if (!this.waiting.has(step) || this.end) return;
+    this.#forgetWait(step);
+    this.outbox.remove(step.key);
+    this.outbox.add({ key: step.key, type: "sleep", status: "completed" });
+    this.changes.notify();
+  }
+
+  #forgetWait(step: AskedStep): void {
+    this.waiting.delete(step);
+    this.sleepsUntil.delete(step);
   }
 
   /** Lets the service execute a step, in its turn among the outcomes to store. */
@@ -180,7 +201,7 @@ export class Execution {
     this.#unawaited.delete(step);
     const wasUnsent = this.outbox.remove(step.key);
     const isStored = this.waiting.get(step) === null ? !wasUnsent : this.journal.isWait(step.key);
-    this.waiting.delete(step);
+    this.#forgetWait(step);
     this.cancelled.delete(step);
     if (isStored) this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
     this.keys.close(step.base);

@@ -17,6 +17,8 @@ export interface RunHost {
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Waits for the end of a sleep beside steps in progress. */
+  readonly timer: (ms: number, signal: AbortSignal) => Promise<void>;
   /** A number from 0 to 1, for the step with this key. */
   readonly random: (key: string) => number;
   /** A UUID, for the step with this key. */
@@ -38,6 +40,7 @@ export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "registerSignal" 
 export const liveHost = (needed: NeededHost): RunHost => ({
   nowMs,
   wait,
+  timer: wait,
   random: chance,
   uuid: () => crypto.randomUUID(),
   misfitAfterMs: 5_000,

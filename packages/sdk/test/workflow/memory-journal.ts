@@ -32,7 +32,7 @@ export class MemoryRun {
   readonly events: StepEvent[] = [];
   readonly input: unknown;
   attempt = 1;
-  host: Partial<RunHost> = { misfitAfterMs: 0 };
+  host: Partial<RunHost> = { misfitAfterMs: 0, timer: () => new Promise<never>(() => {}) };
 
   constructor(program: (context: WorkflowContext<never>) => unknown, { journal = [] as RunStep[], input = null as unknown } = {}) {
     this.#program = program;
@@ -50,7 +50,10 @@ export class MemoryRun {
       const at = this.keys.indexOf(step.key);
       const stored = this.journal[at];
       if (!stored) this.journal.push(journalStep(step));
-      else if (step.status === "cancelled") this.journal[at] = { ...stored, status: "cancelled", output: null, endedAt: AT };
+      else if (step.type === "sleep" && step.status === "completed" && stored.status === "waiting") {
+        this.journal.splice(at, 1);
+        this.journal.push(journalStep(step));
+      } else if (step.status === "cancelled") this.journal[at] = { ...stored, status: "cancelled", output: null, endedAt: AT };
     }
   }
 

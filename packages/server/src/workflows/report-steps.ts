@@ -87,13 +87,16 @@ function outputOf(output: unknown): string {
   return text;
 }
 
-/** The statuses with which a program reports steps of a type. The service ends waits, and stores what it executes. */
+/**
+ * The statuses with which a program reports steps of a type. The service ends waits, and stores what it executes. A program may end a sleep
+ * itself while it executes other steps.
+ */
 const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["status"][]>> = {
   run: ["completed", "failed"],
   value: ["completed", "failed"],
   event: ["failed"],
   signal: ["failed"],
-  sleep: ["waiting", "cancelled"],
+  sleep: ["waiting", "completed", "cancelled"],
   wait: ["waiting", "cancelled"],
   invoke: ["failed", "cancelled"],
   http: ["waiting", "cancelled"],

@@ -51,7 +51,7 @@ export interface StepsToInsert extends RunKey {
 }
 
 /**
- * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are. It locks the jobs of claims and then
+ * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end. It locks the jobs of claims and then
  * the runs, in the order in which settles lock them. Returns how many steps the journals have, null for one that would be too large and
  * gets none of them, without runs whose claim no longer holds. Uses the primary keys.
  */
@@ -103,6 +103,11 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
         from reported s join fitting l on l.id = s.run_id
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id, octet_length(output) as output_bytes, octet_length(error) as error_bytes
+      ), awake as (
+        update run_step w set status = 'completed', output = 'null', ended_at = moment(), seq = l.last_seq + s.place
+        from reported s join fitting l on l.id = s.run_id
+        where s.type = 'sleep' and s.status = 'completed' and w.workspace_id = any(array[l.workspace_id]) and w.run_id = l.id and w.key = s.key
+          and w.type = 'sleep' and w.status = 'waiting'
       ), counted as (
         update run r set steps = r.steps + (select count(*) from stored where stored.run_id = r.id),
           last_seq = r.last_seq + (select count(*) from reported where reported.run_id = r.id),
