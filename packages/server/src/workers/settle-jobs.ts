@@ -75,9 +75,10 @@ async function settleOne(
   const steps = stepsOf(settle);
   if ("code" in steps) return steps;
   const text = (settle.result as RawJson | undefined)?.text;
-  if (text !== undefined && Buffer.byteLength(text) > LIMITS.resultBytes) {
-    return { code: "PAYLOAD_TOO_LARGE", message: `The result exceeds ${LIMITS.resultBytes} bytes.` };
-  }
+  // What a run returns is the input of others, as the output of a step is.
+  const maxBytes = isRunId(settle.id) ? LIMITS.payloadBytes : LIMITS.resultBytes;
+  const bytes = text === undefined ? 0 : Buffer.byteLength(text);
+  if (bytes > maxBytes) return { code: "PAYLOAD_TOO_LARGE", message: `The result has ${bytes} bytes; the limit is ${maxBytes} bytes.` };
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
   const unfit = unfitFor(job.claim, settle);
