@@ -41,7 +41,9 @@ export type {
 export type { Duration } from "./workflow/duration.ts";
 export {
   DuplicateStepError,
+  InvalidStepError,
   JournalMismatchError,
+  NestedStepError,
   RunAbortedError,
   SignalTimeoutError,
   StepCancelledError,

@@ -68,7 +68,7 @@ export async function testWorkflow<Input, Result>(
   const { mocks = {}, fail = {}, signals = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
   const startMs = momentMs(startAt);
   const clock = new VirtualClock(startMs);
-  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
+  const run = new MemoryRun(workflow, remember(input, "the test", "input"), clock, new Substitutes(mocks, fail), {
     crashes: crash !== undefined,
     signals,
   });

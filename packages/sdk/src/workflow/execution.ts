@@ -3,10 +3,11 @@ import { momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
-import { JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
+import { InvalidStepError, JournalMismatchError, NestedStepError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost } from "./host.ts";
+import { stepAround } from "./inside-step.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
@@ -75,7 +76,8 @@ export class Execution {
   ask(type: StepType, name: string, key: string | number | undefined, prepare: () => (step: AskedStep) => void): Promise<unknown> {
     if (this.end) return new Promise(() => {});
     try {
-      const begin = prepare();
+      this.#refuseInside(name);
+      const begin = checked(name, prepare);
       const base = stepBase(name, key);
       const step = new AskedStep(type, this.keys.open(base), base, () => this.changes.notify());
       const remembered = this.journal.ask(step.key, type);
@@ -113,6 +115,7 @@ export class Execution {
   /** A value that a replay sees again. It is stored before the next step begins. */
   value(name: string, make: (key: string) => unknown, at: string): unknown {
     if (this.end) return make(name);
+    this.#refuseInside(name);
     const key = this.keys.next(name);
     try {
       const remembered = this.journal.ask(key, "value");
@@ -156,6 +159,17 @@ export class Execution {
     step.reject(reason);
   }
 
+  /** A replay does not come to what the function of a step asks for. */
+  #refuseInside(name: string): void {
+    const outer = stepAround(this.host);
+    if (outer === undefined) return;
+    const error = new NestedStepError(name, outer);
+    // Its outcome would hide the mistake from the code that mends it.
+    this.executing.cancel(outer, error);
+    this.finish({ kind: "threw", error });
+    throw error;
+  }
+
   #refuse(error: unknown): Promise<unknown> {
     if (error instanceof JournalMismatchError) {
       this.finish({ kind: "threw", error });
@@ -185,5 +199,14 @@ export class Execution {
     const thrown = this.thrown.get(key);
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;
+  }
+}
+
+/** Prepares a step. @throws {NonRetryableError} for what a step cannot be asked with: another attempt would ask for the same */
+function checked<Begin>(name: string, prepare: () => Begin): Begin {
+  try {
+    return prepare();
+  } catch (error) {
+    throw error instanceof TypeError || error instanceof RangeError ? new InvalidStepError(name, error) : error;
   }
 }

@@ -1,3 +1,5 @@
+import { isStorable } from "./storable.ts";
+
 /** A kind of signal, with the type of its payload. */
 export interface SignalDefinition<Payload = unknown> {
   readonly kind: "signal";
@@ -20,6 +22,6 @@ const MAX_ID = 256;
 
 /** @throws {TypeError} for an id that a signal cannot have */
 export function signalId(id: string): string {
-  if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID) return id;
-  throw new TypeError(`The id of a signal must be 1 to ${MAX_ID} characters, not ${JSON.stringify(id)}.`);
+  if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID && isStorable(id)) return id;
+  throw new TypeError(`The id of a signal must be 1 to ${MAX_ID} characters without NUL or lone surrogates, not ${JSON.stringify(id)}.`);
 }
