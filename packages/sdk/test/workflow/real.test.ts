@@ -249,13 +249,29 @@ describe("a worker executes runs of the service", () => {
     await untilStatus(client, runId, "completed");
   });
 
+  test("and stores what is as large and deep as it may be, also with the end of the run", async ({ client, worker }) => {
+    const nested = (levels: number): unknown => (levels === 0 ? null : [nested(levels - 1)]);
+    const values = ["x".repeat(1024 * 1024 - 2), nested(64), Array.from({ length: 20_000 }, () => 1), JSON.parse('{"__proto__":1}')];
+    const program = async ({ step, input }: WorkflowContext<number>) => {
+      await step.run("first", () => values[input]);
+      return step.run("last", () => values[input]);
+    };
+    worker([workflow({ id: "values" }, program)]);
+    const runIds = await Promise.all(values.map((_, index) => trigger(client, "values", index)));
+    const runs = runIds.map(async (runId) => {
+      await until(async () => (await client.runs.get(runId)).endedAt !== null, "the run to end");
+      return client.runs.get(runId);
+    });
+    expect(await Promise.all(runs)).toMatchObject(values.map((result) => ({ status: "completed", error: null, result })));
+  });
+
   test("and fails a run for good whose result is refused", async ({ client, worker }) => {
     worker([workflow({ id: "large" }, async () => "x".repeat(2 * 1024 * 1024))]);
     const runId = await trigger(client, "large", null);
     await untilStatus(client, runId, "failed");
     expect(await client.runs.get(runId)).toMatchObject({
       attempt: 1,
-      error: { name: "Error", message: "The result of the workflow is too large." },
+      error: { name: "NonRetryableError", message: expect.stringContaining("The result of the workflow has 2097154 bytes of JSON") },
     });
   });
 });
