@@ -1,14 +1,50 @@
+import { ListRuns } from "@tidemill/contract";
 import type { Command } from "commander";
-import { printFields } from "../output/table.ts";
 import { onService } from "./command.ts";
+import { addFields, readFields } from "./fields.ts";
+import { printList, withLimit } from "./listing.ts";
+import { errorText, printRun } from "./show-run.ts";
+
+const COLUMNS = ["run", "workflow", "status", "attempt", "attempts", "created_at", "ended_at", "error"];
+const OWN = ["limit", "cursor", "workflowId"];
 
 export function addRunCommands(program: Command): void {
   const run = program.command("run").description("Runs of workflows");
-  onService(
-    run
-      .command("retry")
-      .description("Let a failed or cancelled run go on from its journal, with fresh attempts")
-      .argument("<run>", "Id of the run, run_…"),
-    async (tidemill, { args: [id = ""], options }) => printFields(await tidemill.runs.retry(id), options.json),
+
+  onService<{ limit: number; workflow?: string }>(
+    addFields(withLimit(run.command("list").description("List runs, newest first")), ListRuns, OWN).option(
+      "--workflow <id>",
+      "Only runs of this workflow",
+    ),
+    async (tidemill, { options }) => {
+      const { workflow: workflowId } = options;
+      // A list of runs is empty for a misspelt workflow. This says which one was probably meant.
+      if (workflowId !== undefined) await tidemill.workflows.get(workflowId);
+      const filter = { ...readFields<ListRuns>(ListRuns, options, OWN), ...(workflowId !== undefined && { workflowId }) };
+      await printList(
+        (limit) => tidemill.runs.list({ ...filter, limit }),
+        COLUMNS,
+        options,
+        ({ runId, workflowId: of, createdAt, endedAt, error, ...record }) => ({
+          ...record,
+          ...{ run: runId, workflow: of, created_at: createdAt, ended_at: endedAt, error: error && errorText(error) },
+        }),
+      );
+    },
   );
+
+  for (const [verb, about] of [
+    ["get", "Show a run with its steps, what it waits for, and what can be done next"],
+    ["cancel", "Cancel a run that has not ended"],
+    ["retry", "Let a failed or cancelled run go on from its journal, with fresh attempts"],
+  ] as const) {
+    onService(
+      run.command(verb).description(about).argument("<run>", "Id of the run, run_…"),
+      async (tidemill, { args: [id = ""], options }) => {
+        if (!id.startsWith("run_"))
+          throw new Error(`"${id}" is not the id of a run, which begins with run_. List runs with: tidemill run list`);
+        printRun(await tidemill.runs[verb](id), options.json);
+      },
+    );
+  }
 }

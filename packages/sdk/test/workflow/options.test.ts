@@ -35,7 +35,7 @@ describe("options of a workflow are checked where they are written", () => {
 });
 
 describe("a cron expression", () => {
-  test.for([
+  test.for<[string, string]>([
     ["* * *", "has 3 fields. It must have 5 (minute, hour, day of month, month, day of week)"],
     ["60 * * * *", 'The minute "60" of the cron expression "60 * * * *" is none: it is 0 to 59, or *.'],
     ["0 24 * * *", 'The hour "24"'],
