@@ -1,7 +1,7 @@
 const MAX_TYPOS = 3;
 
 /** The name that was probably meant by an unknown one: the one with the fewest typos, ignoring case. Null if none is similar. */
-export function nearest(typed: string, names: Iterable<string>): string | null {
+function nearest(typed: string, names: Iterable<string>): string | null {
   let near: { readonly name: string; readonly typos: number } | null = null;
   for (const name of names) {
     if (Math.abs(typed.length - name.length) > MAX_TYPOS) continue;
