@@ -67,7 +67,10 @@ function nextOf({ runId, workflowId, status, attempt, attempts, waitingFor, next
       return nextAttemptAt === null
         ? []
         : [`Attempt ${attempt} of ${attempts} starts at ${nextAttemptAt}. tidemill run cancel ${runId} gives it up.`];
-    case "sleeping":
+    case "sleeping": {
+      const [first] = waitingFor.flatMap(({ until }) => until ?? []).sort();
+      return first === undefined ? [] : [`It goes on at ${first}.`];
+    }
     case "waiting":
       return waitingFor.flatMap(({ type, signal }) =>
         type === "signal" && signal !== undefined ? [`To go on: tidemill signal complete ${quoted(signal)} '<payload>'`] : [],

@@ -86,6 +86,15 @@ test("a run is shown with its journal, what it waits for, and what to do next", 
   expect(await command.json("run", "get", runId)).toMatchObject({ runId, steps: [{ key: "load" }, {}, {}, {}] });
 });
 
+test("a run that sleeps says when it goes on", async ({ command, service }) => {
+  const { trigger, take, end } = await putWorkflow(service);
+  const runId = await trigger();
+  const sleep = (key: string, sleepFor: number) => ({ key, type: "sleep", status: "waiting", sleepFor });
+  await end(await take(), { outcome: "suspended", steps: [sleep("long", 7_200_000), sleep("short", 3_600_000)] });
+  const { waitingFor } = await command.json("run", "get", runId);
+  expect(await command.output("run", "get", runId)).toMatch(`\n\nIt goes on at ${waitingFor[1].until}.\n`);
+});
+
 test("a failed run says how to go on, a cancelled one too", async ({ command, service }) => {
   const { trigger, take, end } = await putWorkflow(service, { attempts: 2, backoff: { delay: 60_000 } });
   const runId = await trigger();

@@ -1,6 +1,6 @@
 import { type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { MemoryRun } from "./memory-journal.ts";
 
 type Context = WorkflowContext<unknown>;
@@ -131,5 +131,16 @@ describe("a step inside of a step fails the run at once, naming both", () => {
       return [await step.run("beside", () => 2), await first];
     };
     expect((await testWorkflow(workflow({ id: "tested" }, outer), {})).result).toEqual([2, 1]);
+  });
+
+  test("is seen before the first await where the runtime has no AsyncLocalStorage", async ({ onTestFinished }) => {
+    const getBuiltinModule = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+    onTestFinished(() => getBuiltinModule.mockRestore());
+    vi.resetModules();
+    const { insideStep, stepAround } = await import("../../src/workflow/inside-step.ts");
+    const host = {};
+    expect(insideStep(host, "outer", () => [stepAround(host), stepAround({})])).toEqual(["outer", undefined]);
+    expect(() => insideStep(host, "outer", () => expect.fail("Thrown."))).toThrow("Thrown.");
+    expect(stepAround(host)).toBeUndefined();
   });
 });

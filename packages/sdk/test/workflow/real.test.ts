@@ -265,6 +265,49 @@ describe("a worker executes runs of the service", () => {
     expect(await Promise.all(runs)).toMatchObject(values.map((result) => ({ status: "completed", error: null, result })));
   });
 
+  test.for<[string, (context: WorkflowContext<unknown>) => unknown, object]>([
+    [
+      "a step inside of a step",
+      ({ step }) => step.run("outer", () => step.run("inner", () => 1)),
+      { name: "NestedStepError", message: expect.stringContaining('"inner" is inside of step "outer"') },
+    ],
+    [
+      "a sleep of two years",
+      ({ step }) => step.sleep("nap", "730d"),
+      { name: "InvalidStepError", message: 'Step "nap": A step may wait for at most 365 days, not "730d".' },
+    ],
+    [
+      "more signals than a run may have",
+      ({ step, run }) =>
+        Promise.all(
+          Array.from({ length: 101 }, (_, at) => step.waitForSignal("ask", { signal: `${run.id}-${at}`, timeout: "1h" }, { key: at })),
+        ),
+      {
+        name: "TooManySignalsError",
+        message: "The run has 100 signals already whose waits have not ended. It may not have more at the same time.",
+      },
+    ],
+  ])("and fails a run at once, with an error that says why, for %s", async ([, program, error], { client, worker }) => {
+    worker([workflow({ id: "wrong" }, program)]);
+    const runId = await trigger(client, "wrong", null);
+    await untilStatus(client, runId, "failed");
+    expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, error });
+  });
+
+  test("and a run with a step inside of a step goes on when the code is mended", async ({ client, worker }) => {
+    const nested = ({ step }: WorkflowContext<unknown>) => step.run("outer", () => step.run("inner", () => 1).catch(() => {}));
+    const first = worker([workflow({ id: "nested" }, nested)]);
+    const runId = await trigger(client, "nested", null);
+    await untilStatus(client, runId, "failed");
+    expect((await client.runs.get(runId)).steps).toEqual([]);
+    await first.stop();
+    const mended = async ({ step }: WorkflowContext<unknown>) => [await step.run("outer", () => 1), await step.run("inner", () => 2)];
+    worker([workflow({ id: "nested" }, mended)]);
+    await client.runs.retry(runId);
+    await untilStatus(client, runId, "completed");
+    expect((await client.runs.get(runId)).result).toEqual([1, 2]);
+  });
+
   test("and fails a run for good whose result is refused", async ({ client, worker }) => {
     worker([workflow({ id: "large" }, async () => "x".repeat(2 * 1024 * 1024))]);
     const runId = await trigger(client, "large", null);
