@@ -76,7 +76,7 @@ function nextOf({ runId, workflowId, status, attempt, attempts, waitingFor, next
         type === "signal" && signal !== undefined ? [`To go on: tidemill signal complete ${quoted(signal)} '<payload>'`] : [],
       );
     case "failed":
-      return [`When the cause is mended: tidemill run retry ${runId}. Completed steps are kept, and those that failed are executed again.`];
+      return [`When the cause is mended: tidemill run retry ${runId}. It goes on from its journal.`];
     case "cancelled":
       return [`To let it go on from its journal: tidemill run retry ${runId}`];
     case "completed":
