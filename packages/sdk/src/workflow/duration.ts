@@ -20,11 +20,12 @@ const MAX_WAIT_MS = 365 * UNITS.d;
 /**
  * How long a step waits.
  *
+ * @param field what the step calls it
  * @returns milliseconds
  * @throws {TypeError} for what is no duration; {RangeError} for more than 365 days
  */
-export function waitMs(duration: Duration): number {
+export function waitMs(field: string, duration: Duration): number {
   const ms = durationMs(duration);
   if (ms <= MAX_WAIT_MS) return ms;
-  throw new RangeError(`A step may wait for at most 365 days, not ${JSON.stringify(duration)}.`);
+  throw new RangeError(`${field} must be at most 365 days, not ${JSON.stringify(duration)}.`);
 }

@@ -41,7 +41,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
 
   const waitForSignal = (name: string, { signal: id, timeout }: SignalToAwait, { key }: StepKey = {}): Promise<unknown> =>
     execution.ask("wait", name, key, () => {
-      const waits = { signal: signalId(id), timeout: waitMs(timeout) };
+      const waits = { signal: signalId(id), timeout: waitMs("timeout", timeout) };
       return (step) =>
         execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
     });
@@ -76,7 +76,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
 
   return {
     run,
-    sleep: (name: string, duration: Duration, options: StepKey = {}) => sleep(name, options, () => ({ sleepFor: waitMs(duration) })),
+    sleep: (name: string, duration: Duration, options: StepKey = {}) =>
+      sleep(name, options, () => ({ sleepFor: waitMs("duration", duration) })),
     sleepUntil: (name: string, until: Moment, options: StepKey = {}) => sleep(name, options, () => ({ sleepUntil: textOf(until) })),
     sendEvent,
     signal,
@@ -90,7 +91,7 @@ const LAST_MOMENT_MS = momentMs("9999-12-31T23:59:59.999Z");
 
 function textOf(moment: Moment): string {
   const ms = momentMs(moment);
-  if (ms > LAST_MOMENT_MS) throw new RangeError(`A moment must be before the year 10000, not ${momentText(ms)}.`);
+  if (ms > LAST_MOMENT_MS) throw new RangeError(`until must be before the year 10000, not ${momentText(ms)}.`);
   if (Number.isFinite(ms)) return momentText(ms);
   throw new TypeError(`A moment is a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(moment)}.`);
 }

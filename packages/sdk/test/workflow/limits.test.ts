@@ -44,17 +44,22 @@ describe("what the service would refuse fails with the step, the field and the l
     [
       "a sleep of more than a year",
       ({ step }) => step.sleep("nap", "800d"),
-      'InvalidStepError: Step "nap": A step may wait for at most 365 days, not "800d".',
+      'InvalidStepError: Step "nap": duration must be at most 365 days, not "800d".',
     ],
     [
       "a wait of more than a year",
       ({ step }) => step.waitForSignal("approval", { signal: "s", timeout: "366d" }),
-      'Step "approval": A step may wait for at most 365 days, not "366d".',
+      'Step "approval": timeout must be at most 365 days, not "366d".',
     ],
     [
       "a sleep until a moment that cannot be written",
       ({ step }) => step.sleepUntil("nap", new Date(8.64e15)),
-      'Step "nap": A moment must be before the year 10000, not +275760-09-13T00:00:00.000Z.',
+      'Step "nap": until must be before the year 10000, not +275760-09-13T00:00:00.000Z.',
+    ],
+    [
+      "an option that there is not",
+      ({ step }) => step.run("a", () => 1, { atempts: 3 } as never),
+      'Step "a": atempts is not an option of step.run. Did you mean attempts?',
     ],
     [
       "a signal with NUL",

@@ -274,7 +274,7 @@ describe("a worker executes runs of the service", () => {
     [
       "a sleep of two years",
       ({ step }) => step.sleep("nap", "730d"),
-      { name: "InvalidStepError", message: 'Step "nap": A step may wait for at most 365 days, not "730d".' },
+      { name: "InvalidStepError", message: 'Step "nap": duration must be at most 365 days, not "730d".' },
     ],
     [
       "more signals than a run may have",
