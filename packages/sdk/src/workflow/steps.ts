@@ -92,6 +92,7 @@ const LAST_MOMENT_MS = momentMs("9999-12-31T23:59:59.999Z");
 function textOf(moment: Moment): string {
   const ms = momentMs(moment);
   if (ms > LAST_MOMENT_MS) throw new RangeError(`until must be before the year 10000, not ${momentText(ms)}.`);
-  if (Number.isFinite(ms)) return momentText(ms);
+  // Whatever is past, the sleep ends at once.
+  if (Number.isFinite(ms)) return momentText(Math.max(ms, 0));
   throw new TypeError(`A moment is a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(moment)}.`);
 }

@@ -294,6 +294,19 @@ describe("a worker executes runs of the service", () => {
     expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, error });
   });
 
+  test("and stores sleeps until the first and the last moment that a sleep may have", async ({ client, worker }) => {
+    const program = async ({ step }: WorkflowContext<unknown>) => {
+      await step.sleepUntil("long ago", new Date(-8.64e15));
+      await step.sleepUntil("far ahead", "9999-12-31T23:59:59.999Z");
+    };
+    worker([workflow({ id: "patient" }, program)]);
+    const runId = await trigger(client, "patient", null);
+    const waitingFor = async () => (await client.runs.get(runId)).waitingFor;
+    await until(async () => (await waitingFor())[0]?.step === "far ahead", "the second sleep to begin");
+    expect(await waitingFor()).toEqual([{ type: "sleep", step: "far ahead", until: "9999-12-31T23:59:59.999Z" }]);
+    expect(await client.runs.get(runId)).toMatchObject({ status: "sleeping", attempt: 1, error: null });
+  });
+
   test("and a run with a step inside of a step goes on when the code is mended", async ({ client, worker }) => {
     const nested = ({ step }: WorkflowContext<unknown>) => step.run("outer", () => step.run("inner", () => 1).catch(() => {}));
     const first = worker([workflow({ id: "nested" }, nested)]);
