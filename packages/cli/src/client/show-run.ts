@@ -54,8 +54,23 @@ function detailOf({ key, status, output, error }: Step, waitingFor: Run["waiting
 
 /** What a step waits for, on one line. */
 function describe(waiting: Waiting | undefined): string | undefined {
-  if (waiting?.type === "sleep") return waiting.until;
-  return waiting && `${waiting.signal}${waiting.timeoutAt === undefined ? "" : ` until ${waiting.timeoutAt}`}`;
+  if (waiting === undefined) return undefined;
+  const { type, until, signal, runId, timeoutAt, method, url, attempt, attempts, nextAttemptAt, lastError } = waiting;
+  const timeout = timeoutAt === undefined ? "" : ` until ${timeoutAt}`;
+  switch (type) {
+    case "sleep":
+      return until;
+    case "signal":
+      return `${signal}${timeout}`;
+    case "invoke":
+      return `${runId ?? "a run"}${timeout}`;
+    case "http": {
+      // It has its outcome already: the run goes on.
+      if (method === undefined) return undefined;
+      const next = nextAttemptAt ? `, next at ${nextAttemptAt}` : "";
+      return `${method} ${url} (${attempt} of ${attempts} attempts${next})${lastError ? `: ${lastError.message}` : ""}`;
+    }
+  }
 }
 
 /** What a person can do next, or what happens by itself. */
@@ -72,9 +87,10 @@ function nextOf({ runId, workflowId, status, attempt, attempts, waitingFor, next
       return first === undefined ? [] : [`It goes on at ${first}.`];
     }
     case "waiting":
-      return waitingFor.flatMap(({ type, signal }) =>
-        type === "signal" && signal !== undefined ? [`To go on: tidemill signal complete ${quoted(signal)} '<payload>'`] : [],
-      );
+      return waitingFor.flatMap(({ signal, runId: child }) => [
+        ...(signal === undefined ? [] : [`To go on: tidemill signal complete ${quoted(signal)} '<payload>'`]),
+        ...(child === undefined ? [] : [`The run that it waits for: tidemill run get ${child}`]),
+      ]);
     case "failed":
       return [`When the cause is mended: tidemill run retry ${runId}. It goes on from its journal.`];
     case "cancelled":

@@ -64,7 +64,7 @@ describe("what the service would refuse fails with the step, the field and the l
     [
       "a signal with NUL",
       ({ step }) => step.signal("ask", { signal: "a\0" }),
-      'Step "ask": The id of a signal must be 1 to 256 characters without NUL or lone surrogates, not "a\\u0000".',
+      'Step "ask": The id of a signal must be 1 to 256 characters other than "." and "..", without NUL or lone surrogates, not "a\\u0000".',
     ],
     ["a step with a lone surrogate", ({ step }) => step.run("\ud800", () => 1), "without NUL or lone surrogates, not"],
   ])("%s", async ([, program, says]) => {
