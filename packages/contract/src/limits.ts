@@ -35,6 +35,10 @@ export const LIMITS = {
   pendingSignals: 100,
   /** Events that one workflow may be started by. */
   workflowEvents: 100,
+  /** About how many bytes of a journal are sent to an `endpoint_url`. The program fetches a longer one. */
+  pushedJournalBytes: 256 * 1024,
+  /** The response of an `endpoint_url`. */
+  outcomeBytes: 256 * 1024,
   /** Workflows that one event may start. */
   eventWorkflows: 100,
   leaseSeconds: 43_200,

@@ -105,6 +105,17 @@ export const SettleJob = Type.Object(
 );
 export type SettleJob = Static<typeof SettleJob>;
 
+const { id: _id, lease_token: _token, ...outcomeFields } = SettleJob.properties;
+
+/** What the program at an `endpoint_url` responds (docs/run-protocol.md). */
+export const ExecutionOutcome = Type.Object(outcomeFields, {
+  title: "ExecutionOutcome",
+  description: "The outcome of an execution of a run, or of a hook.",
+  additionalProperties: false,
+  examples: [{ outcome: "completed", result: { sent: true } }],
+});
+export type ExecutionOutcome = Static<typeof ExecutionOutcome>;
+
 export const WorkRequest = Type.Object(
   {
     worker: WorkerName,

@@ -41,6 +41,16 @@ export const HOOKS = ["onSuccess", "onFailure", "onCancel"] as const;
 export type Hook = (typeof HOOKS)[number];
 const HookName = Type.Enum([...HOOKS], { title: "Hook", description: "A lifecycle hook of a workflow." });
 
+const EndpointUrl = Type.String({
+  title: "EndpointUrl",
+  format: "endpoint-url",
+  maxLength: LIMITS.callbackUrlLength,
+  description: "Address of the program that executes the workflow.",
+  examples: ["https://example.com/tidemill"],
+});
+
+const ENDPOINT_SECRET = "^cbs_[A-Za-z0-9_-]{43}$";
+
 const settings = {
   attempts: Type.Optional(Attempts),
   backoff: Type.Optional(Backoff),
@@ -60,6 +70,25 @@ const settings = {
   hooks: Type.Optional(
     Type.Array(HookName, { uniqueItems: true, description: "Lifecycle hooks that the workflow's code has. None unless given." }),
   ),
+  endpoint_url: Type.Optional(
+    Nullable(EndpointUrl, { description: "Where executions of runs and hooks are sent; null: workers take them. Null unless given." }),
+  ),
+  endpoint_timeout: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 900,
+      description: "How long one execution at the `endpoint_url` may take. Seconds; 30 unless given.",
+    }),
+  ),
+  endpoint_secret: Type.Optional(
+    Type.String({
+      pattern: ENDPOINT_SECRET,
+      description: "The secret to sign executions with, in place of a generated one, so that workflows at one URL can share it.",
+    }),
+  ),
+  rotate_endpoint_secret: Type.Optional(
+    Type.Boolean({ description: "Generates a new secret to sign executions with, which only this response contains." }),
+  ),
 };
 
 const example = {
@@ -77,31 +106,82 @@ export const PutWorkflow = Type.Object(settings, {
   title: "PutWorkflow",
   description: "Settings of a workflow. Those that are left out get their defaults.",
   additionalProperties: false,
-  examples: [example],
+  examples: [example, { endpoint_url: "https://example.com/tidemill" }],
 });
 export type PutWorkflow = Static<typeof PutWorkflow>;
 
 const at = "2026-11-23T09:30:00.000Z";
-const onboard = { id: "user.onboard", ...example, nextRunAt: "2026-11-24T01:30:00.000Z", createdAt: at, updatedAt: at };
+const onboard = {
+  id: "user.onboard",
+  ...example,
+  endpoint_url: null,
+  endpoint_timeout: 30,
+  has_endpoint_secret: false,
+  endpoint_stopped: null,
+  nextRunAt: "2026-11-24T01:30:00.000Z",
+  createdAt: at,
+  updatedAt: at,
+};
 
-export const Workflow = Type.Object(
-  {
-    id: WorkflowId,
-    attempts: Type.Integer({ description: "Executions of a run that may fail, the last one included." }),
-    backoff: Backoff,
-    concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
-    version: Nullable(Type.String(), { description: "Version of the code that is current." }),
-    events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
-    cron: Nullable(Type.String(), { description: "The cron expression that starts runs of it." }),
-    timezone: Nullable(Type.String(), { description: "The time zone of `cron`." }),
-    nextRunAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When `cron` starts the next run." }),
-    hooks: Type.Array(HookName, { description: "Lifecycle hooks that its code has." }),
-    createdAt: Moment("When it was registered first."),
-    updatedAt: Moment("When it was registered last."),
-  },
-  { title: "Workflow", description: "A workflow.", examples: [onboard] },
-);
+const workflowFields = {
+  id: WorkflowId,
+  attempts: Type.Integer({ description: "Executions of a run that may fail, the last one included." }),
+  backoff: Backoff,
+  concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
+  version: Nullable(Type.String(), { description: "Version of the code that is current." }),
+  events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
+  cron: Nullable(Type.String(), { description: "The cron expression that starts runs of it." }),
+  timezone: Nullable(Type.String(), { description: "The time zone of `cron`." }),
+  nextRunAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When `cron` starts the next run." }),
+  hooks: Type.Array(HookName, { description: "Lifecycle hooks that its code has." }),
+  endpoint_url: Nullable(Type.String(), { description: "Where executions of runs and hooks are sent; null: workers take them." }),
+  endpoint_timeout: Type.Integer({ description: "How long one execution at the `endpoint_url` may take. Seconds." }),
+  has_endpoint_secret: Type.Boolean({ description: "Whether the workflow has a secret to sign executions with." }),
+  endpoint_stopped: Nullable(
+    Type.Object(
+      {
+        code: Type.Literal("PLAN_REQUIRED", { description: "The plan does not have callbacks." }),
+        message: Type.String({ description: "The reason, for people." }),
+      },
+      { title: "EndpointStopped", description: "Why no executions are sent." },
+    ),
+    {
+      description:
+        "Why no executions are sent although there is an `endpoint_url`; null while they are sent. Runs wait until the plan has callbacks again.",
+    },
+  ),
+  createdAt: Moment("When it was registered first."),
+  updatedAt: Moment("When it was registered last."),
+};
+
+export const Workflow = Type.Object(workflowFields, { title: "Workflow", description: "A workflow.", examples: [onboard] });
 export type Workflow = Static<typeof Workflow>;
+
+/** A workflow in the response to a request that may generate a secret. */
+export const WorkflowWithSecret = Type.Object(
+  {
+    ...workflowFields,
+    endpoint_secret: Type.Optional(
+      Type.String({
+        pattern: ENDPOINT_SECRET,
+        description: "The secret that executions are signed with. Only the response to the request that generated it contains it.",
+      }),
+    ),
+  },
+  {
+    title: "WorkflowWithSecret",
+    description: "A workflow, with its secret when this request generated one.",
+    examples: [
+      {
+        ...onboard,
+        endpoint_url: "https://example.com/tidemill",
+        has_endpoint_secret: true,
+        endpoint_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs",
+      },
+    ],
+  },
+);
+export type WorkflowWithSecret = Static<typeof WorkflowWithSecret>;
 
 export const ListWorkflows = Type.Object(
   { limit: PageQuery.limit, cursor: Cursor("WorkflowCursor", "d29ya2Zsb3cgMTIzNDU2Nw") },
@@ -572,6 +652,36 @@ export const TakenRun = Type.Object(
   },
 );
 export type TakenRun = Static<typeof TakenRun>;
+
+/** The body of a request to an `endpoint_url` that executes a run (docs/run-protocol.md). */
+export type PushedRun = Omit<TakenRun, "journal"> & {
+  readonly kind: "run";
+  /** Null: it is too large to be sent, and has to be fetched. */
+  readonly journal: TakenRun["journal"] | null;
+};
+
+/** The body of a request to an `endpoint_url` that executes a hook. */
+export type PushedHook = TakenHook & { readonly kind: "hook" };
+
+/** Where and from where on a program reads the journal of its execution. */
+export const ReadJournal = Type.Object(
+  {
+    lease_token: LeaseToken,
+    limit: PageQuery.limit,
+    cursor: Cursor("JournalCursor", "0-50"),
+  },
+  { additionalProperties: false },
+);
+export type ReadJournal = Static<typeof ReadJournal>;
+
+export const JournalPage = Type.Object(
+  {
+    data: Type.Array(RunStep, { description: "Steps in the order of their outcomes, then those that wait." }),
+    next_cursor: Nullable(Type.String(), { description: "The `cursor` of the next page; null at the end of the journal." }),
+  },
+  { title: "JournalPage", description: "A part of a journal.", examples: [{ data: [step], next_cursor: null }] },
+);
+export type JournalPage = Static<typeof JournalPage>;
 
 /** A lifecycle hook as its worker gets it (docs/run-protocol.md). */
 export const TakenHook = Type.Object(

@@ -63,6 +63,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   getRun: (tidemill) => tidemill.runs.get(RUN),
   cancelRun: (tidemill) => tidemill.runs.cancel(RUN),
   reportSteps: (tidemill) => tidemill.runs.reportSteps(RUN, { lease_token: HELD.lease_token, steps: [] }),
+  getJournal: (tidemill) => tidemill.runs.journal(RUN, { lease_token: HELD.lease_token, limit: 100 }),
   retryRun: (tidemill) => tidemill.runs.retry(RUN),
   sendEvent: (tidemill) => tidemill.events.send("user.created", { userId: "u1" }),
   sendStepEvent: (tidemill) => tidemill.runs.sendEvent(RUN, { lease_token: HELD.lease_token, key: "tell", name: "user.created" }),

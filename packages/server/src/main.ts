@@ -8,6 +8,7 @@ import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
 import { createSchedules } from "#schedules";
@@ -68,10 +69,11 @@ export async function composeNode({
   const vault = createVault({ ...shared, keyring });
   const ownPorts = () => listeners.ownPorts();
   const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
+  const pushes = createPushes({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind, callKind(callbacks.calls), runKind(ids, () => engine.waker), hookKind(audit, clock)],
+    kinds: [callbacks.kind, callKind(callbacks.calls), runKind(ids, pushes.runs, () => engine.waker), hookKind(audit, pushes.hooks, clock)],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
@@ -131,9 +133,11 @@ export async function composeNode({
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
     callbacks,
+    pushes,
     workers,
     createWorkflows({
       ...shared,
+      guard,
       waker,
       aborter,
       prove: workers.prove,

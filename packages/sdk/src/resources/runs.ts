@@ -1,6 +1,8 @@
 import type {
+  JournalPage,
   ListedRun,
   ListRuns,
+  ReadJournal,
   RegisteredSignal,
   RegisterSignal,
   ReportedSteps,
@@ -28,6 +30,11 @@ export class Runs {
   /** A run with its data and its journal. */
   get(id: string, call?: CallOptions): Promise<Run> {
     return this.#api.get(pathOf("runs", id), call);
+  }
+
+  /** A part of the journal of a run, for a program that executes it. */
+  journal(id: string, query: ReadJournal, call?: CallOptions): Promise<JournalPage> {
+    return this.#api.get(pathOf("runs", id, "journal"), call, query);
   }
 
   cancel(id: string, call?: CallOptions): Promise<Run> {

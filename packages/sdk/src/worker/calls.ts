@@ -1,5 +1,5 @@
 import type * as contract from "@tidemill/contract";
-import { pathOf } from "../api.ts";
+import { pathOf, withQuery } from "../api.ts";
 import { TidemillError } from "../error.ts";
 import { chance, randomName } from "../random.ts";
 import { waitBeforeNext } from "../retry.ts";
@@ -42,10 +42,10 @@ interface Answered {
 }
 
 interface Call {
-  readonly method?: "POST" | "PUT";
+  readonly method?: "GET" | "POST" | "PUT";
   readonly path: string;
-  /** Makes the body of the first try, or of one that repeats it. */
-  readonly encode: (isRepeat: boolean) => string;
+  /** Makes the body of the first try, or of one that repeats it. A GET has none. */
+  readonly encode?: (isRepeat: boolean) => string;
   /** Whether a refusal ends the call. */
   readonly isFinal: (error: TidemillError) => boolean;
   /** The lists that a response has. Without them, something else than the service has responded. */
@@ -119,6 +119,17 @@ export class WorkerCalls {
     return this.#sendOfRun(pathOf("runs", runId, "signals"), signal, abort);
   }
 
+  /**
+   * A part of the journal of a run.
+   *
+   * @throws {TidemillError} when the service refuses it, for example LEASE_LOST
+   */
+  async journal(runId: string, query: contract.ReadJournal, signal: AbortSignal): Promise<contract.JournalPage> {
+    const path = withQuery(pathOf("runs", runId, "journal"), query);
+    const isFinal = (error: TidemillError) => !isAboutKey(error);
+    return (await this.#send({ method: "GET", path, isFinal, lists: ["data"] }, signal)).response as contract.JournalPage;
+  }
+
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);
@@ -137,7 +148,7 @@ export class WorkerCalls {
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
-        const request = { method, path, body: encode(tries > 1), repeatable: true };
+        const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs });
         checkLists(response, lists);
         return { response, firstSentMs, lastSentMs };

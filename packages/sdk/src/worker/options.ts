@@ -89,7 +89,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   };
 }
 
-function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
+/** @throws {TypeError} for a list of something else, or with an id twice */
+export function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
   if (!Array.isArray(workflows) || workflows.some((one) => typeof one?.program !== "function"))
     throw new TypeError("workflows must be a list of what workflow() returns.");
   if (workflows.length > MAX_SOURCES) throw new TypeError(`workflows must be at most ${MAX_SOURCES}, not ${workflows.length}.`);

@@ -45,10 +45,17 @@ const MAX_OUTCOMES = 500;
 /** A character takes at most 3 bytes, and a call at most 16 MiB. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-export function workOutcome({ id, lease_token }: Lease, outcome: Outcome): WorkOutcome {
+export const workOutcome = ({ id, lease_token }: Lease, outcome: Outcome): WorkOutcome => ({
+  lease: { id, lease_token },
+  outcome,
+  text: outcomeText(outcome, { id, lease_token }),
+});
+
+/** An outcome as JSON text. */
+export function outcomeText(outcome: Outcome, of: object = {}): string {
   const { result, ...rest } = outcome as Extract<Outcome, { outcome: "completed" }>;
-  const text = JSON.stringify({ id, lease_token, ...rest });
-  return { lease: { id, lease_token }, outcome, text: result === undefined ? text : `${text.slice(0, -1)},"result":${result}}` };
+  const text = JSON.stringify({ ...of, ...rest });
+  return result === undefined ? text : `${text.slice(0, -1)},"result":${result}}`;
 }
 
 /** Characters of an error that the service takes. */

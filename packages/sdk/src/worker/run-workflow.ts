@@ -20,9 +20,9 @@ type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 export async function runWorkflow(
   { workflows }: WorkerSettings,
   calls: WorkerCalls,
-  leases: HeldLeases,
+  leases: Pick<HeldLeases, "lose">,
   taken: contract.TakenRun,
-  { controller, lost }: Held,
+  { controller, lost }: Pick<Held, "controller" | "lost">,
 ): Promise<Outcome> {
   const found = workflows.get(taken.workflowId);
   if (!found) return { outcome: "released" };

@@ -21,6 +21,7 @@ import {
   Listener,
   PeriodicLoop,
   type Random,
+  type RunId,
   type Service,
   type Transactional,
   tolerate,
@@ -105,9 +106,9 @@ export function createEngine(options: EngineOptions): Engine {
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(db, kinds, emit, (lanes) => {
-    const { push = [], pull = [] } = Object.groupBy(lanes, ({ served }) => served ?? "pull");
+    const { push = [], unknown = [] } = Object.groupBy(lanes, ({ served }) => served ?? "unknown");
     if (push.length > 0) dispatcher.wake(push);
-    if (pull.length > 0) dispatcher.wakePulled(pull);
+    if (unknown.length > 0) dispatcher.wakeWorkflows(unknown);
   });
   const broadcaster = new Broadcaster(db, emit);
 
@@ -146,6 +147,10 @@ export function createEngine(options: EngineOptions): Engine {
     dispatcher.abort(id);
     onPulled.cancelled(leaseId, showJobId(id));
   };
+  const abortRunHere = (id: RunId, leaseId: number) => {
+    dispatcher.abort(id as string as JobId);
+    onPulled.cancelled(leaseId, typeId("run", id));
+  };
   const abortLaneHere = (laneId: LaneId) => {
     dispatcher.abortLane(laneId);
     onPulled.laneDeleted(laneId);
@@ -172,7 +177,7 @@ export function createEngine(options: EngineOptions): Engine {
         laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
         pulledLaneWoken: ({ lane }) => onPulled.woken([lane]),
         jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
-        runCancelled: ({ leaseId, id }) => onPulled.cancelled(leaseId, typeId("run", id)),
+        runCancelled: ({ leaseId, id }) => abortRunHere(id, leaseId),
         laneDeleted: ({ laneId }) => abortLaneHere(laneId),
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
@@ -232,8 +237,8 @@ export function createEngine(options: EngineOptions): Engine {
         if (leaseId !== lease.id) notify({ kind: "jobCancelled", leaseId, id });
       },
       abortRun: (id, leaseId) => {
-        onPulled.cancelled(leaseId, typeId("run", id));
-        notify({ kind: "runCancelled", leaseId, id });
+        abortRunHere(id, leaseId);
+        if (leaseId !== lease.id) notify({ kind: "runCancelled", leaseId, id });
       },
       abortLane: ({ laneId }) => {
         abortLaneHere(laneId);

@@ -15,4 +15,4 @@ export * from "./paging.ts";
 export type { OverLimit, RateLimitDecision, RateLimiter } from "./rate-limit.ts";
 export * from "./route-defaults.ts";
 export * from "./server.ts";
-export { compileArrayOr } from "./validate.ts";
+export { compileArrayOr, compileCheck } from "./validate.ts";

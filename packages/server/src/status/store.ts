@@ -7,6 +7,8 @@ export interface WorkspaceSummary extends Record<JobState, number> {
   queues: number;
   schedules: number;
   with_callback: number;
+  /** Workflows with an `endpoint_url`. */
+  with_endpoint: number;
   failed_last_minute: number;
   /** Runs by status. */
   runs: Partial<Record<RunStatus, number>> | null;
@@ -33,7 +35,9 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
           join lane l on l.workspace_id = t.workspace_id and l.id = t.lane_id and l.deleted_at is null
         where w.id = ${workspaceId}
       ), held as (
-        select count(*) as queues, count(callback_url) as with_callback from queue_record where workspace_id = ${workspaceId} and deleted_at is null
+        select count(*) as queues, count(callback_url) as with_callback,
+          (select count(endpoint_url) from workflow_record where workspace_id = ${workspaceId}) as with_endpoint
+        from queue_record where workspace_id = ${workspaceId} and deleted_at is null
       )
       select w.name, w.plan,
         (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and (concurrency_key is null or key_slot is not null))

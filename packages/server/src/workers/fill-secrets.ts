@@ -2,6 +2,7 @@ import { LIMITS, TemplateError } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type LoopTime, ProblemError, type RunId, type SlicedWork } from "#kernel";
+import type { TextRedactor } from "#redaction";
 import {
   fillPayload,
   mayHoldTemplates,
@@ -13,7 +14,6 @@ import {
   TemplateFiller,
 } from "#vault";
 import { showRunId } from "#workflows";
-import type { ReportRedactor } from "./held-jobs.ts";
 
 /** A payload that could not be filled waits this long. Milliseconds. */
 const POSTPONE_MS = 2_000;
@@ -22,7 +22,7 @@ const POSTPONE_MS = 2_000;
 export interface FilledPayload {
   readonly payload: string;
   /** Null when the payload has no secrets. */
-  readonly redactor: ReportRedactor | null;
+  readonly redactor: TextRedactor | null;
   /** Of all values together. Characters. */
   readonly secretLength: number;
 }
@@ -35,7 +35,7 @@ export interface FillSecrets {
 const NO_SECRETS = { values: new Map<string, string>(), redactor: null, changedAt: null };
 
 /** Keeps nothing of a report, when the secrets are not known that may be in it. */
-export const KEEPS_NOTHING: ReportRedactor = { text: nothing, json: nothing };
+export const KEEPS_NOTHING: TextRedactor = { text: nothing, json: nothing };
 
 function* nothing(): SlicedWork<null> {
   yield;

@@ -1,12 +1,11 @@
-import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
+import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
-import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import { cut, type Db, type LoopTime, ProblemError, problem, type SlicedWork, type WorkspaceId } from "#kernel";
-import { keepResult } from "#redaction";
-import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
-import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
+import { type Db, type LoopTime, ProblemError, type WorkspaceId } from "#kernel";
+import type { StepToInsert } from "#workflows";
+import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
+import { misfitOf, readOutcome, readOutcomeSteps, resultText, tooLarge } from "./outcome.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
@@ -18,11 +17,6 @@ export interface SettleJobs {
   readonly redactorOf: RedactorOf;
   readonly loopTime: LoopTime;
 }
-
-/** Characters of an error's message that are kept. */
-const MAX_MESSAGE = 1_000;
-const UNSEARCHABLE = "The result of the run cannot be searched for the secrets of its input.";
-const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 type Refusal = Pick<Settled, "code" | "message">;
 const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
@@ -81,10 +75,8 @@ async function settleOne(
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
   const steps = stepsOf(settle);
   if ("code" in steps) return steps;
-  const text = (settle.result as RawJson | undefined)?.text;
-  const maxBytes = maxResultBytes(settle.id);
-  const bytes = text === undefined ? 0 : Buffer.byteLength(text);
-  if (bytes > maxBytes) return { code: "PAYLOAD_TOO_LARGE", message: `The result has ${bytes} bytes; the limit is ${maxBytes} bytes.` };
+  const oversize = tooLarge(settle.id.startsWith("run_") ? "run" : "job", resultText(settle));
+  if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
   const unfit = unfitFor(job.claim, settle);
@@ -93,7 +85,7 @@ async function settleOne(
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
   let result: AttemptResult;
   try {
-    result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, steps.steps, job.redactor));
+    result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, steps.steps, job.redactor));
   } catch (error) {
     return refusalOf(error);
   }
@@ -103,16 +95,6 @@ async function settleOne(
   return wasHeld ? null : LOST;
 }
 
-const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
-  completed: ["result", "steps"],
-  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps"],
-  suspended: ["steps"],
-  released: ["retry_in"],
-};
-
-const isRunId = (id: string): boolean => id.startsWith("run_");
-/** What a run returns is the input of others, as the output of a step is. */
-const maxResultBytes = (id: string): number => (isRunId(id) ? LIMITS.payloadBytes : LIMITS.resultBytes);
 /** How the ids of a kind begin. */
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
 
@@ -126,21 +108,10 @@ function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, 
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
-/** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, retry_steps, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, retry_steps, steps };
-  const allowed = FIELDS[outcome];
-  const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
-  return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
-}
-
-/** The reported steps as they are stored, or why the outcome is refused. Those that wait are only for a run that is suspended. */
-function stepsOf({ outcome, steps = [] }: SettleJob): { readonly steps: readonly StepToInsert[] } | Refusal {
-  const waiting = outcome === "suspended" ? -1 : steps.findIndex(({ status }) => status === "waiting");
-  if (waiting >= 0)
-    return { code: "VALIDATION_ERROR", message: `steps[${waiting}].status must not be waiting with the outcome "${outcome}".` };
+/** The reported steps as they are stored, or why the outcome is refused. */
+function stepsOf(settle: SettleJob): { readonly steps: readonly StepToInsert[] } | Refusal {
   try {
-    return { steps: readSteps(steps, "steps") };
+    return { steps: readOutcomeSteps(settle) };
   } catch (error) {
     return refusalOf(error);
   }
@@ -150,35 +121,4 @@ function stepsOf({ outcome, steps = [] }: SettleJob): { readonly steps: readonly
 function refusalOf(error: unknown): Refusal {
   if (!(error instanceof ProblemError)) throw error;
   return { code: error.code as Refusal["code"], message: error.message };
-}
-
-function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in, retry_steps }: SettleJob,
-  result: string | null,
-  reported: readonly StepToInsert[],
-  redactor: ReportRedactor | null,
-): SlicedWork<AttemptResult> {
-  const reportOf = (report: RunReport) => isRunId(id) && { report: JSON.stringify(report) };
-  if (outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
-  const steps = yield* redactSteps(reported, redactor);
-  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
-  if (outcome === "completed") {
-    const kept = result === null ? null : yield* keepResult(result, redactor, maxResultBytes(id));
-    if (kept === null && result !== null && isRunId(id)) throw problem("PAYLOAD_TOO_LARGE", {}, { message: UNSEARCHABLE });
-    return { kind: "accepted", status: null, result: kept, ...reportOf({ steps }) };
-  }
-  const message = error ?? "The worker reported no error.";
-  const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
-  return {
-    kind: "workerFailed",
-    code: "WORKER_FAILED",
-    message: cut(kept, MAX_MESSAGE),
-    retryAfterSeconds: retry_in ?? null,
-    forGood: retry === false,
-    ...reportOf({
-      steps,
-      error: yield* redactError({ name: error_name, message }, redactor),
-      ...(retry_steps && { retrySteps: retry_steps }),
-    }),
-  };
 }

@@ -135,13 +135,20 @@ async function lanesOf(
   for (const name of unknown) {
     const lane = found.get(name);
     if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
-    if (lane.served !== "pull") throw servedByNodes(name);
+    if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
     lanes.set(name, polls.lanes.found(lane, kind, name, nowMs));
   }
   return [...lanes.values()].filter((lane) => lane !== undefined);
 }
 
 const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not execute runs." });
+
+const servedByEndpoint = (workflow: string) =>
+  problem(
+    "INVALID_STATE",
+    { workflow },
+    { message: `The workflow "${workflow}" has an endpoint_url: its runs are executed there, and workers cannot take them.` },
+  );
 
 const servedByNodes = (queue: string) =>
   problem(

@@ -5,6 +5,7 @@ import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
 import type { ProveExecution, ProveReport } from "#workflows";
+import { ExecutionTokens } from "./execution-tokens.ts";
 import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
@@ -52,6 +53,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
   const { loopTime } = shares;
   const held = new HeldJobs();
   const workers = new KnownWorkers(database, emit);
+  const tokens = new ExecutionTokens(database);
   const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
   const polls = new Polls({
     claim: engine.claimForWorkers,
@@ -75,8 +77,9 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
       for (const claim of held.forgetLane(laneId)) workers.cancelled(claim.leaseId, showWorkId(claim));
     },
     workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
-    prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
-    proveReport: proveReport(deps),
+    prove: async (db, workspaceId, execution) =>
+      (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
+    proveReport: proveReport({ ...deps, tokens }),
     drain: () => polls.close(),
   };
 }

@@ -49,7 +49,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
       const fingerprint = () => runForRequest(shares.loopTime, request, workspaceId, data.length, fingerprintOfEvent(name, data));
       const idempotency = key === undefined ? null : { key, fingerprint: await fingerprint() };
       const sent = await tenants.of(workspaceId).transaction((tx) => sendEvent(tx, ids, workspaceId, { name, data, ts, idempotency }));
-      if (sent.lanes.length > 0) waker.wakePulled(sent.lanes);
+      if (sent.lanes.length > 0) waker.wakeWorkflows(sent.lanes);
       return reply.code(202).send({ eventId: showEventId(sent.id), runIds: sent.runIds.map(showRunId), duplicate: sent.duplicate });
     },
   );
@@ -82,7 +82,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
       const claim = await prove(db, workspaceId, { id, lease_token });
       const sent = claim && (await sendStepEvent(db, ids, run, claim, key, { name, data, ts }));
       if (!sent) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
-      if (sent.lanes.length > 0) waker.wakePulled(sent.lanes);
+      if (sent.lanes.length > 0) waker.wakeWorkflows(sent.lanes);
       return reply.type(JSON_TYPE).send(sent.output);
     },
   );

@@ -18,6 +18,7 @@ export interface BegunRun {
   readonly steps: number;
   /** How long input and journal are. Bytes. */
   readonly bytes: number;
+  readonly journalBytes: number;
 }
 
 /** An input that is at most this long is read with its run. Bytes. */
@@ -112,7 +113,7 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
         journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun))
       returning id, version, failures, attempts, case when octet_length(input) <= ${SHORT_INPUT} then input end as input, trigger, created_at,
-        steps, octet_length(input) + journal_bytes as bytes`,
+        steps, octet_length(input) + journal_bytes as bytes, journal_bytes as "journalBytes"`,
   );
 
 /** Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds. Uses the primary keys. */

@@ -13,7 +13,7 @@ export interface ClaimedRun {
 }
 
 /** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
-type GivenRun<Filled> = ClaimedRun &
+export type GivenRun<Filled> = ClaimedRun &
   ({ readonly text: string; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
 
 /** Executions that have begun, and those for which the response had no room. */
@@ -59,13 +59,13 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
     const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
-    return { ...run, text: textOf(run, found, filled.payload, journalText(journals.get(found.id) ?? [])), filled };
+    return { ...run, text: runText(run, found, filled.payload, journalText(journals.get(found.id) ?? [])), filled };
   });
   return { given: await Promise.all(given), left };
 }
 
-/** Source: docs/run-protocol.md. */
-const textOf = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, input: string, journal: string): string =>
+/** An execution as JSON text. Source: docs/run-protocol.md. */
+export const runText = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, input: string, journal: string): string =>
   `{"runId":"${showRunId(run.id)}","workflowId":${JSON.stringify(workflow)},"version":${JSON.stringify(run.version)},` +
   `"attempt":${run.failures + 1},"attempts":${run.attempts},"input":${input},"trigger":${run.trigger},` +
   `"createdAt":"${run.created_at}","journal":${journal},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}"}`;

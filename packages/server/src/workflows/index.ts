@@ -1,7 +1,9 @@
 export { type CallPayload, callKind, isCallWanted } from "./calls/index.ts";
 export { giveHook } from "./give-hooks.ts";
-export * from "./give-runs.ts";
+export { type ClaimedRun, giveRuns } from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";
+export { pushHook } from "./push-hook.ts";
+export { pushRuns } from "./push-runs.ts";
 export { redactError, redactSteps } from "./redact-steps.ts";
 export { type ProveExecution, type ProveReport, readSteps } from "./report-steps.ts";
 export { showRunId } from "./run.ts";
@@ -9,5 +11,6 @@ export { type RunReport, runKind } from "./run-kind.ts";
 export { findTemplatedInput } from "./run-store.ts";
 export { startScheduledRuns } from "./start-scheduled-runs.ts";
 export type { StepToInsert } from "./step-store.ts";
+export { findWorkflowOfLane } from "./store.ts";
 export * from "./sweep.ts";
 export * from "./workflows.ts";

@@ -3,10 +3,10 @@ import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
 import { type Db, invalid, problem, type Transactional, type UuidSource, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
+import type { TextRedactor } from "#redaction";
 import { beginWaits, changeWaits } from "./begin-waits.ts";
 import { beginCalls, readCall } from "./calls/index.ts";
 import { lockExecution } from "./execution-store.ts";
-import type { RunRedactor } from "./redact-steps.ts";
 import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 import { journalTooLarge, type StepWriter } from "./step-writer.ts";
@@ -21,7 +21,7 @@ export type ProveExecution = (
 /** The same for a report, with what takes the secrets of the run's input out of it. */
 export type ProveReport = (
   ...of: Parameters<ProveExecution>
-) => Promise<{ readonly claim: NamedClaim; readonly redactor: RunRedactor | null } | null>;
+) => Promise<{ readonly claim: NamedClaim; readonly redactor: TextRedactor | null } | null>;
 
 /**
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.

@@ -1,5 +1,5 @@
 import type { RunError } from "@tidemill/contract";
-import type { EnqueuedLane, JobKind, Outcome } from "#engine";
+import type { Deliverer, EnqueuedLane, JobKind, Outcome } from "#engine";
 import { removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
 import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
 import type { Waker } from "#lanes";
@@ -9,7 +9,6 @@ import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
 import { parentJobOf } from "./parent.ts";
 import type { RunKey } from "./run.ts";
-import { servedByWorkers } from "./served-by-workers.ts";
 import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert, type StepToInsert } from "./step-store.ts";
 import { suspendAcrossWorkspaces } from "./suspend-store.ts";
 
@@ -31,11 +30,11 @@ interface Ended {
 }
 
 /** The kind of the jobs that execute runs. The job of a run has the run's id, and its settle moves the run. */
-export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
+export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
   related: parentJobOf,
-  deliverer: servedByWorkers,
+  deliverer,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
     const tooLarge = await storeSteps(tx, ids, ended, enqueued);

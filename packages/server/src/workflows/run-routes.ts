@@ -4,11 +4,12 @@ import { type AuditLog, requestActor } from "#audit";
 import { type Api, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import { cutPage, type Db, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
+import type { TextRedactor } from "#redaction";
 import { findPendingCalls } from "./calls/index.ts";
 import { cancelRun } from "./cancel.ts";
 import { findHookErrors } from "./hook-store.ts";
 import { listRuns } from "./list-runs.ts";
-import { type RunRedactor, redactSteps } from "./redact-steps.ts";
+import { redactSteps } from "./redact-steps.ts";
 import { type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
@@ -37,7 +38,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
   /** Searching for secrets takes long, however short an output is. */
-  const redacted = (request: FastifyRequest, steps: readonly StepToInsert[], redactor: RunRedactor | null) =>
+  const redacted = (request: FastifyRequest, steps: readonly StepToInsert[], redactor: TextRedactor | null) =>
     redactor
       ? runForRequest(shares.loopTime, request, workspaceOf(request), Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
       : steps;
@@ -128,7 +129,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
       // One whose lease is not known may be claimed at this moment, by any node.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
-      if (enqueued.length > 0) waker.wakePulled(enqueued);
+      if (enqueued.length > 0) waker.wakeWorkflows(enqueued);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
@@ -154,7 +155,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
-      waker.wakePulled([lane]);
+      waker.wakeWorkflows([lane]);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );

@@ -1,10 +1,12 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, EmitEvent, Shares, Tenants, Transactional, UuidSource } from "#kernel";
+import type { Clock, EmitEvent, Random, Shares, Tenants, Transactional, UuidSource } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
+import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
 import { mountInvoke } from "./invoke-routes.ts";
+import { mountJournal } from "./journal-routes.ts";
 import type { ProveExecution, ProveReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
@@ -18,6 +20,8 @@ export interface WorkflowsOptions {
   readonly audit: AuditLog;
   readonly ids: UuidSource;
   readonly clock: Clock;
+  readonly random: Random;
+  readonly guard: AddressGuard;
   readonly shares: Shares;
   readonly emit: EmitEvent;
   readonly waker: Waker & PulledWaker;
@@ -34,6 +38,8 @@ export function createWorkflows({
   audit,
   ids,
   clock,
+  random,
+  guard,
   shares,
   emit,
   waker,
@@ -47,8 +53,9 @@ export function createWorkflows({
   const steps = new StepWriter(writes);
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, shares, waker, aborter, onNextRun });
+      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, random, guard, shares, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
+      mountJournal(api, { tenants, prove });
       mountSignals(api, { tenants, audit, waker, prove });
       mountInvoke(api, { tenants, ids, shares, waker, prove });
       mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport, steps });

@@ -85,6 +85,7 @@ const QUERIES: Record<string, readonly string[]> = {
   ],
   status: ["", "nope", "Failed", "failed,", "failed,nope", ...TEXTS],
   workflowId: TEXTS,
+  lease_token: ["", "a%20b", "a.b", "x".repeat(121), ...TEXTS],
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
   queue: TEXTS,

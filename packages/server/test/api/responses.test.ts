@@ -56,10 +56,11 @@ interface Spoilt {
 
 /** Sends the operation's documented example, with given values in place of its own. */
 const plain =
-  ({ values = {}, body, headers = {}, query = "" }: Spoilt = {}): Ask =>
+  ({ values = {}, body, headers = {}, query }: Spoilt = {}): Ask =>
   (service, operation) => {
+    const asked = query ?? (operation.id === "getJournal" ? "?lease_token=a" : "");
     const example = operation.requestBody?.content["application/json"]?.example;
-    return service.api(operation.method, pathOf(operation, values) + query, body ?? example, headers);
+    return service.api(operation.method, pathOf(operation, values) + asked, body ?? example, headers);
   };
 
 /** As `plain`, for an existing queue. */
@@ -186,7 +187,8 @@ const run =
     const registered = { lease_token: taken?.lease_token, key: "ask", signal: signal ?? id };
     const bodies: Record<string, object> = { reportSteps: steps, sendStepEvent: sent, registerSignal: registered };
     const reported = bodies[operation.id] ? { body: bodies[operation.id] as object } : {};
-    return plain({ values: { name, id }, ...reported, ...(body && { body }) })(service, operation);
+    const query = operation.id === "getJournal" && taken ? { query: `?lease_token=${taken.lease_token}` } : {};
+    return plain({ values: { name, id }, ...reported, ...query, ...(body && { body }) })(service, operation);
   };
 
 /** As `plain`, for a signal that a run waits for. With `twice` it has been completed. */
@@ -291,6 +293,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "cancelRun 200": [run("pending"), run("running"), run("sleeping")],
   "retryRun 200": [run("failed"), run("cancelled")],
   "reportSteps 200": [run("running")],
+  "getJournal 200": [run("running")],
   "sendStepEvent 200": [run("running")],
   "registerSignal 200": [run("running")],
   "completeSignal 200": [awaitedSignal(), awaitedSignal({ body: "null" })],
@@ -345,6 +348,10 @@ const onFree: Ask = async (service, operation) => {
   );
 };
 
+/** With an endpoint_url, on a plan that does not allow it. */
+const endpointOnFree: Ask = async (service, operation) =>
+  plain({ body: { endpoint_url: "https://example.com/" } })(await limitedTo(service, {}, "free"), operation);
+
 const absentName = (path: string): string => (path.startsWith("/v1/secrets/") ? "ABSENT" : "absent");
 
 /** How to get each error, from every operation that documents it. */
@@ -376,6 +383,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     async (service, operation) =>
       plain({ headers: { authorization: `Bearer ${await makeKey(service, { role: "read" })}` } })(service, operation),
     ...(["createQueue", "patchQueue"].includes(id) ? [onFree] : []),
+    ...(id === "putWorkflow" ? [endpointOnFree] : []),
   ],
   404: ({ id, path }) => [
     ...(path.includes("{name}") ? [plain({ values: { name: absentName(path) } })] : []),
@@ -405,6 +413,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],
         registerSignal: [run("running", { lose: true }), run("completed"), run("sleeping"), takenSignal],
         completeSignal: [awaitedSignal({ twice: true })],
+        getJournal: [run("running", { lose: true }), run("completed"), run("sleeping")],
         sendStepEvent: [run("running", { lose: true }), run("completed"), run("sleeping")],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
         replayJob: [job("waiting")],

@@ -25,6 +25,7 @@ const LEAST: Record<string, Role> = {
   "POST /v1/runs/{id}/cancel": "write",
   "POST /v1/runs/{id}/retry": "write",
   "POST /v1/runs/{id}/steps": "worker",
+  "GET /v1/runs/{id}/journal": "worker",
   "POST /v1/runs/{id}/events": "worker",
   "POST /v1/runs/{id}/signals": "worker",
   "POST /v1/signals/{id}/complete": "write",

@@ -58,7 +58,8 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),
   "find logs of claims": (db) => findLogsOf(db, LANE.workspaceId, [SETTLED]),
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
-  "find expired claims": (db) => findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], limit: 1 }),
+  "find expired claims": (db) =>
+    findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], limit: 1 }),
   "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
   "remove jobs that are not locked": (db) => removeUnlockedAcrossWorkspaces(db, [SETTLED]),
   "find calls of a run": (db) => findPendingCalls(db, { workspaceId: LANE.workspaceId, id: SETTLED.id as never }),
@@ -69,7 +70,15 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   refuse: (db) =>
     refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
   "take back": (db) =>
-    takeBackAcrossWorkspaces(db, { leaseId: 1, outcome: "lost", error: null, maxLosses: 3, plainKinds: ["queue"], limit: 1 }),
+    takeBackAcrossWorkspaces(db, {
+      leaseId: 1,
+      outcome: "lost",
+      error: null,
+      maxLosses: 3,
+      plainKinds: ["queue"],
+      onceKinds: [],
+      limit: 1,
+    }),
   "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { maxJobs: 1, maxWeight: 1, bytesPerWeight: 1 }),
   "look for what timed out": (db) => findOverdueAcrossWorkspaces(db),
   "look for what times out next": (db) => findNextDecisionAcrossWorkspaces(db),

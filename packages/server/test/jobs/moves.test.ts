@@ -38,7 +38,7 @@ const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1)
     { ...claim(stage), attempt, to, waitMs: 1_000, aloneWaitMs: null, error: "{}", errorCode: null, spared: to === "waiting" },
   ]);
 const takeBack = ({ engine, leaseId }: Stage, maxLosses: number) =>
-  takeBackAcrossWorkspaces(engine, { leaseId, outcome: "lost", error: "{}", maxLosses, plainKinds: ["queue"], limit: 100 });
+  takeBackAcrossWorkspaces(engine, { leaseId, outcome: "lost", error: "{}", maxLosses, plainKinds: ["queue"], onceKinds: [], limit: 100 });
 
 const RULING = { decision: "approved", by: null, comment: null } as const;
 

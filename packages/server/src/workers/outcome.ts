@@ -1,0 +1,95 @@
+import { type ExecutionOutcome, LIMITS } from "@tidemill/contract";
+import type { AttemptResult } from "#engine";
+import type { RawJson } from "#http";
+import { cut, invalid, problem, type SlicedWork } from "#kernel";
+import type { TextRedactor } from "#redaction";
+import { keepResult } from "#redaction";
+import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
+
+/** Characters of an error's message that are kept. */
+const MAX_MESSAGE = 1_000;
+const UNSEARCHABLE = "The result of the run cannot be searched for the secrets of its input.";
+const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
+
+const FIELDS: Readonly<Record<ExecutionOutcome["outcome"], readonly string[]>> = {
+  completed: ["result", "steps"],
+  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps"],
+  suspended: ["steps"],
+  released: ["retry_in"],
+};
+
+/** A field that the outcome does not go with, in words. */
+export function misfitOf({ outcome, result, error, error_name, retry, retry_in, retry_steps, steps }: ExecutionOutcome): string | null {
+  const given = { result, error, error_name, retry, retry_in, retry_steps, steps };
+  const allowed = FIELDS[outcome];
+  const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
+  return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
+}
+
+/** The result that the outcome has, as JSON text. Null: none. */
+export const resultText = ({ result }: ExecutionOutcome): string | null => (result as RawJson | undefined)?.text ?? null;
+
+/** What a run returns is the input of others, as the output of a step is. */
+const maxResultBytes = (kind: string): number => (kind === "run" ? LIMITS.payloadBytes : LIMITS.resultBytes);
+
+/**
+ * What is wrong with the size of a result, in words.
+ *
+ * @param kind of the job whose limit applies
+ */
+export function tooLarge(kind: "job" | "run", result: string | null): string | null {
+  const [bytes, max] = [result === null ? 0 : Buffer.byteLength(result), maxResultBytes(kind)];
+  return bytes > max ? `The result has ${bytes} bytes; the limit is ${max} bytes.` : null;
+}
+
+/**
+ * The reported steps as they are stored. Those that wait are only for a run that is suspended.
+ *
+ * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE
+ */
+export function readOutcomeSteps({ outcome, steps = [] }: ExecutionOutcome): readonly StepToInsert[] {
+  const waiting = outcome === "suspended" ? -1 : steps.findIndex(({ status }) => status === "waiting");
+  if (waiting >= 0) throw invalid(`steps[${waiting}].status`, `must not be waiting with the outcome "${outcome}"`);
+  return readSteps(steps, "steps");
+}
+
+/**
+ * What an outcome means for its attempt.
+ *
+ * @param kind of the job
+ * @param reported its steps, as `readOutcomeSteps` returns them
+ * @param redactor takes secrets out of what is kept; null when there are none
+ * @throws PAYLOAD_TOO_LARGE for a step, or the result of a run, that cannot be searched for secrets
+ */
+export function* readOutcome(
+  kind: string,
+  outcome: ExecutionOutcome,
+  reported: readonly StepToInsert[],
+  redactor: TextRedactor | null,
+): SlicedWork<AttemptResult> {
+  const { error, error_name = "Error", retry, retry_in, retry_steps } = outcome;
+  const reportOf = (report: RunReport) => kind === "run" && { report: JSON.stringify(report) };
+  if (outcome.outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
+  const steps = yield* redactSteps(reported, redactor);
+  if (outcome.outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
+  if (outcome.outcome === "completed") {
+    const result = resultText(outcome);
+    const kept = result === null ? null : yield* keepResult(result, redactor, maxResultBytes(kind));
+    if (kept === null && result !== null && kind === "run") throw problem("PAYLOAD_TOO_LARGE", {}, { message: UNSEARCHABLE });
+    return { kind: "accepted", status: null, result: kept, ...reportOf({ steps }) };
+  }
+  const message = error ?? "The worker reported no error.";
+  const kept = redactor ? ((yield* redactor.text(message)) ?? REDACTED) : message;
+  return {
+    kind: "workerFailed",
+    code: "WORKER_FAILED",
+    message: cut(kept, MAX_MESSAGE),
+    retryAfterSeconds: retry_in ?? null,
+    forGood: retry === false,
+    ...reportOf({
+      steps,
+      error: yield* redactError({ name: error_name, message }, redactor),
+      ...(retry_steps && { retrySteps: retry_steps }),
+    }),
+  };
+}
