@@ -70,6 +70,9 @@ export const SettleJob = Type.Object(
     id: WorkId,
     lease_token: LeaseToken,
     ...settleFields,
+    result: Type.Optional(
+      Type.Unknown({ description: "With `completed`: any JSON value. It may have 64 KiB for a job, and 1 MiB for a run." }),
+    ),
     outcome: Type.Enum(["completed", "failed", "suspended", "released"], {
       description:
         "How the attempt ended. `suspended`: the run goes on when a step that waits has its outcome. `released`: the worker gives the job " +

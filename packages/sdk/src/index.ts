@@ -45,7 +45,9 @@ export type { Duration } from "./workflow/duration.ts";
 export {
   DuplicateStepError,
   HttpError,
+  InvalidStepError,
   JournalMismatchError,
+  NestedStepError,
   RunAbortedError,
   SignalTimeoutError,
   StepCancelledError,

@@ -115,7 +115,7 @@ export class MemoryRun {
     const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
     const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
     const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));
-    for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`));
+    for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`, "payload"));
     if (completed.length > 0) return;
     const { next } = this.#journal;
     if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);

@@ -5,6 +5,7 @@ import { callHook, hooksOf } from "../workflow/hooks.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
+import { checkTestOptions } from "./check-options.ts";
 import { MemoryRun, type SentByRun, TEST_RUN } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -48,6 +49,14 @@ export type TestedRun<Result> = EndedRun &
     | { readonly status: "failed"; readonly result: null; readonly error: RunError }
   );
 
+/** The options that there are, and the values of `crash`. */
+const KNOWN = {
+  options: { input: true, mocks: true, signals: true, fail: true, crash: true, startAt: true } satisfies Record<
+    keyof TestSettings | "input",
+    true
+  >,
+  crash: { afterEveryStep: true } satisfies Record<NonNullable<TestSettings["crash"]>, true>,
+};
 const ATTEMPTS = 3;
 const BACKOFF_MS = 1_000;
 
@@ -59,20 +68,24 @@ const BACKOFF_MS = 1_000;
  * const { result } = await testWorkflow(onboard, { input: { userId: "u1" }, mocks: { "load user": { name: "Ada" } } });
  * ```
  *
- * @throws when a step waits for what nobody answers, when the workflow is not deterministic, and for what `crash` finds
+ * @throws when a step waits for what nobody answers, when `mocks` or `fail` name a step that the run does not come to, when the workflow is
+ * not deterministic, and for what `crash` finds
  */
 export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
   options: TestOptions<Input>,
 ): Promise<TestedRun<Result>> {
+  checkTestOptions(options, KNOWN);
   const { mocks = {}, fail = {}, signals = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
   const startMs = momentMs(startAt);
   const clock = new VirtualClock(startMs);
-  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
+  const substitutes = new Substitutes(mocks, fail);
+  const run = new MemoryRun(workflow, remember(input, "the test", "input"), clock, substitutes, {
     crashes: crash !== undefined,
     signals,
   });
   const ended = await finish(run, clock, workflow);
+  substitutes.checkUse(ended.status, run.steps);
   const hookErrors = await fireHook(workflow, ended, run.attempt);
   return {
     ...ended,

@@ -4,17 +4,15 @@ import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
 import { notStored } from "../workflow/not-stored.ts";
-import { charactersOf } from "../workflow/outbox.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
+import { fitWithEnd } from "./fit-with-end.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
 
 /** Steps in one call. */
 const MAX_STEPS = 100;
-/** Characters of the steps that are reported with an outcome. */
-const MAX_CHARACTERS = 64 * 1024;
 
 type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
@@ -49,11 +47,11 @@ export async function runWorkflow(
   }
 }
 
-/** Reports an outcome with the steps that are not stored yet. If they are long, it stores them first. */
+/** Reports an outcome with the steps that are not stored yet. If they do not fit, it stores them first. */
 async function reported(outcome: Exclude<RunOutcome, { outcome: "released" }>, store: Store): Promise<Outcome> {
   const steps = [...(outcome.steps ?? [])];
-  const isLong = steps.reduce((sum, step) => sum + charactersOf(step), 0) > MAX_CHARACTERS;
-  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (!isLong || status === "waiting"));
+  const fit = fitWithEnd(steps);
+  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (fit || status === "waiting"));
   const rest = first === -1 ? [] : steps.splice(first);
   while (steps.length > 0) {
     const part = steps.splice(0, MAX_STEPS);

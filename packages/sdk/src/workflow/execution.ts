@@ -3,10 +3,19 @@ import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
-import { HttpError, JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
+import {
+  HttpError,
+  InvalidStepError,
+  JournalMismatchError,
+  NestedStepError,
+  SignalTimeoutError,
+  StepCancelledError,
+  StepError,
+} from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost } from "./host.ts";
+import { stepAround } from "./inside-step.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
@@ -95,7 +104,8 @@ export class Execution {
   ask(type: StepType, name: string, key: string | number | undefined, prepare: () => (step: AskedStep) => void): Promise<unknown> {
     if (this.end) return new Promise(() => {});
     try {
-      const begin = prepare();
+      this.#refuseInside(name);
+      const begin = checked(name, prepare);
       const base = stepBase(name, key);
       const step = new AskedStep(type, this.keys.open(base), base, () => this.#awaited(step));
       const remembered = this.journal.ask(step.key, type);
@@ -160,6 +170,7 @@ export class Execution {
   /** A value that a replay sees again. It is stored before the next step begins. */
   value(name: string, make: (key: string) => unknown, at: string): unknown {
     if (this.end) return make(name);
+    this.#refuseInside(name);
     const key = this.keys.next(name);
     this.#asked.push(key);
     try {
@@ -206,6 +217,17 @@ export class Execution {
     if (isStored) this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
     this.keys.close(step.base);
     step.reject(reason);
+  }
+
+  /** A replay does not come to what the function of a step asks for. */
+  #refuseInside(name: string): void {
+    const outer = stepAround(this.host);
+    if (outer === undefined) return;
+    const error = new NestedStepError(name, outer);
+    // Its outcome would hide the mistake from the code that mends it.
+    this.executing.cancel(outer, error);
+    this.finish({ kind: "threw", error });
+    throw error;
   }
 
   #refuse(error: unknown): Promise<unknown> {
@@ -259,4 +281,13 @@ function stepErrorOf(key: string, type: StepType, error: NonNullable<RunStep["er
   if (type === "wait" && error.name === SIGNAL_TIMEOUT) return new SignalTimeoutError(key, error.message);
   if (type === "http" && error.name === HTTP_ERROR) return new HttpError(key, error);
   return new StepError(key, error);
+}
+
+/** Prepares a step. @throws {NonRetryableError} for what a step cannot be asked with: another attempt would ask for the same */
+function checked<Begin>(name: string, prepare: () => Begin): Begin {
+  try {
+    return prepare();
+  } catch (error) {
+    throw error instanceof TypeError || error instanceof RangeError ? new InvalidStepError(name, error) : error;
+  }
 }

@@ -1,7 +1,7 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { type Moment, momentMs, momentText } from "../clock.ts";
 import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step, StepKey } from "./context.ts";
-import { type Duration, durationMs } from "./duration.ts";
+import { type Duration, waitMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
 import { httpCall } from "./http-call.ts";
@@ -29,7 +29,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
 
   const sendEvent = (name: string, { name: of, data, ts }: EventToSend, { key }: StepKey = {}): Promise<unknown> =>
     execution.ask("event", name, key, () => {
-      const event = { name: eventName(of), data: remember(data, `step "${name}"`), ...(ts !== undefined && { ts }) };
+      const event = { name: eventName(of), data: remember(data, `step "${name}"`, "data"), ...(ts !== undefined && { ts }) };
       return (step) =>
         execution.unbegun.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
     });
@@ -43,7 +43,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
 
   const waitForSignal = (name: string, { signal: id, timeout }: SignalToAwait, { key }: StepKey = {}): Promise<unknown> =>
     execution.ask("wait", name, key, () => {
-      const waits = { signal: signalId(id), timeout: durationMs(timeout) };
+      const waits = { signal: signalId(id), timeout: waitMs("timeout", timeout) };
       return (step) =>
         execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
     });
@@ -85,7 +85,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
 
   return {
     run,
-    sleep: (name: string, duration: Duration, options: StepKey = {}) => sleep(name, options, () => ({ sleepFor: durationMs(duration) })),
+    sleep: (name: string, duration: Duration, options: StepKey = {}) =>
+      sleep(name, options, () => ({ sleepFor: waitMs("duration", duration) })),
     sleepUntil: (name: string, until: Moment, options: StepKey = {}) => sleep(name, options, () => ({ sleepUntil: textOf(until) })),
     sendEvent,
     signal,
@@ -95,8 +96,13 @@ export function stepsOf(execution: Execution, runId: string): Step {
   } as Step;
 }
 
+/** RFC 3339 has years of four digits. */
+const LAST_MOMENT_MS = momentMs("9999-12-31T23:59:59.999Z");
+
 function textOf(moment: Moment): string {
   const ms = momentMs(moment);
-  if (Number.isFinite(ms)) return momentText(ms);
+  if (ms > LAST_MOMENT_MS) throw new RangeError(`until must be before the year 10000, not ${momentText(ms)}.`);
+  // Whatever is past, the sleep ends at once.
+  if (Number.isFinite(ms)) return momentText(Math.max(ms, 0));
   throw new TypeError(`A moment is a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(moment)}.`);
 }

@@ -211,7 +211,7 @@ test("a result that is too large fails the run for good", async ({ live: { tidem
   await untilStatus(tidemill, runId, "failed");
   expect(await tidemill.runs.get(runId)).toMatchObject({
     attempt: 1,
-    error: { name: "ResultTooLargeError", message: "The result exceeds 65536 bytes." },
+    error: { name: "ResultTooLargeError", message: "The result has 70002 bytes; the limit is 65536 bytes." },
   });
 });
 

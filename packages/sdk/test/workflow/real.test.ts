@@ -251,13 +251,85 @@ describe("a worker executes runs of the service", () => {
     await untilStatus(client, runId, "completed");
   });
 
+  test("and stores what is as large and deep as it may be, also with the end of the run", async ({ client, worker }) => {
+    const nested = (levels: number): unknown => (levels === 0 ? null : [nested(levels - 1)]);
+    const values = ["x".repeat(1024 * 1024 - 2), nested(64), Array.from({ length: 20_000 }, () => 1), JSON.parse('{"__proto__":1}')];
+    const program = async ({ step, input }: WorkflowContext<number>) => {
+      await step.run("first", () => values[input]);
+      return step.run("last", () => values[input]);
+    };
+    worker([workflow({ id: "values" }, program)]);
+    const runIds = await Promise.all(values.map((_, index) => trigger(client, "values", index)));
+    const runs = runIds.map(async (runId) => {
+      await until(async () => (await client.runs.get(runId)).endedAt !== null, "the run to end");
+      return client.runs.get(runId);
+    });
+    expect(await Promise.all(runs)).toMatchObject(values.map((result) => ({ status: "completed", error: null, result })));
+  });
+
+  test.for<[string, (context: WorkflowContext<unknown>) => unknown, object]>([
+    [
+      "a step inside of a step",
+      ({ step }) => step.run("outer", () => step.run("inner", () => 1)),
+      { name: "NestedStepError", message: expect.stringContaining('"inner" is inside of step "outer"') },
+    ],
+    [
+      "a sleep of two years",
+      ({ step }) => step.sleep("nap", "730d"),
+      { name: "InvalidStepError", message: 'Step "nap": duration must be at most 365 days, not "730d".' },
+    ],
+    [
+      "more signals than a run may have",
+      ({ step, run }) =>
+        Promise.all(
+          Array.from({ length: 101 }, (_, at) => step.waitForSignal("ask", { signal: `${run.id}-${at}`, timeout: "1h" }, { key: at })),
+        ),
+      {
+        name: "TooManySignalsError",
+        message: "The run has 100 signals already whose waits have not ended. It may not have more at the same time.",
+      },
+    ],
+  ])("and fails a run at once, with an error that says why, for %s", async ([, program, error], { client, worker }) => {
+    worker([workflow({ id: "wrong" }, program)]);
+    const runId = await trigger(client, "wrong", null);
+    await untilStatus(client, runId, "failed");
+    expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, error });
+  });
+
+  test("and stores sleeps until the first and the last moment that a sleep may have", async ({ client, worker }) => {
+    const program = async ({ step }: WorkflowContext<unknown>) => {
+      await step.sleepUntil("long ago", new Date(-8.64e15));
+      await step.sleepUntil("far ahead", "9999-12-31T23:59:59.999Z");
+    };
+    worker([workflow({ id: "patient" }, program)]);
+    const runId = await trigger(client, "patient", null);
+    const waitingFor = async () => (await client.runs.get(runId)).waitingFor;
+    await until(async () => (await waitingFor())[0]?.step === "far ahead", "the second sleep to begin");
+    expect(await waitingFor()).toEqual([{ type: "sleep", step: "far ahead", until: "9999-12-31T23:59:59.999Z" }]);
+    expect(await client.runs.get(runId)).toMatchObject({ status: "sleeping", attempt: 1, error: null });
+  });
+
+  test("and a run with a step inside of a step goes on when the code is mended", async ({ client, worker }) => {
+    const nested = ({ step }: WorkflowContext<unknown>) => step.run("outer", () => step.run("inner", () => 1).catch(() => {}));
+    const first = worker([workflow({ id: "nested" }, nested)]);
+    const runId = await trigger(client, "nested", null);
+    await untilStatus(client, runId, "failed");
+    expect((await client.runs.get(runId)).steps).toEqual([]);
+    await first.stop();
+    const mended = async ({ step }: WorkflowContext<unknown>) => [await step.run("outer", () => 1), await step.run("inner", () => 2)];
+    worker([workflow({ id: "nested" }, mended)]);
+    await client.runs.retry(runId);
+    await untilStatus(client, runId, "completed");
+    expect((await client.runs.get(runId)).result).toEqual([1, 2]);
+  });
+
   test("and fails a run for good whose result is refused", async ({ client, worker }) => {
     worker([workflow({ id: "large" }, async () => "x".repeat(2 * 1024 * 1024))]);
     const runId = await trigger(client, "large", null);
     await untilStatus(client, runId, "failed");
     expect(await client.runs.get(runId)).toMatchObject({
       attempt: 1,
-      error: { name: "Error", message: "The result of the workflow is too large." },
+      error: { name: "NonRetryableError", message: expect.stringContaining("The result of the workflow has 2097154 bytes of JSON") },
     });
   });
 });

@@ -27,7 +27,8 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
     const outcome = (yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember: "result" })) as ExecutionOutcome;
     const fault = faultOf(outcome)?.message ?? misfitOf(outcome) ?? unfitFor(kind, outcome);
     if (fault) return invalidOutcome(kind, `The response is no outcome: ${fault}`);
-    const oversize = kind === "run" ? tooLarge(resultText(outcome)) : null;
+    // A response has room for less than the call of a worker.
+    const oversize = kind === "run" ? tooLarge("job", resultText(outcome)) : null;
     if (oversize) return failure(kind, "ResultTooLargeError", oversize, true);
     if (outcome.outcome === "released") return { kind: "postponed", waitMs: (outcome.retry_in ?? 0) * 1_000 || RELEASED_MS };
     return yield* readOutcome(kind, outcome, readOutcomeSteps(outcome), redactor);

@@ -1,13 +1,14 @@
 import { type ExecutionOutcome, LIMITS } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import type { RawJson } from "#http";
-import { cut, invalid, type SlicedWork } from "#kernel";
+import { cut, invalid, problem, type SlicedWork } from "#kernel";
 import type { TextRedactor } from "#redaction";
 import { keepResult } from "#redaction";
 import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
 
 /** Characters of an error's message that are kept. */
 const MAX_MESSAGE = 1_000;
+const UNSEARCHABLE = "The result of the run cannot be searched for the secrets of its input.";
 const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 const FIELDS: Readonly<Record<ExecutionOutcome["outcome"], readonly string[]>> = {
@@ -28,9 +29,18 @@ export function misfitOf({ outcome, result, error, error_name, retry, retry_in, 
 /** The result that the outcome has, as JSON text. Null: none. */
 export const resultText = ({ result }: ExecutionOutcome): string | null => (result as RawJson | undefined)?.text ?? null;
 
-/** What is wrong with the size of a result, in words. */
-export const tooLarge = (result: string | null): string | null =>
-  result !== null && Buffer.byteLength(result) > LIMITS.resultBytes ? `The result exceeds ${LIMITS.resultBytes} bytes.` : null;
+/** What a run returns is the input of others, as the output of a step is. */
+const maxResultBytes = (kind: string): number => (kind === "run" ? LIMITS.payloadBytes : LIMITS.resultBytes);
+
+/**
+ * What is wrong with the size of a result, in words.
+ *
+ * @param kind of the job whose limit applies
+ */
+export function tooLarge(kind: "job" | "run", result: string | null): string | null {
+  const [bytes, max] = [result === null ? 0 : Buffer.byteLength(result), maxResultBytes(kind)];
+  return bytes > max ? `The result has ${bytes} bytes; the limit is ${max} bytes.` : null;
+}
 
 /**
  * The reported steps as they are stored. Those that wait are only for a run that is suspended.
@@ -49,7 +59,7 @@ export function readOutcomeSteps({ outcome, steps = [] }: ExecutionOutcome): rea
  * @param kind of the job
  * @param reported its steps, as `readOutcomeSteps` returns them
  * @param redactor takes secrets out of what is kept; null when there are none
- * @throws PAYLOAD_TOO_LARGE for a step that cannot be searched for secrets
+ * @throws PAYLOAD_TOO_LARGE for a step, or the result of a run, that cannot be searched for secrets
  */
 export function* readOutcome(
   kind: string,
@@ -64,7 +74,8 @@ export function* readOutcome(
   if (outcome.outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
   if (outcome.outcome === "completed") {
     const result = resultText(outcome);
-    const kept = result === null ? null : yield* keepResult(result, redactor);
+    const kept = result === null ? null : yield* keepResult(result, redactor, maxResultBytes(kind));
+    if (kept === null && result !== null && kind === "run") throw problem("PAYLOAD_TOO_LARGE", {}, { message: UNSEARCHABLE });
     return { kind: "accepted", status: null, result: kept, ...reportOf({ steps }) };
   }
   const message = error ?? "The worker reported no error.";

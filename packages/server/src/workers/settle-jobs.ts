@@ -1,5 +1,5 @@
 import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
-import type { Engine } from "#engine";
+import type { AttemptResult, Engine } from "#engine";
 import { findHeld, type NamedClaim } from "#jobs";
 import { type Db, type LoopTime, ProblemError, type WorkspaceId } from "#kernel";
 import type { StepToInsert } from "#workflows";
@@ -75,7 +75,7 @@ async function settleOne(
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
   const steps = stepsOf(settle);
   if ("code" in steps) return steps;
-  const oversize = tooLarge(resultText(settle));
+  const oversize = tooLarge(settle.id.startsWith("run_") ? "run" : "job", resultText(settle));
   if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
@@ -83,7 +83,12 @@ async function settleOne(
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
-  const result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, steps.steps, job.redactor));
+  let result: AttemptResult;
+  try {
+    result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, steps.steps, job.redactor));
+  } catch (error) {
+    return refusalOf(error);
+  }
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
@@ -108,7 +113,12 @@ function stepsOf(settle: SettleJob): { readonly steps: readonly StepToInsert[] }
   try {
     return { steps: readOutcomeSteps(settle) };
   } catch (error) {
-    if (!(error instanceof ProblemError)) throw error;
-    return { code: error.code as Refusal["code"], message: error.message };
+    return refusalOf(error);
   }
+}
+
+/** A problem of one outcome, which is no problem of the others. */
+function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof ProblemError)) throw error;
+  return { code: error.code as Refusal["code"], message: error.message };
 }

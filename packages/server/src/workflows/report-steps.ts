@@ -70,7 +70,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
       key,
       type,
       status,
-      output: status === "completed" ? outputOf(step.output) : null,
+      output: status === "completed" ? outputOf(step, `${path}[${at}].output`) : null,
       error: error ? JSON.stringify({ name: error.name, message: error.message }) : null,
       attempt,
       startedAt: startedAt as StepToInsert["startedAt"],
@@ -81,10 +81,12 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
     };
   });
 
-function outputOf(output: unknown): string {
+function outputOf({ key, output }: ReportedStep, path: string): string {
   const text = (output as RawJson | undefined)?.text ?? JSON.stringify(output ?? null);
-  if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
-  return text;
+  const [bytes, limit_bytes] = [Buffer.byteLength(text), LIMITS.payloadBytes];
+  if (bytes <= limit_bytes) return text;
+  const message = `The output of step ${JSON.stringify(key)} has ${bytes} bytes; the limit is ${limit_bytes} bytes.`;
+  throw problem("PAYLOAD_TOO_LARGE", { limit_bytes, path }, { message });
 }
 
 /**

@@ -126,6 +126,27 @@ describe("GET /doc", () => {
   });
 });
 
+/** The routes that the table of docs/api.md has: "`GET`, `POST /v1/queues`" is two. */
+async function documentedRoutes(): Promise<Set<string>> {
+  const page = await readFile(new URL("../../../../docs/api.md", import.meta.url), "utf8");
+  const cells = page.split("\n").flatMap((line) => (line.startsWith("| `") ? [line.split("|")[1] ?? ""] : []));
+  return new Set(
+    cells.flatMap((cell) => {
+      const codes = [...cell.matchAll(/`([A-Z]+)(?: (\S+))?`/g)].map(([, method = "", path]) => ({ method, path }));
+      return codes.flatMap(({ method, path }, at) => {
+        const of = path ?? codes.slice(at).find((one) => one.path !== undefined)?.path;
+        return of === undefined ? [] : [`${method} ${of.replace(/:\w+/g, "{}")}`];
+      });
+    }),
+  );
+}
+
+test("docs/api.md names every route", async () => {
+  const documented = await documentedRoutes();
+  const missing = (await mountedRoutes()).filter((route) => !documented.has(route.replace(/\{\w+\}/g, "{}")));
+  expect(missing).toEqual([]);
+});
+
 describe("every operation", () => {
   test("every operation has an id of its own, a summary, a description, a tag that is explained, and asks for a workspace key", async ({
     service,

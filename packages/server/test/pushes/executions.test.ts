@@ -147,7 +147,7 @@ describe("a failed execution", () => {
     [
       "a result that is too large",
       { outcome: "completed", result: "x".repeat(65_536) },
-      { name: "ResultTooLargeError", message: "The result exceeds 65536 bytes." },
+      { name: "ResultTooLargeError", message: "The result has 65538 bytes; the limit is 65536 bytes." },
     ],
   ];
   test.for(FOR_GOOD)("with %s is the last one", async ([, failure, error], { service }) => {

@@ -216,7 +216,7 @@ describe("steps that are reported with the end of an execution", () => {
     expect(settled).toMatchObject([
       { ok: false, code: "VALIDATION_ERROR", message: "steps[0].timeout must be given for a wait." },
       { ok: false, code: "VALIDATION_ERROR", message: 'steps[1].status must not be waiting with the outcome "completed".' },
-      { ok: false, code: "PAYLOAD_TOO_LARGE" },
+      { ok: false, code: "PAYLOAD_TOO_LARGE", message: 'The output of step "big" has 1048578 bytes; the limit is 1048576 bytes.' },
       { ok: true },
     ]);
     const states = await Promise.all(ids.map(async (runId) => (await get(runId)).status));
