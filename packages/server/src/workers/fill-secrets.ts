@@ -32,7 +32,12 @@ function* nothing(): SlicedWork<null> {
   return null;
 }
 
-/** Fills the secrets into the payload of a job that a worker takes. Otherwise it returns how the attempt ends. */
+/**
+ * Fills the secrets into the payload of a job that a worker takes. Otherwise it returns how the attempt ends.
+ *
+ * All values that a claim gets, by any response and on any node, are those that its secrets had when it began: then each node that gave
+ * the job out knows all of them. So a claim whose secrets have changed since is given back, and the job is claimed anew.
+ */
 export async function fillSecrets(
   { secrets, loopTime }: FillSecrets,
   claim: Claim,
@@ -48,11 +53,10 @@ export async function fillSecrets(
     if (names.length > LIMITS.callbackSecrets) throw new TemplateError(`names more than ${LIMITS.callbackSecrets} secrets`);
     const use = { workspaceId, queue, host: `worker ${worker}`, jobId: showJobId(claim.id), attempt, names };
     const { values, redactor, changedAt } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
+    if (changedAt !== null && changedAt > claim.startedAt) return { kind: "withdrawn" };
     const filled = await inSlices(fillPayload(template, new TemplateFiller(values)));
     const secretLength = [...values.values()].reduce((sum, { length }) => sum + length, 0);
-    // After a rotation the worker may hold the former value: it may have got the job before, by another response.
-    const isKnown = changedAt === null || changedAt <= claim.startedAt;
-    return { payload: filled, redactor: isKnown ? redactor : KEEPS_NOTHING, secretLength };
+    return { payload: filled, redactor, secretLength };
   } catch (error) {
     if (error instanceof SecretError) return { kind: "unsendable", code: error.code, message: error.message };
     if (error instanceof TemplateError) return { kind: "unsendable", code: "TEMPLATE_INVALID", message: `The payload ${error.message}.` };

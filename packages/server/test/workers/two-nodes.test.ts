@@ -68,6 +68,24 @@ describe("a worker that asks one of two nodes", () => {
     },
   );
 
+  test("gets a job anew, not by a repeated call on the other, when a secret of it was rotated meanwhile", async ({ service, other }) => {
+    const values = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_9Zq81LmTwRbNcVxKsPgYhJ2u"];
+    await service.ok("POST", "/v1/secrets", { name: "REPEATED_KEY", value: values[0] });
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, payload: "${{ secrets.REPEATED_KEY }}", attempts: 1 });
+    const first = await takeOne(service, queue, { request: "r1" });
+    expect(first.payload).toBe(values[0]);
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/REPEATED_KEY", { value: values[1] });
+    expect(await take(other, queue, { request: "r1" })).toEqual([]);
+    expect(await settle(service, first, { outcome: "completed", result: values })).toMatchObject({ code: "LEASE_LOST" });
+    const second = await takeOne(other, queue, { request: "r2", wait: 30 });
+    expect(second).toMatchObject({ id, payload: values[1] });
+    expect(second.lease_token).not.toBe(first.lease_token);
+    await settle(service, second, { outcome: "completed", result: second.payload });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: "[secret:REPEATED_KEY]" });
+  });
+
   test("is told that a job was cancelled when its queue is deleted on the other", async ({ service, other }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue });
