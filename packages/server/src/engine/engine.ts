@@ -26,7 +26,7 @@ import {
   tolerate,
   typeId,
 } from "#kernel";
-import type { Aborter, LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
+import type { Aborter, LaneKey, PulledWaker, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
@@ -70,7 +70,7 @@ export interface EngineOptions {
     readonly woken: (lanes: readonly LaneKey[]) => void;
     /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
     readonly cancelled: (leaseId: number, id: string) => void;
-    readonly laneDeleted: (laneId: LaneId) => void;
+    readonly laneDeleted: (lane: LaneKey) => void;
   };
 }
 
@@ -142,9 +142,9 @@ export function createEngine(options: EngineOptions): Engine {
     dispatcher.abort(id);
     onPulled.cancelled(leaseId, showJobId(id));
   };
-  const abortLaneHere = (laneId: LaneId) => {
-    dispatcher.abortLane(laneId);
-    onPulled.laneDeleted(laneId);
+  const abortLaneHere = (lane: LaneKey) => {
+    dispatcher.abortLane(lane.laneId);
+    onPulled.laneDeleted(lane);
   };
   const rescue = { db, clock, random, emit, kinds, settler, waker: dispatcher };
 
@@ -169,7 +169,7 @@ export function createEngine(options: EngineOptions): Engine {
         pulledLaneWoken: ({ lane }) => onPulled.woken([lane]),
         jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
         runCancelled: ({ leaseId, id }) => onPulled.cancelled(leaseId, typeId("run", id)),
-        laneDeleted: ({ laneId }) => abortLaneHere(laneId),
+        laneDeleted: ({ lane }) => abortLaneHere(lane),
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
           handlers.workspaceDeleted(message);
@@ -231,9 +231,9 @@ export function createEngine(options: EngineOptions): Engine {
         onPulled.cancelled(leaseId, typeId("run", id));
         notify({ kind: "runCancelled", leaseId, id });
       },
-      abortLane: ({ laneId }) => {
-        abortLaneHere(laneId);
-        notify({ kind: "laneDeleted", laneId });
+      abortLane: (lane) => {
+        abortLaneHere(lane);
+        notify({ kind: "laneDeleted", lane });
       },
       abortWorkspace: (workspaceId) => {
         dispatcher.abortWorkspace(workspaceId);

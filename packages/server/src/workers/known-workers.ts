@@ -92,6 +92,11 @@ export class KnownWorkers {
     return new Map(known.filter((one) => one.workspaceId === workspaceId).map((one) => [one.leaseId, one]));
   }
 
+  /** The leases of a workspace's workers. */
+  leasesOf(workspaceId: WorkspaceId): number[] {
+    return [...this.#byLease.values()].filter((one) => one.workspaceId === workspaceId).map(({ leaseId }) => leaseId);
+  }
+
   /** A job or run was cancelled while this lease held it. */
   cancelled(leaseId: number, id: string): void {
     const worker = this.#byLease.get(leaseId);

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 import type { Service } from "../harness/service.ts";
-import { settle, take, takeOne, work } from "../harness/workers.ts";
+import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
 
 const test = testWith(NEVER_POLL).extend("other", async ({ service }, { onCleanup }): Promise<Service> => {
   const other = await joinedBy(service, NEVER_POLL);
@@ -93,6 +93,32 @@ describe("a worker that asks one of two nodes", () => {
     const waiting = work(other, { queues: [await service.queue()], wait: 30 });
     await service.api("DELETE", `/v1/queues/${queue}`);
     expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
+  });
+
+  test.for(["service", "other"] as const)(
+    "is told that a job of the other was cancelled when its queue is deleted on: %s",
+    async (deletes, { service, other }) => {
+      const [queue, another] = [await service.queue(), await service.queue()];
+      const { id } = await service.enqueue({ queue });
+      const worker = `holds-at-${deletes}`;
+      await takeOne(service, queue, { worker });
+      expect(await take(other, another, { worker })).toEqual([]);
+      const waiting = work(other, { worker, queues: [another], wait: 30 });
+      await { service, other }[deletes].api("DELETE", `/v1/queues/${queue}`);
+      expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
+    },
+  );
+
+  test("is told that its queue was deleted on the other while it extends the lease of a job of the other", async ({ service, other }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const extend = (wait: number) => other.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)], wait });
+    expect(await extend(0)).toMatchObject({ leases: [{ ok: true }], cancelled: [] });
+    const extending = extend(30);
+    await service.api("DELETE", `/v1/queues/${queue}`);
+    expect((await extending).cancelled).toEqual([id]);
+    expect(await extend(0)).toMatchObject({ leases: [{ id, ok: false }], cancelled: [id] });
   });
 
   test("stops waiting for a queue that gets a callback_url on the other", async ({ service, other }) => {
