@@ -320,13 +320,23 @@ export const WorkerRecord = Type.Object(
     name: WorkerName,
     version: Nullable(Type.String(), { description: "Version of its code, as it said." }),
     queues: Type.Array(QueueName, { description: "Queues that it asked for last." }),
-    in_flight: Type.Integer({ description: "Jobs that it holds." }),
+    workflows: Type.Array(WorkflowId, { description: "Workflows that it asked for last." }),
+    in_flight: Type.Integer({ description: "Jobs, runs and hooks that it holds." }),
     last_seen_at: Moment("When it last called, accurate to half a minute. RFC 3339 in UTC."),
   },
   {
     title: "Worker",
     description: "A worker that called in the last 15 minutes.",
-    examples: [{ name: "mailer-7f3a", version: "1.4.0", queues: ["emails"], in_flight: 3, last_seen_at: "2026-11-21T09:30:00.000Z" }],
+    examples: [
+      {
+        name: "mailer-7f3a",
+        version: "1.4.0",
+        queues: ["emails"],
+        workflows: [],
+        in_flight: 3,
+        last_seen_at: "2026-11-21T09:30:00.000Z",
+      },
+    ],
   },
 );
 export type WorkerRecord = Static<typeof WorkerRecord>;

@@ -78,9 +78,9 @@ export class KnownWorkers {
     const { workspaceId, name } = call;
     const calls = this.#calls.get(workspaceId) ?? new Map<string, WorkerCall>();
     if (calls.size >= MAX_UNWRITTEN && !calls.has(name)) return;
-    // A call that only settles says nothing about the queues that the worker asks for.
-    const queues = call.queues.length > 0 ? call.queues : (calls.get(name)?.queues ?? []);
-    calls.set(name, { ...call, queues });
+    // A call that only settles says nothing about what the worker asks for.
+    const { queues, workflows } = asksForWork(call) ? call : (calls.get(name) ?? call);
+    calls.set(name, { ...call, queues, workflows });
     this.#calls.set(workspaceId, calls);
   }
 
@@ -132,5 +132,7 @@ export class KnownWorkers {
     return worker;
   }
 }
+
+const asksForWork = ({ queues, workflows }: WorkerCall): boolean => queues.length > 0 || workflows.length > 0;
 
 const nameKey = ({ workspaceId, name }: Pick<WorkerCall, "workspaceId" | "name">): string => `${workspaceId}/${name}`;

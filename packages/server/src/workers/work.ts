@@ -53,7 +53,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     if (settle.length === 0) throw error;
     return [];
   });
-  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
+  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, workflows, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
   const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), mayBeRepeat);

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 const at = (queue: string, id: string, verb: string) => `/v1/queues/${queue}/jobs/${id}/${verb}`;
 
@@ -117,6 +118,19 @@ describe("the list of workers", () => {
     const rest = await service.ok("GET", `/v1/workers?cursor=${next_cursor}`);
     expect(rest.data).toMatchObject([{ name: "b", version: "1.2.0", queues: [queue], in_flight: 2 }]);
     expect(rest.next_cursor).toBeNull();
+  });
+
+  test("names the workflows of each", async ({ service }) => {
+    const [one, other] = [await putWorkflow(service), await putWorkflow(service)];
+    await one.trigger();
+    const run = await one.take();
+    const listed = async () => (await service.ok("GET", "/v1/workers")).data[0];
+    expect(await listed()).toMatchObject({ name: "w1", queues: [], workflows: [one.id], in_flight: 1 });
+    await one.end(run, { outcome: "completed" });
+    await other.work({ workflows: [other.id] });
+    await service.advance(60);
+    await until(async () => (await listed()).workflows[0] === other.id, "the last calls to be written");
+    expect(await listed()).toMatchObject({ queues: [], workflows: [other.id], in_flight: 0 });
   });
 
   test("keeps the queues of a worker when it only settles", async ({ service }) => {
