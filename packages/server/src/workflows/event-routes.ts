@@ -42,7 +42,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
     },
     async (request, reply) => {
       const { workspaceId } = principalOf(request);
-      const { name, ts = clock.nowMs(), idempotencyKey: key } = request.body;
+      const { name, ts = Math.trunc(clock.nowMs()), idempotencyKey: key } = request.body;
       const data = dataOf(request.body);
       const fingerprint = () => runForRequest(shares.loopTime, request, workspaceId, data.length, fingerprintOfEvent(name, data));
       const idempotency = key === undefined ? null : { key, fingerprint: await fingerprint() };
@@ -55,7 +55,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
   api.post(
     "/v1/runs/:id/events",
     {
-      config: { access: "worker", rawMember: "data" },
+      config: { access: "worker", rawMember: "data", overLimit: "reports" },
       schema: {
         tags,
         security,
@@ -71,7 +71,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
     },
     async (request, reply) => {
       const workspaceId = workspaceOf(request);
-      const { lease_token, key, name, ts = clock.nowMs() } = request.body;
+      const { lease_token, key, name, ts = Math.trunc(clock.nowMs()) } = request.body;
       const { id } = request.params;
       const data = dataOf(request.body);
       const db = tenants.of(workspaceId);
