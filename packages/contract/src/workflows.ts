@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
+import { Attempts, Backoff, IdempotencyKey, keyHeader } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { EventName, NAME } from "./names.ts";
@@ -108,13 +108,17 @@ export const ListWorkflows = Type.Object(
 );
 export type ListWorkflows = Static<typeof ListWorkflows>;
 
+const TRIGGER_KEY = "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.";
+
+export const TriggerHeaders = Type.Object(keyHeader("TriggerKeyHeader", TRIGGER_KEY));
+
 export const TriggerWorkflow = Type.Object(
   {
     input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value, null when left out." })),
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "TriggerKey",
-      description: "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.",
+      description: TRIGGER_KEY,
     }),
     delay: Type.Optional(
       Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "How long the run waits before it starts. Seconds." }),
@@ -162,13 +166,17 @@ const eventFields = {
 };
 const eventExample = { name: "user.created", data: { userId: "u1" } };
 
+const EVENT_KEY = "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.";
+
+export const EventHeaders = Type.Object(keyHeader("EventKeyHeader", EVENT_KEY));
+
 export const SendEvent = Type.Object(
   {
     ...eventFields,
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "EventKey",
-      description: "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.",
+      description: EVENT_KEY,
     }),
   },
   {
