@@ -37,8 +37,7 @@ const settleFields = {
     Type.String({
       format: "storable",
       minLength: 1,
-      maxLength: LIMITS.workerErrorLength,
-      description: "With `failed`: what went wrong, for people to read.",
+      description: `With \`failed\`: what went wrong, for people to read. A job keeps the first 1,000 characters, and a run ${LIMITS.workerErrorLength.toLocaleString("en")}.`,
     }),
   ),
   retry: Type.Optional(

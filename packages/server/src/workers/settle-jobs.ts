@@ -19,7 +19,7 @@ export interface SettleJobs {
   readonly loopTime: LoopTime;
 }
 
-/** Characters of an error's message that are kept. */
+/** Characters of a job's error that are kept. */
 const MAX_MESSAGE = 1_000;
 const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
@@ -153,6 +153,6 @@ function* resultOf(
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
-    ...reportOf({ steps, error: { name: error_name, message } }),
+    ...reportOf({ steps, error: { name: error_name, message: cut(message, LIMITS.workerErrorLength) } }),
   };
 }

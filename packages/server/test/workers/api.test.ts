@@ -77,6 +77,19 @@ describe("bad input", () => {
     expect(await settle(service, jobs[0] as never, { outcome: "failed", error: "too large" })).toMatchObject({ ok: true });
   });
 
+  test("an error of any length is stored, cut", async ({ service }) => {
+    const queue = await service.queue();
+    const { id, trigger, take: takeRun, end, get } = await putWorkflow(service, { attempts: 1 });
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const runId = await trigger();
+    const outcome = { outcome: "failed", retry: false, error: "x".repeat(1_000_000) };
+    expect(await settle(service, job, outcome)).toMatchObject({ ok: true });
+    expect((await service.job({ queue, id: job.id })).last_error.message).toBe(`${"x".repeat(1_000)}…`);
+    expect(await end(await takeRun(), outcome)).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ workflowId: id, status: "failed", error: { message: `${"x".repeat(16_384)}…` } });
+  });
+
   test("a refused outcome does not keep the call from taking a job", async ({ service }) => {
     const queue = await service.queue();
     for (let n = 0; n < 2; n += 1) await service.enqueue({ queue });
