@@ -64,7 +64,9 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
-    refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
+    refuseAcrossWorkspaces(db, [
+      { ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, recorded: true, spared: null },
+    ]),
   "take back": (db) =>
     takeBackAcrossWorkspaces(db, { leaseId: 1, outcome: "lost", error: null, maxLosses: 3, plainKinds: ["queue"], limit: 1 }),
   "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { maxJobs: 1, maxWeight: 1, bytesPerWeight: 1 }),
