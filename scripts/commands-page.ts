@@ -10,7 +10,8 @@ const SHARED = new Set(["--json", "--url", "--key", "--profile", "--help"]);
 /** Every command with its arguments and options, as Markdown. */
 export const commandsPage = (program: Command): string => program.commands.filter(isShown).flatMap(sections).join("\n\n");
 
-const isShown = (command: Command): boolean => command.name() !== "complete";
+/** `complete` is what shells call for `completion`. */
+const isShown = (command: Command): boolean => pathOf(command) !== "complete";
 
 function sections(command: Command): string[] {
   const own = `### ${pathOf(command)}\n\n${command.description()}.`;
