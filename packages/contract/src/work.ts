@@ -95,12 +95,14 @@ export type SettleJob = Static<typeof SettleJob>;
 export const WorkRequest = Type.Object(
   {
     worker: WorkerName,
-    queues: Type.Array(QueueName, {
-      maxItems: LIMITS.workQueues,
-      uniqueItems: true,
-      description: "Queues to take jobs from. With none, the request only settles.",
-      examples: [["emails"]],
-    }),
+    queues: Type.Optional(
+      Type.Array(QueueName, {
+        maxItems: LIMITS.workQueues,
+        uniqueItems: true,
+        description: "Queues to take jobs from. With neither queues nor workflows, the request only settles.",
+        examples: [["emails"]],
+      }),
+    ),
     workflows: Type.Optional(
       Type.Array(WorkflowId, {
         maxItems: LIMITS.workWorkflows,
@@ -237,7 +239,7 @@ const HeldLease = Type.Object(
 
 export const ExtendRequest = Type.Object(
   {
-    worker: WorkerName,
+    worker: Type.Optional(WorkerName),
     leases: Type.Array(HeldLease, {
       minItems: 1,
       maxItems: LIMITS.extendJobs,

@@ -43,7 +43,7 @@ export interface WorkDone extends Given {
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
   const { workspaceId } = principal;
-  const { queues, workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
+  const { queues = [], workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
   if (overLimit && (settle.length === 0 || !overLimit.mayReport())) throw overLimit.refuse();
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);

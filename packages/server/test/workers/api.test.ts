@@ -77,6 +77,16 @@ describe("bad input", () => {
     expect(await settle(service, jobs[0] as never, { outcome: "failed", error: "too large" })).toMatchObject({ ok: true });
   });
 
+  test("queues and the worker's name may be left out where they say nothing", async ({ service }) => {
+    const { id, trigger } = await putWorkflow(service);
+    await trigger();
+    const { runs } = await service.ok("POST", "/v1/work", { worker: "w1", workflows: [id] });
+    const leases = runs.map(({ runId, lease_token }: { runId: string; lease_token: string }) => ({ id: runId, lease_token }));
+    expect(await service.ok("POST", "/v1/work/extend", { leases })).toMatchObject({ leases: [{ id: runs[0].runId, ok: true }] });
+    const claimed = await service.ok("POST", "/v1/work", { worker: "w1" });
+    expect(claimed).toMatchObject({ jobs: [], runs: [] });
+  });
+
   test("an error of any length is stored, cut", async ({ service }) => {
     const queue = await service.queue();
     const { id, trigger, take: takeRun, end, get } = await putWorkflow(service, { attempts: 1 });
