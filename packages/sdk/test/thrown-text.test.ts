@@ -22,6 +22,8 @@ test.for<[unknown, string | null]>([
   [new URL("https://example.com/"), "https://example.com/"],
   [{ toString: () => "says what it is" }, "says what it is"],
   [circular, "[object Object]"],
+  [{}, "[object Object]"],
+  [Object.create(null), null],
   [silent, null],
 ])("the text of %s", ([thrown, text]) => {
   expect(thrownText(thrown)).toBe(text);
