@@ -5,7 +5,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { ReportedStep, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
+import { ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -47,7 +47,8 @@ const settleFields = {
     Type.Integer({
       minimum: 0,
       maximum: LIMITS.delaySeconds,
-      description: "With `failed`: wait at least this long before the next attempt. Seconds. The job's backoff applies if it is longer.",
+      description:
+        "With `failed` or `released`: wait at least this long before the next attempt. Seconds. After a failure the job's backoff applies if it is longer.",
     }),
   ),
 };
@@ -75,6 +76,14 @@ export const SettleJob = Type.Object(
     }),
     error_name: Type.Optional(
       Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "With `failed`, of a run: name of the error's class." }),
+    ),
+    retry_steps: Type.Optional(
+      Type.Array(StepKey, {
+        maxItems: LIMITS.retrySteps,
+        description:
+          "With `failed`, of a run: the step whose failure ended the run, and steps that the program asked for since. `POST /v1/runs/:id/retry` " +
+          "lets the run execute them again. Unless given: failed steps with this error.",
+      }),
     ),
     steps: Type.Optional(
       Type.Array(ReportedStep, {

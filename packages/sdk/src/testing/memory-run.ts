@@ -7,6 +7,7 @@ import type { RunHost, StepEvent } from "../workflow/host.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
+import { answerCall } from "./answer-call.ts";
 import { answerTo, type SignalAnswers } from "./answers.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
@@ -104,8 +105,11 @@ export class MemoryRun {
     return { eventId: `evt_test_${this.events.length}`, runIds: [] };
   }
 
-  /** Completes the signals that the test answers; if there are none, it ends the step that ends first. */
-  wake(): void {
+  /** Answers the calls, or completes the signals that the test answers; if there are none, it ends the step that ends first. */
+  async wake(): Promise<void> {
+    const { calls } = this.#journal;
+    for (const { step, call } of calls) this.#journal.endCall(step, await answerCall(step.key, call, this.#substitutes, this.#clock));
+    if (calls.length > 0) return;
     const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
     const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
     const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));

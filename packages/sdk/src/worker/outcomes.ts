@@ -12,7 +12,11 @@ export type Outcome =
     }
   | Failed
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
-  | { readonly outcome: "released" };
+  | {
+      readonly outcome: "released";
+      /** Seconds. */
+      readonly retry_in?: number;
+    };
 
 interface Failed {
   readonly outcome: "failed";
@@ -23,6 +27,7 @@ interface Failed {
   /** Seconds. */
   readonly retry_in?: number;
   /** Of a run. */
+  readonly retry_steps?: readonly string[];
   readonly steps?: readonly ReportedStep[];
 }
 

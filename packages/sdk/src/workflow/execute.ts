@@ -12,6 +12,9 @@ import { runValues } from "./run-values.ts";
 import { stepsOf } from "./steps.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
+/** Steps that the service takes in `retry_steps`. */
+const MAX_RETRY_STEPS = 1_000;
+
 /** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
 export async function executeRun({ options, program }: AnyWorkflow, run: TakenRun, needed: NeededHost): Promise<RunOutcome> {
   const host = liveHost(needed);
@@ -31,13 +34,16 @@ export async function executeRun({ options, program }: AnyWorkflow, run: TakenRu
     (error: unknown) => execution.finish({ kind: "threw", error }),
   );
   await drive(execution);
+  const outcome = await conclude(execution, run, execution.end ?? { kind: "aborted" });
   host.signal.removeEventListener("abort", abort);
-  return conclude(execution, execution.end ?? { kind: "aborted" });
+  return outcome;
 }
 
-async function conclude(execution: Execution, end: End): Promise<RunOutcome> {
+async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
   const { executing, outbox, waiting } = execution;
+  // The next attempt gets the outcomes of steps in progress, and must not execute them beside themselves.
+  if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await executing.ended();
   executing.cancelAll((key) => new StepCancelledError(key));
   await outbox.sent();
   switch (end.kind) {
@@ -49,6 +55,9 @@ async function conclude(execution: Execution, end: End): Promise<RunOutcome> {
       return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
   }
 }
+
+const hasNextAttempt = (execution: Execution, { attempt, attempts }: TakenRun, error: unknown): boolean =>
+  attempt < attempts && retryOfRun(execution, error).retry !== false;
 
 function completed(execution: Execution, value: unknown): RunOutcome {
   const { firstUnasked } = execution.journal;
@@ -66,7 +75,9 @@ function failed(execution: Execution, error: unknown): RunOutcome {
   const isMisfit = error instanceof JournalMismatchError;
   const lasting = isMisfit ? [] : execution.outbox.lasting.filter(({ status }) => status !== "waiting");
   const steps = lasting.length > 0 && { steps: lasting };
-  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), ...steps };
+  const again = execution.retrySteps(error).slice(0, MAX_RETRY_STEPS);
+  const retry_steps = again.length > 0 && { retry_steps: again };
+  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), ...retry_steps, ...steps };
 }
 
 function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {

@@ -86,6 +86,28 @@ describe("step.race", () => {
     expect(run.keys).not.toContain("other");
   });
 
+  test("cancels stored sleeps and waits that lost, once", async () => {
+    const wait = (step: Context["step"], name: string) => step.waitForSignal(name, { signal: "s", timeout: "2h" });
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const first = await step.race({ answer: wait(step, "first"), remind: step.sleep("remind", "1h") });
+      await step.run("mail", () => {});
+      return [first.winner, await wait(step, "second")];
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "first" }, { key: "remind" }] });
+    run.wake("remind");
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "mail" }, { key: "second" }] });
+    expect(run.calls).toEqual([["first"]]);
+    expect(run.journal).toMatchObject([{ key: "first", status: "cancelled" }, { key: "remind" }, { key: "mail" }, { key: "second" }]);
+    run.wake("second");
+    expect(await run.execute()).toEqual({ outcome: "completed", result: ["remind", null] });
+  });
+
+  test("a cancelled wait that changed code waits for is a misfit", async () => {
+    const journal = [{ ...done("first", null, "wait"), status: "cancelled" as const }];
+    const run = new MemoryRun(({ step }: Context) => step.waitForSignal("first", { signal: "s", timeout: "2h" }), { journal });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: expect.stringContaining('step "first" as cancelled') });
+  });
+
   test("aborts the others, and does not wait for them", async () => {
     let reason: unknown;
     const other = ({ signal }: { signal: AbortSignal }) =>

@@ -25,6 +25,16 @@ export type AttemptResult =
       readonly forGood: boolean;
       readonly report?: string;
     }
+  /** An attempt failed that says nothing about an endpoint of the lane: its jobs go to many. */
+  | {
+      readonly kind: "callFailed";
+      readonly code: AttemptError;
+      readonly message: string;
+      readonly status: number | null;
+      readonly retryAfterSeconds: number | null;
+      /** Another attempt would fail, too. */
+      readonly forGood: boolean;
+    }
   /** The job waits for what its report says. Its kind sets when it is due. */
   | { readonly kind: "suspended"; readonly report: string }
   | {
@@ -82,7 +92,7 @@ export function judge(
   if (result.kind === "withdrawn") return { kind: "giveBack", waitMs: 0 };
   if (result.kind === "suspended") return { kind: "giveBack", waitMs: MAX_WAIT_MS, ...report };
   if (result.kind === "postponed") return { kind: "giveBack", waitMs: result.waitMs };
-  const error: LastError = { code: result.code, message: result.message, status: result.kind === "refused" ? result.status : null };
+  const error: LastError = { code: result.code, message: result.message, status: "status" in result ? result.status : null };
   const counted = claim.attempt - claim.spared;
   const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;

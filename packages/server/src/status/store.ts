@@ -15,7 +15,7 @@ export interface WorkspaceSummary extends Record<JobState, number> {
 /**
  * Counts what a workspace has. Jobs that have not finished are counted, finished ones are summed from the tally. Uses indexes that begin
  * with the workspace: job_claimable and job_blocked, or the primary key if the planner prefers it; job_active, job_parked, tally_lane,
- * and those of schedule. Executions of runs and hooks, which wait in the lanes of workflows, are not counted as jobs. Those that wait are
+ * and those of schedule. Executions of runs and hooks, which wait in lanes of their own, are not counted as jobs. Those that wait are
  * subtracted: a filter by kind would read every waiting job instead of its index entry.
  */
 export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Promise<WorkspaceSummary> {
@@ -32,7 +32,7 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
               and (concurrency_key is null or key_slot is not null))
             + (select count(*) from job where workspace_id = ${workspaceId} and lane_id = l.id and state = 'waiting'
               and concurrency_key is not null and key_slot is null)), 0)::bigint as waiting
-        from lane l where l.workspace_id = ${workspaceId} and l.kind = 'workflow'
+        from lane l where l.workspace_id = ${workspaceId} and l.kind <> 'queue'
       ), finished as (
         select coalesce(sum(t.completed), 0)::bigint as completed, coalesce(sum(t.cancelled), 0)::bigint as cancelled,
           coalesce(sum(t.rejected), 0)::bigint as rejected,

@@ -1,8 +1,8 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
-import { type EmitEvent, type Timestamp, type Transactional, tolerate } from "#kernel";
-import { giveHook, giveRuns } from "#workflows";
-import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
+import { type EmitEvent, type JobId, type Timestamp, type Transactional, tolerate } from "#kernel";
+import { type ClaimedRun, giveHook, giveRuns } from "#workflows";
+import { type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
 import { leaseToken } from "./lease-token.ts";
@@ -41,24 +41,10 @@ export async function giveJobs(
   const ofKind = (kind: string) => taken.filter(({ claim }) => claim.kind === kind);
   const [runs, hooks] = [ofKind("run"), ofKind("hook")];
   const jobs = taken.filter(({ claim }) => claim.kind !== "run" && claim.kind !== "hook");
-  const [given, { texts: runTexts, left }] = await Promise.all([
+  const [given, runTexts] = await Promise.all([
     Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
-    giveRuns(
-      db,
-      worker.workspaceId,
-      runs.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })),
-      version,
-    ),
+    giveRunsTo(deps, db, worker, runs, version, response),
   ]);
-  if (left.length > 0)
-    void giveBackJobs(
-      deps,
-      worker,
-      left.map(({ claim }) => claim),
-    );
-  for (const { claim, queue } of runs) {
-    if (runTexts.has(claim.id)) deps.held.add({ claim, response, queue, redactor: null }, 0);
-  }
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
   const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
   return {
@@ -68,6 +54,34 @@ export async function giveJobs(
     claims: kept.map(({ claim }) => claim),
     response,
   };
+}
+
+/**
+ * Begins executions. Returns them as JSON texts, by their jobs; without those whose run has ended, those whose input names secrets that it
+ * may not have, and those for which the response has no room.
+ */
+async function giveRunsTo(
+  deps: GiveJobs,
+  db: Transactional,
+  worker: KnownWorker,
+  taken: readonly GivenJob[],
+  version: string | null,
+  response: symbol,
+): Promise<ReadonlyMap<JobId, string>> {
+  const runs = taken.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) }));
+  const fill = ({ claim, workflow }: ClaimedRun, input: string) => fillInput(deps, claim, workflow, worker.name, input);
+  const texts = new Map<JobId, string>();
+  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill);
+  const claimsLeft = left.map(({ claim }) => claim);
+  if (claimsLeft.length > 0) void giveBackJobs(deps, worker, claimsLeft);
+  for (const { claim, workflow, filled, text } of given) {
+    if (text === null) await end(deps, worker, claim, filled);
+    else {
+      texts.set(claim.id, text);
+      deps.held.add({ claim, response, queue: workflow, redactor: filled.redactor }, filled.secretLength);
+    }
+  }
+  return texts;
 }
 
 async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {

@@ -1,10 +1,10 @@
-import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
+import { ERRORS, LIMITS, type RunError, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
 import { cut, type Db, type LoopTime, ProblemError, type SlicedWork, type WorkspaceId } from "#kernel";
 import { keepResult } from "#redaction";
-import { type RunReport, readSteps, type StepToInsert } from "#workflows";
+import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
@@ -40,17 +40,22 @@ export async function settleJobs(
   mayBeRepeat = false,
 ): Promise<Settled[]> {
   const claims = await proveClaims(deps.workers, db, workspaceId, settles);
-  const unknown = claims.flatMap((one) => (one && !isKnown(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
+  const unknown = claims.flatMap((one) => (one && !isSameClaim(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
   const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
   const outcomes = await Promise.all(
     settles.map(async (settle, index): Promise<AnsweredOutcome> => {
       const proof = claims[index] ?? null;
       const refusal = await settleOne(deps, settle, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
-        if (held && isKnown(held, claim)) return held;
+        if (held && isSameClaim(held, claim)) return held;
         const row = looked.get(claim.id);
         return row
-          ? { claim: row, response: Symbol(), queue: row.queue, redactor: await deps.redactorOf(row, row.queue, worker.name) }
+          ? {
+              claim: row,
+              response: Symbol(),
+              queue: row.queue,
+              redactor: (await deps.redactorOf(db, row, row.queue, worker.name)).redactor,
+            }
           : null;
       });
       const answer = { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
@@ -60,7 +65,8 @@ export async function settleJobs(
   return mayBeRepeat ? answerRepeated(db, workspaceId, outcomes, mayServe) : outcomes.map(({ answer }) => answer);
 }
 
-const isKnown = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
+/** Whether what is known of a job is of this claim. */
+export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
   held?.claim.laneId === laneId && held.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
 async function settleOne(
@@ -93,9 +99,9 @@ async function settleOne(
 
 const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
   completed: ["result", "steps"],
-  failed: ["error", "error_name", "retry", "retry_in", "steps"],
+  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps"],
   suspended: ["steps"],
-  released: [],
+  released: ["retry_in"],
 };
 
 const isRunId = (id: string): boolean => id.startsWith("run_");
@@ -103,17 +109,18 @@ const isRunId = (id: string): boolean => id.startsWith("run_");
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps }: SettleJob): string | null {
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
   if (outcome === "suspended") return "The outcome suspended is only for runs.";
   if (steps !== undefined) return "steps is only for runs.";
+  if (retry_steps !== undefined) return "retry_steps is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
 /** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, steps };
+function misfitOf({ outcome, result, error, error_name, retry, retry_in, retry_steps, steps }: SettleJob): string | null {
+  const given = { result, error, error_name, retry, retry_in, retry_steps, steps };
   const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
   return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
@@ -132,14 +139,17 @@ function stepsOf({ outcome, steps = [] }: SettleJob): { readonly steps: readonly
   }
 }
 
+const cutError = ({ name, message }: RunError): RunError => ({ name, message: cut(message, LIMITS.workerErrorLength) });
+
 function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in }: SettleJob,
+  { id, outcome, error, error_name = "Error", retry, retry_in, retry_steps }: SettleJob,
   result: string | null,
-  steps: readonly StepToInsert[],
+  reported: readonly StepToInsert[],
   redactor: ReportRedactor | null,
 ): SlicedWork<AttemptResult> {
   const reportOf = (report: RunReport) => isRunId(id) && { report: JSON.stringify(report) };
-  if (outcome === "released") return { kind: "withdrawn" };
+  if (outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
+  const steps = yield* redactSteps(reported, redactor);
   if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
   if (outcome === "completed") {
     const kept = result === null ? null : yield* keepResult(result, redactor);
@@ -153,6 +163,10 @@ function* resultOf(
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
     forGood: retry === false,
-    ...reportOf({ steps, error: { name: error_name, message: cut(message, LIMITS.workerErrorLength) } }),
+    ...reportOf({
+      steps,
+      error: cutError(yield* redactError({ name: error_name, message }, redactor)),
+      ...(retry_steps && { retrySteps: retry_steps }),
+    }),
   };
 }

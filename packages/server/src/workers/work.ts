@@ -125,7 +125,7 @@ async function lanesOf(
   { polls, clock }: WorkDeps,
   db: Db,
   workspaceId: WorkspaceId,
-  kind: LaneKind,
+  kind: Exclude<LaneKind, "http">,
   names: readonly string[],
 ): Promise<PolledLane[]> {
   const nowMs = clock.elapsedMs();

@@ -19,7 +19,7 @@ export const tooManySignals = (): RunError => ({
 
 /** Whether steps need `beginWaits` before they are stored. */
 export const changeWaits = (steps: readonly StepToInsert[]): boolean =>
-  steps.some(({ type, status }) => status === "cancelled" || (type === "wait" && status === "waiting"));
+  steps.some(({ type, status }) => status === "cancelled" || (status === "waiting" && type !== "sleep"));
 
 /**
  * Prepares steps that change what their runs wait for, whose jobs are locked: cancels those that are cancelled, and registers the signals

@@ -1,9 +1,11 @@
 import type { Hook } from "@tidemill/contract";
-import { insertOfKind } from "#jobs";
+import { insertOfKind, setDueAcrossWorkspaces } from "#jobs";
 import type { Db, JobId, RunId, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { type WithdrawnCall, withdrawCalls } from "./calls/index.ts";
 import { type EndedRun, markEndedAcrossWorkspaces, type RunEnd } from "./end-store.ts";
 import { insertHooksAcrossWorkspaces } from "./hook-store.ts";
+import { findAwaitingParents } from "./parent.ts";
 import { showRunId } from "./run.ts";
 
 /** Which hook fires when a run ends. Source: specification, Lifecycle hooks. */
@@ -17,15 +19,17 @@ interface Firing {
   readonly ended: EndedRun;
 }
 
-/** The runs that have ended, and the lanes in which their hooks wait. */
+/** The runs that have ended, and the lanes in which their hooks wait, or runs that waited for them. */
 export interface RunsEnded {
   readonly ids: ReadonlySet<RunId>;
   readonly enqueued: readonly LaneKey[];
+  /** Their calls, which nobody waits for any more. */
+  readonly withdrawn: readonly WithdrawnCall[];
 }
 
 /**
  * Ends those of these runs that have not ended, and enqueues the jobs of the hooks that their workflows have for these ends. A run that
- * never started has no `onCancel`.
+ * never started has no `onCancel`. Runs that wait for them go on: the caller has locked their jobs together with those of the ended runs.
  */
 export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: readonly RunEnd[]): Promise<RunsEnded> {
   const ended = new Map((await markEndedAcrossWorkspaces(tx, ends)).map((one) => [one.id, one]));
@@ -35,9 +39,26 @@ export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: rea
     if (!one?.hooks.includes(hook) || (hook === "onCancel" && !one.started)) return [];
     return [{ id: ids.next() as JobId, hook, end, ended: one }];
   });
+  const withdrawn: WithdrawnCall[] = [];
+  for (const end of ends) if (ended.get(end.id)?.hasCalls) withdrawn.push(...(await withdrawCalls(tx, end)));
   if (firings.length > 0) await fire(tx, firings);
-  const enqueued = firings.map(({ end: { workspaceId }, ended: { laneId } }) => ({ workspaceId, laneId }));
-  return { ids: new Set(ended.keys()), enqueued };
+  const woken = await wakeParents(
+    tx,
+    ends.filter(({ id }) => ended.get(id)?.hasParent),
+  );
+  const hooked = firings.map(({ end: { workspaceId }, ended: { laneId } }) => ({ workspaceId, laneId }));
+  return { ids: new Set(ended.keys()), enqueued: [...hooked, ...woken], withdrawn };
+}
+
+/** Lets the runs go on that wait for runs that have ended, whose jobs are locked. Returns their lanes. */
+async function wakeParents(tx: Db, ended: readonly RunEnd[]): Promise<readonly LaneKey[]> {
+  const parents = ended.length > 0 ? await findAwaitingParents(tx, ended) : [];
+  if (parents.length > 0)
+    await setDueAcrossWorkspaces(
+      tx,
+      parents.map((job) => ({ ...job, at: null })),
+    );
+  return parents;
 }
 
 async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
@@ -50,6 +71,8 @@ async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
     firings.map(({ id, hook, end, ended }) => ({
       ...{ workspaceId: end.workspaceId, laneId: ended.laneId, id },
       kind: "hook",
+      // Before the runs that wait: a hook should not come hours after its run.
+      priority: 1,
       payload: payloadOf(hook, ended, end.result ?? "null"),
       // It fires once, whatever comes of it.
       attempts: 1,

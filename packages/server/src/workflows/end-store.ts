@@ -8,6 +8,8 @@ export interface RunEnd extends RunKey {
   readonly status: Extract<RunStatus, "completed" | "failed" | "cancelled">;
   readonly result?: string | null;
   readonly error?: string;
+  /** Keys of the steps that a retry executes again. Null: the program did not say. */
+  readonly retrySteps?: readonly string[] | null;
   /** The attempt of its job. */
   readonly executions: number;
 }
@@ -21,6 +23,10 @@ export interface EndedRun {
   readonly attempt: number;
   /** JSON text. */
   readonly error: string | null;
+  /** Whether a step of another run has started it. */
+  readonly hasParent: boolean;
+  /** Whether its steps have calls without an outcome. */
+  readonly hasCalls: boolean;
   /** The lifecycle hooks of its workflow. */
   readonly hooks: readonly Hook[];
 }
@@ -32,18 +38,21 @@ export const markEndedAcrossWorkspaces = (tx: Db, ends: readonly RunEnd[]): Prom
     sql`
       with ended as (
         update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, executions = e.executions,
+          retry_steps = e.retry_steps::text[],
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from unnest(${plainArray(ends.map((one) => one.workspaceId))}::uuid[], ${plainArray(ends.map((one) => one.id))}::uuid[],
           ${textArray(ends.map((one) => one.status))}::run_status[], ${largeTextArray(ends.map(({ result = null }) => result))}::text[],
-          ${largeTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[])
-          as e (workspace_id, id, status, result, error, executions)
+          ${largeTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[],
+          ${textArray(ends.map(({ retrySteps }) => (retrySteps ? textArray(retrySteps) : null)))}::text[])
+          as e (workspace_id, id, status, result, error, executions, retry_steps)
         join workspace w on w.id = e.workspace_id
         where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.${LIVE}
-        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error
+        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id
       )
       select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error,
-        coalesce(f.hooks, '{}') as hooks
+        e.parent_run_id is not null as "hasParent", coalesce(f.hooks, '{}') as hooks,
+        exists (select from run_call c where c.workspace_id = any(array[e.workspace_id]) and c.run_id = e.id) as "hasCalls"
       from ended e left join workflow f on f.workspace_id = any(array[e.workspace_id]) and f.id = e.lane_id`,
   );
 

@@ -59,24 +59,41 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep'))
         order by id for no key update
       ), pending as (
-        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.signal is not null and g.id is null as is_lost,
-          g.payload, g.completed_at
+        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
+          s.signal is not null and g.id is null as is_lost, g.payload, g.completed_at,
+          s.child_run_id is not null and (c.id is null or c.ended_at is not null) as has_child_ended,
+          c.status as child_status, c.result as child_result, c.error as child_error, c.ended_at as child_ended_at, c.workflow as child_workflow
         from begun join run_step s on s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting'
         left join signal g on g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and not g.consumed
+        left join lateral (
+          select r.id, r.status, r.result, r.error, r.ended_at, l.name as workflow
+          from run r join lane l on l.workspace_id = any(array[r.workspace_id]) and l.id = r.lane_id
+          where r.workspace_id = any(array[s.workspace_id]) and r.id = s.child_run_id
+        ) c on s.child_run_id is not null
       ), over as (
-        select p.*, p.signal is not null and p.payload is null as has_failed,
-          case when p.error is not null or p.is_lost then moment() else coalesce(p.completed_at, p.wake_at) end as ended_at
-        from pending p where p.error is not null or p.is_lost or p.payload is not null or p.wake_at <= moment()
+        select p.*, p.error is not null or p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed' as has_failed,
+          coalesce(p.answered_at, case when p.error is not null or p.is_lost then moment() end, p.completed_at, p.child_ended_at, p.wake_at) as ended_at
+        from pending p where p.error is not null or p.is_lost or p.payload is not null or p.has_child_ended or p.answered_at is not null or p.wake_at <= moment()
       ), placed as (
         select *, row_number() over (partition by run_id order by ended_at, seq) as place from over
       ), woken as (
         update run_step s set status = case when o.has_failed then 'failed' else 'completed' end::step_status,
-          output = case when not o.has_failed then coalesce(o.payload, 'null') end,
-          error = case when o.has_failed then coalesce(o.error, json_build_object(
-            'name', case when o.is_lost then 'SignalTakenError' else 'SignalTimeoutError' end,
-            'message', 'The signal "' || o.signal ||
-              case when o.is_lost then '" belongs to another run, which has not ended.' else '" was not completed in time.' end)::text) end,
-          ended_at = o.ended_at, seq = r.steps + o.place
+          -- A step that invoked a run has its id as output from the first, and keeps it when it fails.
+          output = case when o.child_run_id is not null and not o.has_failed then '{"result":' || o.child_result || ',' || substr(o.output, 2)
+            when o.child_run_id is not null or o.answered_at is not null then o.output when not o.has_failed then coalesce(o.payload, 'null') end,
+          error = case when o.has_failed then coalesce(o.error, json_build_object('name', case
+              when o.child_run_id is null then case when o.is_lost then 'SignalTakenError' else 'SignalTimeoutError' end
+              when o.child_status = 'failed' then 'WorkflowFailedError'
+              when o.has_child_ended then 'WorkflowCancelledError' else 'WorkflowTimeoutError' end,
+            'message', case
+              when o.child_run_id is null then 'The signal "' || o.signal ||
+                case when o.is_lost then '" belongs to another run, which has not ended.' else '" was not completed in time.' end
+              when o.child_status = 'failed' then 'The run of "' || o.child_workflow || '" failed: ' ||
+                (o.child_error::json ->> 'name') || ': ' || (o.child_error::json ->> 'message')
+              when o.child_status = 'cancelled' then 'The run of "' || o.child_workflow || '" was cancelled.'
+              when o.has_child_ended then 'The run was deleted with its workflow.'
+              else 'The run of "' || o.child_workflow || '" did not end in time. It goes on.' end)::text) end,
+          ended_at = o.ended_at, seq = r.last_seq + o.place
         from placed o join run r on r.workspace_id = any(array[o.workspace_id]) and r.id = o.run_id
         where s.workspace_id = any(array[o.workspace_id]) and s.run_id = o.run_id and s.key = o.key
       ), consumed as (
@@ -91,8 +108,8 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
               and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = coalesce(version, ${version}),
-        next_attempt_at = null, steps = steps + (select count(*) from over where over.run_id = r.id),
-        journal_bytes = journal_bytes + coalesce((select sum(octet_length(payload)) from over where over.run_id = r.id), 0)
+        next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
+        journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun))
       returning id, version, failures, attempts, case when octet_length(input) <= ${SHORT_INPUT} then input end as input, trigger, created_at,
         steps, octet_length(input) + journal_bytes as bytes`,

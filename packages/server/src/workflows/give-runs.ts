@@ -1,5 +1,6 @@
+import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import type { JobId, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
+import type { RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
 import { journalText, type StepRow, showRunId } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
@@ -11,26 +12,35 @@ export interface ClaimedRun {
   readonly token: string;
 }
 
-/** Executions that have begun, as JSON texts by their jobs, and those for which the response had no room. */
-export interface GivenRuns {
-  readonly texts: ReadonlyMap<JobId, string>;
+/** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
+type GivenRun<Filled> = ClaimedRun &
+  ({ readonly text: string; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
+
+/** Executions that have begun, and those for which the response had no room. */
+export interface GivenRuns<Filled> {
+  readonly given: readonly GivenRun<Filled>[];
   readonly left: readonly ClaimedRun[];
 }
 
 /** Inputs and journals in one response, if it has more than one run. Bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Begins executions. Runs that have ended meanwhile are left out. */
-export async function giveRuns(
+/**
+ * Begins executions. Runs that have ended meanwhile are left out.
+ *
+ * @param fill fills the secrets into an input
+ */
+export async function giveRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
   workspaceId: WorkspaceId,
   runs: readonly ClaimedRun[],
   version: string | null,
-): Promise<GivenRuns> {
-  if (runs.length === 0) return { texts: new Map(), left: [] };
+  fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
+): Promise<GivenRuns<Filled>> {
+  if (runs.length === 0) return { given: [], left: [] };
   const ids = runs.map(({ claim }) => claim.id as string as RunId);
   const begun = new Map((await beginExecutions(database, workspaceId, ids, version)).map((run) => [run.id as string, run]));
-  const fitting: ClaimedRun[] = [];
+  const fitting: { readonly run: ClaimedRun; readonly found: BegunRun }[] = [];
   const left: ClaimedRun[] = [];
   let bytes = 0;
   for (const run of runs) {
@@ -38,21 +48,20 @@ export async function giveRuns(
     if (!found) continue;
     bytes += found.bytes;
     if (fitting.length > 0 && bytes > MAX_BYTES) left.push(run);
-    else fitting.push(run);
+    else fitting.push({ run, found });
   }
-  const given = fitting.flatMap(({ claim }) => begun.get(claim.id) ?? []);
-  const withSteps = given.filter(({ steps }) => steps > 0).map(({ id }) => id);
-  const long = given.filter(({ input }) => input === null).map(({ id }) => id);
+  const withSteps = fitting.filter(({ found }) => found.steps > 0).map(({ found }) => found.id);
+  const long = fitting.filter(({ found }) => found.input === null).map(({ found }) => found.id);
   const [journals, inputs] = await Promise.all([
     withSteps.length > 0 ? readJournals(database, workspaceId, withSteps) : new Map<RunId, StepRow[]>(),
     long.length > 0 ? readInputs(database, workspaceId, long) : new Map<RunId, string>(),
   ]);
-  const texts = fitting.flatMap((run): [JobId, string][] => {
-    const found = begun.get(run.claim.id);
-    const input = found && (found.input ?? inputs.get(found.id));
-    return found && input !== undefined ? [[run.claim.id, textOf(run, found, input, journalText(journals.get(found.id) ?? []))]] : [];
+  const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
+    const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
+    if (!("payload" in filled)) return { ...run, text: null, filled };
+    return { ...run, text: textOf(run, found, filled.payload, journalText(journals.get(found.id) ?? [])), filled };
   });
-  return { texts: new Map(texts), left };
+  return { given: await Promise.all(given), left };
 }
 
 /** Source: docs/run-protocol.md. */

@@ -1,8 +1,12 @@
+export { type CallPayload, callKind, isCallWanted } from "./calls/index.ts";
 export { giveHook } from "./give-hooks.ts";
 export * from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";
-export { type ProveExecution, readSteps } from "./report-steps.ts";
+export { redactError, redactSteps } from "./redact-steps.ts";
+export { type ProveExecution, type ProveReport, readSteps } from "./report-steps.ts";
+export { showRunId } from "./run.ts";
 export { type RunReport, runKind } from "./run-kind.ts";
+export { findTemplatedInput } from "./run-store.ts";
 export { startScheduledRuns } from "./start-scheduled-runs.ts";
 export type { StepToInsert } from "./step-store.ts";
 export * from "./sweep.ts";

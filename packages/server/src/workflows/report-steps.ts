@@ -1,12 +1,15 @@
 import { LIMITS, type ReportedStep } from "@tidemill/contract";
 import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
-import { type Db, invalid, problem, type Transactional, type WorkspaceId } from "#kernel";
+import { type Db, invalid, problem, type Transactional, type UuidSource, type WorkspaceId } from "#kernel";
+import type { LaneKey } from "#lanes";
 import { beginWaits, changeWaits } from "./begin-waits.ts";
+import { beginCalls, readCall } from "./calls/index.ts";
 import { lockExecution } from "./execution-store.ts";
+import type { RunRedactor } from "./redact-steps.ts";
 import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
-import type { StepWriter } from "./step-writer.ts";
+import { journalTooLarge, type StepWriter } from "./step-writer.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
 export type ProveExecution = (
@@ -15,24 +18,41 @@ export type ProveExecution = (
   execution: { readonly id: string; readonly lease_token: string },
 ) => Promise<NamedClaim | null>;
 
+/** The same for a report, with what takes the secrets of the run's input out of it. */
+export type ProveReport = (
+  ...of: Parameters<ProveExecution>
+) => Promise<{ readonly claim: NamedClaim; readonly redactor: RunRedactor | null } | null>;
+
 /**
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
  *
- * @returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds
+ * @returns how many steps the journal has, and the lane in which calls of steps wait; null, and nothing is stored, if the claim no longer holds
  */
-export function reportSteps(
+export async function reportSteps(
   writer: StepWriter,
   database: Transactional,
+  ids: UuidSource,
   key: RunKey,
   claim: NamedClaim,
   steps: readonly StepToInsert[],
-): Promise<number | null> {
-  if (!changeWaits(steps)) return writer.add({ ...key, claim, steps });
+): Promise<StepsReported | null> {
+  if (!changeWaits(steps)) {
+    const stored = await writer.add({ ...key, claim, steps });
+    return stored === null ? null : { steps: stored, lane: null };
+  }
   return database.transaction(async (tx) => {
     if (!(await lockExecution(tx, key, claim))) return null;
-    const begun = await beginWaits(tx, [{ ...key, claim: null, steps }]);
-    return (await insertStepsAcrossWorkspaces(tx, begun)).get(key.id) ?? null;
+    const { reports, lanes } = await beginCalls(tx, ids, await beginWaits(tx, [{ ...key, claim: null, steps }]));
+    const stored = (await insertStepsAcrossWorkspaces(tx, reports)).get(key.id);
+    if (stored === null) throw journalTooLarge();
+    return stored === undefined ? null : { steps: stored, lane: lanes[0] ?? null };
   });
+}
+
+/** How many steps a journal has, and the lane in which calls of its steps wait. */
+export interface StepsReported {
+  readonly steps: number;
+  readonly lane: LaneKey | null;
 }
 
 /**
@@ -45,7 +65,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
   steps.map((step, at) => {
     const misfit = misfitOf(step);
     if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
-    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
+    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout, http } = step;
     return {
       key,
       type,
@@ -57,6 +77,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
       wakeInMs: sleepFor ?? timeout ?? null,
       signal,
+      ...(http && { call: readCall(http, `${path}[${at}].http`) }),
     };
   });
 
@@ -74,11 +95,13 @@ const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["sta
   signal: ["failed"],
   sleep: ["waiting", "cancelled"],
   wait: ["waiting", "cancelled"],
+  invoke: ["failed", "cancelled"],
+  http: ["waiting", "cancelled"],
 };
 
 /** A field that a step must not or must have, in words. */
 function misfitOf(step: ReportedStep): { field: string; message: string } | null {
-  const { type, status, output, error, sleepFor, sleepUntil, signal, timeout } = step;
+  const { type, status, output, error, sleepFor, sleepUntil, signal, timeout, http } = step;
   const misfit = (field: string, message: string) => ({ field, message });
   const waits = (of: string) => type === of && status === "waiting";
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
@@ -87,6 +110,8 @@ function misfitOf(step: ReportedStep): { field: string; message: string } | null
   if (waits("wait") && timeout === undefined) return misfit("timeout", "must be given for a wait");
   if (!waits("wait") && signal !== undefined) return misfit("signal", "is only for waits");
   if (!waits("wait") && timeout !== undefined) return misfit("timeout", "is only for waits");
+  if (waits("http") && http === undefined) return misfit("http", "must be given for an http step");
+  if (!waits("http") && http !== undefined) return misfit("http", "is only for http steps");
   if (waits("sleep") && sleeps !== 1) return misfit("sleepFor", "must be given for a sleep, or sleepUntil in its place");
   if (!waits("sleep") && sleeps > 0) return misfit("sleepFor", "is only for sleeps");
   if (status === "failed" && !error) return misfit("error", "must be given for a failed step");

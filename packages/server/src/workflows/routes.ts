@@ -21,11 +21,13 @@ import {
   readPage,
   replies,
   routeDefaults,
+  runForRequest,
   sealNumber,
   workspaceOf,
 } from "#http";
-import { cutPage, problem, type Tenants } from "#kernel";
+import { cutPage, problem, type Shares, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
+import { checkPayloadTemplates } from "#vault";
 import { readCursorKey } from "#workspaces";
 import { deleteWorkflow } from "./delete.ts";
 import { putWorkflow } from "./put.ts";
@@ -37,6 +39,7 @@ import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 export interface WorkflowRoutes extends WorkflowContext {
   readonly tenants: Tenants;
   readonly triggers: Triggers;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
   readonly aborter: Aborter;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
@@ -45,8 +48,10 @@ export interface WorkflowRoutes extends WorkflowContext {
 
 const { tags, security } = routeDefaults("Workflows");
 
+const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not register workflows." });
+
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, triggers, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -65,6 +70,7 @@ export function mountWorkflows(api: Api, { tenants, triggers, waker, aborter, on
     },
     async (request, reply) => {
       const actor = requestActor(request);
+      if (principalOf(request).queues !== null) throw boundToQueues();
       const { workflow, isNew, nextMs } = await putWorkflow(
         tenants.of(actor.workspaceId),
         context,
@@ -142,7 +148,8 @@ export function mountWorkflows(api: Api, { tenants, triggers, waker, aborter, on
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      aborter.abortLane(await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name));
+      const lanes = await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name);
+      for (const lane of lanes) aborter.abortLane(lane);
       return reply.code(204).send();
     },
   );
@@ -170,9 +177,11 @@ export function mountWorkflows(api: Api, { tenants, triggers, waker, aborter, on
       const idempotencyKey = idempotencyKeyOf(request, request.body.idempotencyKey) ?? null;
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
+      const principal = principalOf(request);
+      await runForRequest(shares.loopTime, request, principal.workspaceId, text.length, checkPayloadTemplates(text, "input"));
       const dueMs = delay > 0 ? context.clock.nowMs() + delay * 1_000 : null;
       const trigger = { workflow: request.params.name, input: text, idempotencyKey, dueMs };
-      const started = await triggers.start(principalOf(request), trigger);
+      const started = await triggers.start(principal, trigger);
       if (!started.duplicate) {
         if (dueMs === null) waker.wakePulled([started.lane]);
         else waker.wakeAt(dueMs);

@@ -1,14 +1,16 @@
 import type { RunError } from "@tidemill/contract";
-import type { JobKind, Outcome } from "#engine";
-import { setDueAcrossWorkspaces } from "#jobs";
+import type { EnqueuedLane, JobKind, Outcome } from "#engine";
+import { removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
 import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
 import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
+import { beginCalls } from "./calls/index.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
+import { parentJobOf } from "./parent.ts";
 import type { RunKey } from "./run.ts";
 import { servedByWorkers } from "./served-by-workers.ts";
-import { insertStepsAcrossWorkspaces, type StepsToInsert, type StepToInsert } from "./step-store.ts";
+import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert, type StepToInsert } from "./step-store.ts";
 import { suspendAcrossWorkspaces } from "./suspend-store.ts";
 
 /** What a program reported of an execution that it ended, as the settle carries it. */
@@ -17,6 +19,8 @@ export interface RunReport {
   readonly steps?: readonly StepToInsert[];
   /** With which the execution failed. */
   readonly error?: RunError;
+  /** Keys of the steps that a retry of the run executes again. */
+  readonly retrySteps?: readonly string[];
 }
 
 /** An execution that ended, with what it reported. */
@@ -30,15 +34,17 @@ interface Ended {
 export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
+  related: parentJobOf,
   deliverer: servedByWorkers,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
-    await storeSteps(tx, ended);
-    const ends = ended.flatMap(endOf);
+    const tooLarge = await storeSteps(tx, ids, ended, enqueued);
+    const ends = ended.flatMap((one) => (tooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
     if (ends.length > 0) for (const lane of (await endRunsAcrossWorkspaces(tx, ids, ends)).enqueued) enqueued(lane);
-    const failures = ended.flatMap(failureOf);
+    const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
+    const failures = goOn.flatMap(failureOf);
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
-    const suspended = ended.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report);
+    const suspended = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report);
     if (suspended.length > 0) await suspend(tx, suspended, waker());
   },
 });
@@ -50,19 +56,43 @@ function readOutcome(outcome: Outcome): Ended {
   return { run, outcome, report: text === undefined ? null : JSON.parse(text) };
 }
 
-/** Stores what executions reported with their end. */
-async function storeSteps(tx: Db, ended: readonly Ended[]): Promise<void> {
+/** Stores what executions reported with their end. Returns the runs whose journal has no room for it. Those that go on no longer do. */
+async function storeSteps(
+  tx: Db,
+  ids: UuidSource,
+  ended: readonly Ended[],
+  enqueued: (lane: EnqueuedLane) => void,
+): Promise<ReadonlySet<RunId>> {
   const reports = ended.flatMap(({ run, report }): StepsToInsert[] => {
     const { steps = [] } = report ?? {};
     return steps.length > 0 ? [{ ...run, claim: null, steps }] : [];
   });
-  if (reports.length > 0) await insertStepsAcrossWorkspaces(tx, await beginWaits(tx, reports));
+  if (reports.length === 0) return new Set();
+  const begun = await beginCalls(tx, ids, await beginWaits(tx, reports));
+  for (const lane of begun.lanes) enqueued({ ...lane, served: "push" });
+  const stored = await insertStepsAcrossWorkspaces(tx, begun.reports);
+  const tooLarge = new Set([...stored].flatMap(([id, steps]) => (steps === null ? [id] : [])));
+  for (const { run, outcome } of ended) {
+    const goesOn = outcome.verdict.kind !== "complete" && outcome.verdict.kind !== "fail";
+    if (goesOn && tooLarge.has(run.id)) await removeUnrecorded(tx, outcome.claim);
+  }
+  return tooLarge;
+}
+
+/** A run whose last steps did not fit has its result all the same. */
+function tooLargeEnd(one: Ended): RunEnd[] {
+  const ends = endOf(one);
+  if (ends.length > 0) return ends;
+  return [{ ...one.run, status: "failed", error: JSON.stringify(JOURNAL_TOO_LARGE), executions: one.outcome.claim.attempt }];
 }
 
 function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {
   const executions = claim.attempt;
   if (verdict.kind === "complete") return [{ ...run, status: "completed", result: verdict.result ?? "null", executions }];
-  if (verdict.kind === "fail") return [{ ...run, status: "failed", error: errorOf(report, verdict.error), executions }];
+  if (verdict.kind === "fail") {
+    const { retrySteps = null } = report ?? {};
+    return [{ ...run, status: "failed", error: errorOf(report, verdict.error), retrySteps, executions }];
+  }
   return [];
 }
 

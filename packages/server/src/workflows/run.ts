@@ -1,4 +1,4 @@
-import type { ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
+import type { LastError, ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
 import { fragment, notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
@@ -22,6 +22,7 @@ export interface RunRow {
   readonly attempts: number;
   readonly error: string | null;
   readonly trigger: string;
+  readonly parent_run_id: RunId | null;
   readonly idempotency_key: string | null;
   readonly next_attempt_at: Timestamp | null;
   readonly created_at: Timestamp;
@@ -46,6 +47,19 @@ export interface StepRow {
   readonly ended_at: Timestamp | null;
   readonly wake_at: Timestamp | null;
   readonly signal: string | null;
+  /** The run that it has started, and waits for. */
+  readonly child_run_id: RunId | null;
+}
+
+/** A call that has no outcome yet, as people see it. */
+export interface PendingCall {
+  readonly key: string;
+  readonly method: string;
+  readonly url: string;
+  readonly attempt: number;
+  readonly attempts: number;
+  readonly next_attempt_at: Timestamp | null;
+  readonly last_error: LastError | null;
 }
 
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
@@ -61,6 +75,7 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   attempt: run.failures + 1,
   attempts: run.attempts,
   trigger: JSON.parse(run.trigger),
+  parentRunId: run.parent_run_id && showRunId(run.parent_run_id),
   idempotencyKey: run.idempotency_key,
   error: run.error === null ? null : JSON.parse(run.error),
   nextAttemptAt: run.next_attempt_at,
@@ -69,20 +84,36 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   endedAt: run.ended_at,
 });
 
+/** What is shown of a run besides itself. */
+interface RunDetails {
+  readonly steps: readonly StepRow[];
+  readonly calls: readonly PendingCall[];
+  readonly hookErrors: RunRecord["hookErrors"];
+}
+
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
+export const showRun = (run: RunWithData, { steps, calls, hookErrors }: RunDetails): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
-  `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
+  `"waitingFor":${JSON.stringify(waitingForOf(run, steps, calls))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
 
 /** What a run waits for that has not ended. */
-function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecord["waitingFor"] {
+function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[], calls: readonly PendingCall[]): RunRecord["waitingFor"] {
   if (ended_at !== null) return [];
   const waiting = steps.filter(({ status }) => status === "waiting");
-  return waiting.map(({ key, signal, wake_at: at }) =>
-    signal === null
-      ? { type: "sleep" as const, step: key, ...(at !== null && { until: at }) }
-      : { type: "signal" as const, step: key, signal, ...(at !== null && { timeoutAt: at }) },
-  );
+  return waiting.map(({ key, type, signal, child_run_id: child, wake_at: at }) => {
+    const timeout = at !== null && { timeoutAt: at };
+    if (type === "http") return { type, step: key, ...showCall(calls.find((call) => call.key === key)) };
+    if (signal !== null) return { type: "signal" as const, step: key, signal, ...timeout };
+    if (child !== null) return { type: "invoke" as const, step: key, runId: showRunId(child), ...timeout };
+    return { type: "sleep" as const, step: key, ...(at !== null && { until: at }) };
+  });
+}
+
+/** Nothing of a call that has its outcome: its run goes on. */
+function showCall(call: PendingCall | undefined) {
+  if (!call) return {};
+  const { method, url, attempt, attempts, next_attempt_at: nextAttemptAt, last_error: lastError } = call;
+  return { method, url, attempt, attempts, nextAttemptAt, lastError };
 }
 
 /** A journal as JSON text. */

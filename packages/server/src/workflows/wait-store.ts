@@ -49,7 +49,7 @@ export function cancelWaitsAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[])
         update run_step s set status = 'cancelled', output = null, error = null, ended_at = coalesce(s.ended_at, moment())
         from unnest(${workspaceIds}::uuid[], ${runIds}::uuid[], ${keys}::text[]) as u (workspace_id, run_id, key)
         where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key
-          and s.type in ('sleep', 'wait') and s.status <> 'cancelled'
+          and s.type in ('sleep', 'wait', 'invoke') and s.status <> 'cancelled'
         returning s.workspace_id, s.run_id, s.key, s.signal, s.ended_at
       )
       update signal g set consumed = false from cancelled c

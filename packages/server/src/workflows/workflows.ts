@@ -4,7 +4,8 @@ import type { Clock, EmitEvent, Shares, Tenants, Transactional, UuidSource } fro
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
-import type { ProveExecution } from "./report-steps.ts";
+import { mountInvoke } from "./invoke-routes.ts";
+import type { ProveExecution, ProveReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import { mountRuns } from "./run-routes.ts";
 import { mountSignals } from "./signal-routes.ts";
@@ -22,6 +23,7 @@ export interface WorkflowsOptions {
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly prove: ProveExecution;
+  readonly proveReport: ProveReport;
   readonly onNextRun: (ms: number) => void;
 }
 
@@ -37,6 +39,7 @@ export function createWorkflows({
   waker,
   aborter,
   prove,
+  proveReport,
   onNextRun,
 }: WorkflowsOptions): Module {
   const calendars = new Calendars();
@@ -44,10 +47,11 @@ export function createWorkflows({
   const steps = new StepWriter(writes);
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, waker, aborter, onNextRun });
+      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, shares, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
       mountSignals(api, { tenants, audit, waker, prove });
-      mountRuns(api, { tenants, audit, ids, waker, aborter, prove, steps });
+      mountInvoke(api, { tenants, ids, shares, waker, prove });
+      mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport, steps });
     },
   };
 }

@@ -38,6 +38,55 @@ describe("the journal of a run", () => {
     expect((await get(runId)).steps).toMatchObject([{ key: "a", output: 1 }]);
   });
 
+  test("keeps its order when reports repeat steps beside new ones", async ({ service }) => {
+    const { trigger, take, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    const report = (...steps: object[]) => service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+    await report(step("a"));
+    await Promise.all([report(step("a"), step("b")), report(step("a"), step("b"), step("c"))]);
+    await report(step("a"), step("b"), step("c"), step("d"), step("d"));
+    expect(await report(step("e"))).toEqual({ steps: 5 });
+    expect((await get(runId)).steps.map(({ key }) => key)).toEqual(["a", "b", "c", "d", "e"]);
+  });
+
+  test("counts a sleep once", async ({ service }) => {
+    const { trigger, take, end } = await putWorkflow(service);
+    const runId = await trigger();
+    await end(await take(), { outcome: "suspended", steps: [sleep("nap", 1)] });
+    await service.advance(2);
+    const { lease_token } = await take();
+    expect(await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("a")] })).toEqual({ steps: 2 });
+  });
+
+  test("has a limit", async ({ service }) => {
+    const { trigger, take, get, end } = await putWorkflow(service);
+    const runId = await trigger();
+    const run = await take();
+    const large = "x".repeat(1_000_000);
+    const report = (from: number, to: number) =>
+      service.api("POST", `/v1/runs/${runId}/steps`, {
+        lease_token: run.lease_token,
+        steps: Array.from({ length: to - from }, (_, index) => step(`s${from + index}`, { output: large })),
+      });
+    for (const from of [0, 11, 22]) expect((await report(from, from + 11)).status).toBe(200);
+    const { status, body } = await report(33, 34);
+    expect([status, body.error.message]).toEqual([413, expect.stringContaining("The journal of a run has at most 10000 steps")]);
+    expect(await end(run, { outcome: "suspended", steps: [step("last", { output: large })] })).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError" } });
+  });
+
+  test("refuses an error that cannot be stored", async ({ service }) => {
+    const { trigger, take } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    for (const message of ["a\0b", "lone \ud800", "x".repeat(20_000)]) {
+      const steps = [{ key: "a", type: "run", status: "failed", error: { name: "Error", message } }];
+      const { status, body } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+      expect([status, body.error.details.issues[0].path]).toEqual([400, "steps[0].error.message"]);
+    }
+  });
+
   test("keeps outputs as they were written", async ({ service }) => {
     const { trigger, take } = await putWorkflow(service);
     const runId = await trigger();
@@ -185,5 +234,17 @@ describe("steps that are reported with the end of an execution", () => {
       expect(steps).toMatchObject([{ key: "n", output: input }, ...(status === "sleeping" ? [{ key: "nap", status: "waiting" }] : [])]);
     }
     expect((await work({ workflows: [id], limit: 40 })).hooks).toHaveLength(14);
+  });
+});
+
+describe("a response for workers", () => {
+  test("has about 4 MiB of inputs and journals at most; the rest comes with the next call", async ({ service }) => {
+    const { trigger, work, id } = await putWorkflow(service);
+    const ids = await Promise.all(Array.from({ length: 6 }, () => trigger({ input: "x".repeat(1_000_000) })));
+    const first = await work({ workflows: [id], limit: 10 });
+    const second = await work({ workflows: [id], limit: 10, wait: 10 });
+    expect([first.runs.length, second.runs.length]).toEqual([4, 2]);
+    expect([...first.runs, ...second.runs].map(({ runId }) => runId).sort()).toEqual(ids.sort());
+    for (const { input, attempt } of second.runs) expect([(input as string).length, attempt]).toEqual([1_000_000, 1]);
   });
 });

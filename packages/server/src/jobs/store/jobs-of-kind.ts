@@ -1,4 +1,4 @@
-import { type Db, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
+import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { JobKey } from "../job.ts";
 import { ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
@@ -37,4 +37,24 @@ export const removeUnrecorded = (
         returning workspace_id, lane_id, id, concurrency_key, lease_id, attempt
       )
       select lease_id, attempt, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
+  );
+
+/**
+ * Deletes those of these jobs, which leave no record and have no concurrency key, that no other transaction has locked. So it never waits.
+ * Returns them, with the leases of their claims. Uses the primary key.
+ */
+export const removeUnlockedAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): Promise<{ id: JobId; lease_id: number | null }[]> =>
+  rows(
+    tx,
+    sql`
+      with found as (
+        select j.workspace_id, j.lane_id, j.id
+        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+          ${plainArray(jobs.map((one) => one.id))}::uuid[]) as s (workspace_id, lane_id, id)
+        join job j on j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+        for update of j skip locked
+      )
+      delete from job j using found
+      where j.workspace_id = any(array[found.workspace_id]) and j.lane_id = found.lane_id and j.id = found.id
+      returning j.id, j.lease_id`,
   );
