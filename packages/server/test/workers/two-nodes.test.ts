@@ -1,7 +1,12 @@
+import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 import type { Service } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
+import { putWorkflow } from "../harness/workflows.ts";
+
+const settleRun = (node: Service, { runId: id, lease_token }: TakenRun, result: unknown) =>
+  work(node, { settle: [{ id, lease_token, outcome: "completed", result }] });
 
 const test = testWith(NEVER_POLL).extend("other", async ({ service }, { onCleanup }): Promise<Service> => {
   const other = await joinedBy(service, NEVER_POLL);
@@ -84,6 +89,24 @@ describe("a worker that asks one of two nodes", () => {
     expect(second.lease_token).not.toBe(first.lease_token);
     await settle(service, second, { outcome: "completed", result: second.payload });
     expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: "[secret:REPEATED_KEY]" });
+  });
+
+  test("gets a run anew, too, when a secret of its input was rotated meanwhile", async ({ service, other }) => {
+    const values = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_9Zq81LmTwRbNcVxKsPgYhJ2u"];
+    await service.ok("POST", "/v1/secrets", { name: "INPUT_KEY", value: values[0] });
+    const { id, trigger, end, get } = await putWorkflow(service, { attempts: 1 });
+    const runId = await trigger({ input: "${{ secrets.INPUT_KEY }}" });
+    const call = (node: Service, more: object) => work(node, { workflows: [id], ...more });
+    const [first] = (await call(service, { request: "r1" })).runs;
+    expect(first).toMatchObject({ runId, input: values[0] });
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/INPUT_KEY", { value: values[1] });
+    expect((await call(other, { request: "r1" })).runs).toEqual([]);
+    const [second] = (await call(other, { request: "r2", wait: 30 })).runs;
+    expect(second).toMatchObject({ runId, input: values[1], attempt: 1 });
+    expect(await end(first as TakenRun, { outcome: "completed", result: values })).toMatchObject({ code: "LEASE_LOST" });
+    await settleRun(other, second as TakenRun, values[1]);
+    expect(await get(runId)).toMatchObject({ status: "completed", result: "[secret:INPUT_KEY]" });
   });
 
   test("is told that a job was cancelled when its queue is deleted on the other", async ({ service, other }) => {
