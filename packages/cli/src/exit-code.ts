@@ -16,6 +16,9 @@ export const EXIT_CODES = {
 /** Ctrl-C ended a command, which then says what it has done. */
 export class InterruptedError extends Error {}
 
+/** What a command names does not exist on this machine. */
+export class NotFoundError extends Error {}
+
 type Ending = keyof typeof EXIT_CODES;
 
 const ENDINGS: Partial<Record<TidemillErrorCode, Ending>> = {
@@ -36,5 +39,6 @@ const ENDINGS: Partial<Record<TidemillErrorCode, Ending>> = {
 /** The exit code after an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof InterruptedError) return EXIT_CODES.interrupted.code;
+  if (error instanceof NotFoundError) return EXIT_CODES.notFound.code;
   return EXIT_CODES[(error instanceof TidemillError && ENDINGS[error.code]) || "failed"].code;
 }

@@ -37,8 +37,7 @@ const settleFields = {
     Type.String({
       format: "storable",
       minLength: 1,
-      maxLength: LIMITS.workerErrorLength,
-      description: "With `failed`: what went wrong, for people to read.",
+      description: `With \`failed\`: what went wrong, for people to read. A job keeps the first 1,000 characters, and a run ${LIMITS.workerErrorLength.toLocaleString("en")}.`,
     }),
   ),
   retry: Type.Optional(
@@ -119,12 +118,14 @@ export type ExecutionOutcome = Static<typeof ExecutionOutcome>;
 export const WorkRequest = Type.Object(
   {
     worker: WorkerName,
-    queues: Type.Array(QueueName, {
-      maxItems: LIMITS.workQueues,
-      uniqueItems: true,
-      description: "Queues to take jobs from. With none, the request only settles.",
-      examples: [["emails"]],
-    }),
+    queues: Type.Optional(
+      Type.Array(QueueName, {
+        maxItems: LIMITS.workQueues,
+        uniqueItems: true,
+        description: "Queues to take jobs from. With neither queues nor workflows, the request only settles.",
+        examples: [["emails"]],
+      }),
+    ),
     workflows: Type.Optional(
       Type.Array(WorkflowId, {
         maxItems: LIMITS.workWorkflows,
@@ -261,7 +262,7 @@ const HeldLease = Type.Object(
 
 export const ExtendRequest = Type.Object(
   {
-    worker: WorkerName,
+    worker: Type.Optional(WorkerName),
     leases: Type.Array(HeldLease, {
       minItems: 1,
       maxItems: LIMITS.extendJobs,
@@ -343,13 +344,23 @@ export const WorkerRecord = Type.Object(
     name: WorkerName,
     version: Nullable(Type.String(), { description: "Version of its code, as it said." }),
     queues: Type.Array(QueueName, { description: "Queues that it asked for last." }),
-    in_flight: Type.Integer({ description: "Jobs that it holds." }),
+    workflows: Type.Array(WorkflowId, { description: "Workflows that it asked for last." }),
+    in_flight: Type.Integer({ description: "Jobs, runs and hooks that it holds." }),
     last_seen_at: Moment("When it last called, accurate to half a minute. RFC 3339 in UTC."),
   },
   {
     title: "Worker",
     description: "A worker that called in the last 15 minutes.",
-    examples: [{ name: "mailer-7f3a", version: "1.4.0", queues: ["emails"], in_flight: 3, last_seen_at: "2026-11-21T09:30:00.000Z" }],
+    examples: [
+      {
+        name: "mailer-7f3a",
+        version: "1.4.0",
+        queues: ["emails"],
+        workflows: [],
+        in_flight: 3,
+        last_seen_at: "2026-11-21T09:30:00.000Z",
+      },
+    ],
   },
 );
 export type WorkerRecord = Static<typeof WorkerRecord>;

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { HttpCall } from "./http-calls.ts";
-import { Attempts, Backoff, IdempotencyKey, LastError } from "./jobs.ts";
+import { Attempts, Backoff, IdempotencyKey, keyHeader, LastError } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { EventName, NAME, SIGNAL_ID } from "./names.ts";
@@ -189,6 +189,10 @@ export const ListWorkflows = Type.Object(
 );
 export type ListWorkflows = Static<typeof ListWorkflows>;
 
+const TRIGGER_KEY = "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.";
+
+export const TriggerHeaders = Type.Object(keyHeader("TriggerKeyHeader", TRIGGER_KEY));
+
 export const TriggerWorkflow = Type.Object(
   {
     input: Type.Optional(
@@ -200,7 +204,7 @@ export const TriggerWorkflow = Type.Object(
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "TriggerKey",
-      description: "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.",
+      description: TRIGGER_KEY,
     }),
     delay: Type.Optional(
       Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "How long the run waits before it starts. Seconds." }),
@@ -251,13 +255,17 @@ const eventFields = {
 };
 const eventExample = { name: "user.created", data: { userId: "u1" } };
 
+const EVENT_KEY = "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.";
+
+export const EventHeaders = Type.Object(keyHeader("EventKeyHeader", EVENT_KEY));
+
 export const SendEvent = Type.Object(
   {
     ...eventFields,
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "EventKey",
-      description: "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.",
+      description: EVENT_KEY,
     }),
   },
   {

@@ -1,8 +1,7 @@
 import { connectionError } from "./connection-error.ts";
 import { Deadline } from "./deadline.ts";
 import { TidemillError } from "./error.ts";
-import type { CallOptions, Settings } from "./options.ts";
-import { milliseconds } from "./options.ts";
+import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
 import { responseError } from "./response-error.ts";
 import { maySendAgain, type Repeatable, waitBeforeNext } from "./retry.ts";
@@ -34,7 +33,9 @@ export class Transport {
    * @returns the body of the response; undefined when it has none
    * @throws {TidemillError} or the reason of the call's signal
    */
-  async request(request: ApiRequest, { signal, timeoutMs }: CallOptions = {}): Promise<unknown> {
+  async request(request: ApiRequest, call: CallOptions = {}): Promise<unknown> {
+    checkCall(call);
+    const { signal, timeoutMs } = call;
     const { retryForMs } = this.settings;
     checkPath(request.path);
     const traced = { ...request, trace: request.trace ?? traceHeaders() };

@@ -91,7 +91,7 @@ export async function composeNode({
     onPulled: {
       woken: (lanes) => workers.woken(lanes),
       cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
-      laneDeleted: (laneId) => workers.laneDeleted(laneId),
+      laneDeleted: (lane) => workers.laneDeleted(lane),
     },
   });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });

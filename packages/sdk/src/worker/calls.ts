@@ -10,7 +10,7 @@ import type { WorkOutcome } from "./outcomes.ts";
 import { refusedSource } from "./sources.ts";
 
 /** What a worker asks for in a call. */
-export type Asked = Pick<contract.WorkRequest, "queues" | "workflows" | "limit" | "wait">;
+export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> & { queues: string[] };
 
 const CALL_TIMEOUT_MS = 30_000;
 const MIN_EXTEND_MS = 1_000;

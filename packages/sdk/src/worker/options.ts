@@ -1,3 +1,4 @@
+import { checkNames } from "../check-names.ts";
 import { elapsedMs } from "../clock.ts";
 import { processId, readVariable } from "../environment.ts";
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
@@ -59,6 +60,22 @@ export interface WorkerSettings extends Settings {
   readonly elapsedMs: () => number;
 }
 
+const OPTIONS = {
+  url: true,
+  key: true,
+  fetch: true,
+  queues: true,
+  workflows: true,
+  concurrency: true,
+  name: true,
+  version: true,
+  leaseSeconds: true,
+  stopTimeoutMs: true,
+  signals: true,
+  logger: true,
+} satisfies Record<keyof WorkerOptions, true>;
+const HANDLER_OPTIONS = { handler: true, schema: true } satisfies Record<keyof QueueHandler<unknown>, true>;
+
 const MAX_CONCURRENCY = 10_000;
 /** Queues, or workflows, that one call may name. */
 const MAX_SOURCES = 100;
@@ -67,6 +84,7 @@ const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
 
 /** @throws {TypeError} naming the option that is missing or wrong */
 export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
+  checkNames("Worker", options, OPTIONS);
   const { url, key, fetch } = options;
   const settings = readOptions({ ...(url !== undefined && { url }), ...(key !== undefined && { key }), ...(fetch && { fetch }) });
   const entries = Object.entries(options.queues ?? {});
@@ -111,6 +129,8 @@ function readHandler(queue: string, one: unknown): ReadHandler {
       `queues must have names of queues, and ${JSON.stringify(queue)} is none: letters, digits, dots, hyphens, underscores.`,
     );
   if (typeof found?.handler !== "function") throw new TypeError(`queues.${queue} must be a function, or an object with a handler.`);
+  // Objects of a class may have members of their own.
+  if (Object.getPrototypeOf(found) === Object.prototype) checkNames(`queues.${queue}`, found, HANDLER_OPTIONS);
   checkSchema(`queues.${queue}.schema`, found.schema);
   return found;
 }

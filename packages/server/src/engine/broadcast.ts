@@ -14,7 +14,7 @@ export type Message =
   | { readonly kind: "pulledLaneWoken"; readonly lane: LaneKey }
   | { readonly kind: "jobCancelled"; readonly leaseId: number; readonly id: JobId }
   | { readonly kind: "runCancelled"; readonly leaseId: number; readonly id: RunId }
-  | { readonly kind: "laneDeleted"; readonly laneId: LaneId }
+  | { readonly kind: "laneDeleted"; readonly lane: LaneKey }
   /** A workspace's keys, plan or limits have changed. */
   | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
   /** A workspace was deleted. */
@@ -62,12 +62,11 @@ function write(message: Message): string {
   switch (message.kind) {
     case "laneWoken":
     case "pulledLaneWoken":
+    case "laneDeleted":
       return `${message.kind} ${message.lane.workspaceId} ${message.lane.laneId}`;
     case "jobCancelled":
     case "runCancelled":
       return `${message.kind} ${message.leaseId} ${message.id}`;
-    case "laneDeleted":
-      return `laneDeleted ${message.laneId}`;
     case "workspaceChanged":
     case "workspaceDeleted":
       return `${message.kind} ${message.workspaceId}`;
@@ -93,14 +92,13 @@ function readMessages(payload: string): Message[] {
     switch (kind) {
       case "laneWoken":
       case "pulledLaneWoken":
+      case "laneDeleted":
         if (!UUID.test(first) || !WHOLE.test(second)) return [];
         return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
       case "jobCancelled":
         return [{ kind, leaseId: Number(first), id: second as JobId }];
       case "runCancelled":
         return [{ kind, leaseId: Number(first), id: second as RunId }];
-      case "laneDeleted":
-        return [{ kind, laneId: Number(first) as LaneId }];
       case "workspaceChanged":
       case "workspaceDeleted":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];

@@ -27,7 +27,7 @@ import {
   tolerate,
   typeId,
 } from "#kernel";
-import type { Aborter, LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
+import type { Aborter, LaneKey, PulledWaker, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
@@ -71,7 +71,7 @@ export interface EngineOptions {
     readonly woken: (lanes: readonly LaneKey[]) => void;
     /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
     readonly cancelled: (leaseId: number, id: string) => void;
-    readonly laneDeleted: (laneId: LaneId) => void;
+    readonly laneDeleted: (lane: LaneKey) => void;
   };
 }
 
@@ -151,9 +151,9 @@ export function createEngine(options: EngineOptions): Engine {
     dispatcher.abort(id as string as JobId);
     onPulled.cancelled(leaseId, typeId("run", id));
   };
-  const abortLaneHere = (laneId: LaneId) => {
-    dispatcher.abortLane(laneId);
-    onPulled.laneDeleted(laneId);
+  const abortLaneHere = (lane: LaneKey) => {
+    dispatcher.abortLane(lane.laneId);
+    onPulled.laneDeleted(lane);
   };
   const rescue = { db, clock, random, emit, kinds, settler, waker: dispatcher };
 
@@ -178,7 +178,7 @@ export function createEngine(options: EngineOptions): Engine {
         pulledLaneWoken: ({ lane }) => onPulled.woken([lane]),
         jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
         runCancelled: ({ leaseId, id }) => abortRunHere(id, leaseId),
-        laneDeleted: ({ laneId }) => abortLaneHere(laneId),
+        laneDeleted: ({ lane }) => abortLaneHere(lane),
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
           handlers.workspaceDeleted(message);
@@ -240,9 +240,9 @@ export function createEngine(options: EngineOptions): Engine {
         abortRunHere(id, leaseId);
         if (leaseId !== lease.id) notify({ kind: "runCancelled", leaseId, id });
       },
-      abortLane: ({ laneId }) => {
-        abortLaneHere(laneId);
-        notify({ kind: "laneDeleted", laneId });
+      abortLane: (lane) => {
+        abortLaneHere(lane);
+        notify({ kind: "laneDeleted", lane });
       },
       abortWorkspace: (workspaceId) => {
         dispatcher.abortWorkspace(workspaceId);

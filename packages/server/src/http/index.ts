@@ -4,6 +4,7 @@ export * from "./authenticate.ts";
 export * from "./cursors.ts";
 export { isHeaderValue, isReservedHeader } from "./formats.ts";
 export * from "./host.ts";
+export * from "./idempotency-key.ts";
 export * from "./json-body.ts";
 export * from "./json-text.ts";
 export * from "./listen.ts";

@@ -1,4 +1,4 @@
-import { type ExecutionOutcome, LIMITS } from "@tidemill/contract";
+import { type ExecutionOutcome, LIMITS, type RunError } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import type { RawJson } from "#http";
 import { cut, invalid, problem, type SlicedWork } from "#kernel";
@@ -6,7 +6,7 @@ import type { TextRedactor } from "#redaction";
 import { keepResult } from "#redaction";
 import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
 
-/** Characters of an error's message that are kept. */
+/** Characters of a job's error that are kept. */
 const MAX_MESSAGE = 1_000;
 const UNSEARCHABLE = "The result of the run cannot be searched for the secrets of its input.";
 const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
@@ -25,6 +25,8 @@ export function misfitOf({ outcome, result, error, error_name, retry, retry_in, 
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
   return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
 }
+
+const cutError = ({ name, message }: RunError): RunError => ({ name, message: cut(message, LIMITS.workerErrorLength) });
 
 /** The result that the outcome has, as JSON text. Null: none. */
 export const resultText = ({ result }: ExecutionOutcome): string | null => (result as RawJson | undefined)?.text ?? null;
@@ -88,7 +90,7 @@ export function* readOutcome(
     forGood: retry === false,
     ...reportOf({
       steps,
-      error: yield* redactError({ name: error_name, message }, redactor),
+      error: cutError(yield* redactError({ name: error_name, message }, redactor)),
       ...(retry_steps && { retrySteps: retry_steps }),
     }),
   };

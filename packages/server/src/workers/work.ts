@@ -43,7 +43,7 @@ export interface WorkDone extends Given {
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
   const { workspaceId } = principal;
-  const { queues, workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
+  const { queues = [], workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
   if (overLimit && (settle.length === 0 || !overLimit.mayReport())) throw overLimit.refuse();
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
@@ -53,7 +53,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     if (settle.length === 0) throw error;
     return [];
   });
-  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
+  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, workflows, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
   const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), mayBeRepeat);

@@ -26,7 +26,7 @@ async function settleHook(tx: Db, { claim, verdict }: Outcome, nowMs: number): P
   const message = verdict.kind === "fail" ? verdict.error.message : null;
   const ended = message === null ? await removeHook(tx, claim) : await recordHookError(tx, claim, message);
   if (!ended) return [];
-  const tookMs = nowMs - momentMs(claim.startedAt);
+  const tookMs = Math.trunc(nowMs - momentMs(claim.startedAt));
   return [
     ...(message === null ? [] : [eventOf(claim.workspaceId, "workflow.hook.errored", ended, { message })]),
     ...(tookMs > SLOW_MS ? [eventOf(claim.workspaceId, "workflow.hook.slow", ended, { took_ms: tookMs })] : []),

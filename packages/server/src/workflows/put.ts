@@ -1,7 +1,7 @@
 import type { PutWorkflow } from "@tidemill/contract";
 import { resetCircuit } from "#circuits";
-import { invalid, type Transactional } from "#kernel";
-import { findLane, insertLane, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import { type Db, invalid, type Transactional, type WorkspaceId } from "#kernel";
+import { insertLane, type LaneId, type LaneKey, type LaneSettings, lockLane, updateLane } from "#lanes";
 import { putScheduleOfWorkflow } from "#schedules";
 import { checkEndpoint, secretFor, withoutCredentials } from "./endpoint.ts";
 import { putEvents } from "./put-events.ts";
@@ -27,12 +27,9 @@ export const putWorkflow = (
   checkEndpoint(guard, plan, request);
   return database.transaction(async (tx) => {
     const settings = settingsOf(request);
-    const created = await insertLane(tx, workspaceId, "workflow", name, settings);
-    const found = created ?? (await findLane(tx, workspaceId, "workflow", name));
-    if (!found) throw new Error("The workflow was deleted just now.");
-    const lane: LaneKey = { workspaceId, laneId: found.id };
-    if (!created) await updateLane(tx, lane, settings);
-    const before = created ? null : await findWorkflowOfLane(tx, lane);
+    const { laneId, isNew } = await putLane(tx, workspaceId, name, settings);
+    const lane: LaneKey = { workspaceId, laneId };
+    const before = isNew ? null : await findWorkflowOfLane(tx, lane);
     const secret = secretFor(request, before?.endpoint_secret ?? null, random);
     await putWorkflowOfLane(tx, lane, request, secret.kept);
     await resetCircuit(tx, lane);
@@ -41,16 +38,36 @@ export const putWorkflow = (
     await audit.record(tx, {
       workspaceId,
       actorId,
-      eventType: created ? "workflow.created" : "workflow.updated",
+      eventType: isNew ? "workflow.created" : "workflow.updated",
       resourceType: "workflow",
       resourceId: name,
       input: withoutCredentials(request),
       output: secret.generated === null ? null : { secret_made: true },
     });
     const workflow = (await findWorkflow(tx, workspaceId, name)) as Workflow;
-    return { workflow, isNew: created !== null, nextMs, secret: secret.generated };
+    return { workflow, isNew, nextMs, secret: secret.generated };
   });
 };
+
+/**
+ * Creates the lane of a workflow, or changes it. It is locked then: nobody deletes it before the transaction ends. One that is deleted
+ * between the two statements is created anew.
+ */
+async function putLane(
+  tx: Db,
+  workspaceId: WorkspaceId,
+  name: string,
+  settings: LaneSettings,
+): Promise<{ laneId: LaneId; isNew: boolean }> {
+  for (;;) {
+    const created = await insertLane(tx, workspaceId, "workflow", name, settings);
+    if (created) return { laneId: created.id, isNew: true };
+    const found = await lockLane(tx, workspaceId, "workflow", name);
+    if (!found) continue;
+    await updateLane(tx, { workspaceId, laneId: found.id }, settings);
+    return { laneId: found.id, isNew: false };
+  }
+}
 
 function patternOf({ cron = null, timezone = null }: PutWorkflow): { cron: string; timezone: string } | null {
   if (cron !== null && timezone !== null) return { cron, timezone };

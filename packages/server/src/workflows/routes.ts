@@ -4,6 +4,7 @@ import {
   Page,
   PutWorkflow,
   Triggered,
+  TriggerHeaders,
   TriggerWorkflow,
   WorkflowPath,
   Workflow as WorkflowRecord,
@@ -12,6 +13,7 @@ import {
 import { requestActor } from "#audit";
 import {
   type Api,
+  idempotencyKeyOf,
   noContent,
   openNumber,
   PAGE_END,
@@ -172,12 +174,14 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
           "input. When the month's executions are used up, `QUOTA_EXCEEDED` refuses it, also with a known key.",
         operationId: "triggerWorkflow",
         params: WorkflowPath,
+        headers: TriggerHeaders,
         body: TriggerWorkflow,
         response: replies({ 200: Triggered, 201: Triggered }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
-      const { input, idempotencyKey = null, delay = 0 } = request.body;
+      const { input, delay = 0 } = request.body;
+      const idempotencyKey = idempotencyKeyOf(request, request.body.idempotencyKey) ?? null;
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
       const principal = principalOf(request);

@@ -10,6 +10,7 @@ import {
   findExpiredClaimsAcrossWorkspaces,
   findHeld,
   findHeldAmong,
+  findHeldInLane,
   findLanesWithWorkAcrossWorkspaces,
   findLogsOf,
   findNextDecisionAcrossWorkspaces,
@@ -55,6 +56,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null }], false),
   "find held claims": (db) => findHeld(db, LANE.workspaceId, [SETTLED]),
   "find held jobs among some": (db) => findHeldAmong(db, LANE.workspaceId, 1, [SETTLED.id]),
+  "find held jobs of a lane": (db) => findHeldInLane(db, LANE, [1]),
   "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),
   "find logs of claims": (db) => findLogsOf(db, LANE.workspaceId, [SETTLED]),
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
@@ -68,7 +70,9 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
-    refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
+    refuseAcrossWorkspaces(db, [
+      { ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, recorded: true, spared: null },
+    ]),
   "take back": (db) =>
     takeBackAcrossWorkspaces(db, {
       leaseId: 1,
