@@ -1,5 +1,6 @@
 import type { Moment } from "../clock.ts";
 import type { Duration } from "./duration.ts";
+import type { InvocableWorkflow, InvokedRun, ResultOf, WorkflowToInvoke } from "./invoke.ts";
 import type { Remembered } from "./remembered.ts";
 import type { SignalDefinition } from "./signal.ts";
 import type { EventDefinition } from "./start.ts";
@@ -101,6 +102,19 @@ export interface Step {
    * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} when the signal belongs to another run that has not ended
    */
   waitForSignal<Payload = unknown>(name: string, signal: SignalToAwait<Payload>, options?: StepKey): Promise<Payload>;
+
+  /**
+   * Starts a run of another workflow, and waits for it, at most 24 hours. The worker is free meanwhile.
+   *
+   * @returns what the run returned, as `result`, and its id
+   * @throws {WorkflowFailedError} when the run fails; {WorkflowCancelledError} when it is cancelled; {WorkflowTimeoutError} when `timeout`
+   * passes first, and the run goes on; {StepError} when the service refuses it, for example because the workflow does not exist
+   */
+  invoke<Of extends InvocableWorkflow | string, Timeout extends Duration>(
+    name: string,
+    invoked: WorkflowToInvoke<Of, Timeout>,
+    options?: StepKey,
+  ): Promise<InvokedRun<ResultOf<Of>>>;
 
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a

@@ -7,6 +7,7 @@ import { JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError
 import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost } from "./host.ts";
+import { invokeError } from "./invoke-errors.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
@@ -37,6 +38,13 @@ function stepsBehind(error: unknown): string[] {
 const MAX_CAUSES = 100;
 
 type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
+
+/** The error of a failed step. */
+function stepErrorOf({ key, type, error, output }: Outcome): StepError {
+  const failure = error ?? { name: "Error", message: "" };
+  if (type === "invoke") return invokeError(key, failure, output);
+  return type === "wait" && failure.name === SIGNAL_TIMEOUT ? new SignalTimeoutError(key, failure.message) : new StepError(key, failure);
+}
 
 /** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
 export class Execution {
@@ -121,10 +129,26 @@ export class Execution {
 
   /** Lets the service execute a step, in its turn among the outcomes to store. */
   call(type: "event" | "signal", key: string, call: () => Promise<unknown>): void {
+    this.#addCall(type, key, async () => ({ status: "completed", output: await call() }));
+  }
+
+  /** As `call`, for a step that waits then for what the service has begun. */
+  callAndWait(step: AskedStep, call: () => Promise<unknown>): void {
+    const { type, key } = step;
+    this.#addCall(type, key, async () => {
+      await call();
+      // The journal has the step, even if the program has cancelled it meanwhile.
+      if (step.hasEnded) this.outbox.add({ key, type, status: "cancelled" });
+      else this.wait(step, null);
+      return { status: "waiting" };
+    });
+  }
+
+  #addCall(type: StepType, key: string, call: () => Promise<Pick<ReportedStep, "status" | "output">>): void {
     const reported = { key, type, attempt: 1, startedAt: momentText(this.host.nowMs()) } as const;
     this.outbox.addCall(key, async () => {
       try {
-        return { step: { ...reported, status: "completed", output: await call() }, isStored: true };
+        return { step: { ...reported, ...(await call()) }, isStored: true };
       } catch (error) {
         if (this.host.signal.aborted || isLeaseLost(error)) throw error;
         this.thrown.set(key, error);
@@ -224,9 +248,9 @@ export class Execution {
     this.changes.notify();
   }
 
-  #errorOf({ key, type, error }: Outcome): StepError {
-    const { name, message } = error ?? { name: "Error", message: "" };
-    const made = type === "wait" && name === SIGNAL_TIMEOUT ? new SignalTimeoutError(key, message) : new StepError(key, { name, message });
+  #errorOf(outcome: Outcome): StepError {
+    const { key } = outcome;
+    const made = stepErrorOf(outcome);
     const thrown = this.thrown.get(key);
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;

@@ -4,6 +4,7 @@ import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step
 import { type Duration, durationMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
+import { invokeStep } from "./invoke-step.ts";
 import { remember } from "./remembered.ts";
 import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
@@ -81,6 +82,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
     sendEvent,
     signal,
     waitForSignal,
+    invoke: invokeStep(execution),
     race,
   } as Step;
 }
