@@ -1,5 +1,5 @@
 import type { ReportedStep, RunStep } from "@tidemill/contract";
-import { momentText } from "../clock.ts";
+import { momentMs, momentText } from "../clock.ts";
 import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
@@ -8,13 +8,12 @@ import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerTo, type SignalAnswers } from "./answers.ts";
+import { type Invokes, MemoryInvocations, type RunChild } from "./invokes.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** The id of the run. */
-export const TEST_RUN = "run_test";
 /** What the function of a step gets that sends an event. */
 const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
 
@@ -33,6 +32,9 @@ export interface MemoryRunOptions {
   /** Whether each execution ends when it has stored a step. */
   readonly crashes: boolean;
   readonly signals: SignalAnswers;
+  readonly invokes: Invokes;
+  readonly runChild: RunChild;
+  readonly runId: string;
 }
 
 /** A run in memory. */
@@ -44,6 +46,8 @@ export class MemoryRun {
   readonly #crashes: boolean;
   readonly #signals: SignalAnswers;
   readonly #journal: MemoryJournal;
+  readonly #invocations: MemoryInvocations;
+  readonly #runId: string;
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
   attempt = 1;
@@ -53,7 +57,7 @@ export class MemoryRun {
     input: unknown,
     clock: VirtualClock,
     substitutes: Substitutes,
-    { crashes, signals }: MemoryRunOptions,
+    { crashes, signals, invokes, runChild, runId }: MemoryRunOptions,
   ) {
     this.#workflow = workflow;
     this.#input = input;
@@ -62,6 +66,8 @@ export class MemoryRun {
     this.#crashes = crashes;
     this.#signals = signals;
     this.#journal = new MemoryJournal(clock);
+    this.#invocations = new MemoryInvocations(invokes, runChild, runId);
+    this.#runId = runId;
   }
 
   get steps(): readonly RunStep[] {
@@ -84,6 +90,13 @@ export class MemoryRun {
       await store([{ key, type: "signal", status: "completed", output: { signal } }]);
       return { signal };
     };
+    const invoke: RunHost["invoke"] = async (step, invocation) => {
+      const { key } = step;
+      const mocked = await replace(step, () => null)(SEND);
+      const output = { runId: this.#invocations.add(key, invocation, remember(mocked, `step "${key}"`)) };
+      await store([{ key, type: "invoke", status: "waiting", output, timeout: invocation.timeout }]);
+      return output;
+    };
     const { nowMs, wait } = this.#clock;
     const host = { nowMs, wait, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
     const outcome = await executeRun(this.#workflow, this.#taken(), {
@@ -91,6 +104,7 @@ export class MemoryRun {
       store,
       sendEvent,
       registerSignal,
+      invoke,
       signal: crash.signal,
       replace,
     });
@@ -105,14 +119,16 @@ export class MemoryRun {
   }
 
   /** Completes the signals that the test answers; if there are none, it ends the step that ends first. */
-  wake(): void {
+  async wake(): Promise<void> {
     const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
     const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
     const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));
     for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`));
     if (completed.length > 0) return;
     const { next } = this.#journal;
-    if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);
+    const invoked = next && (await this.#invocations.first(this.steps, momentMs(next.wakeAt ?? "")));
+    if (invoked) this.#journal.endAt(invoked);
+    else if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);
     else throw new Error(unanswered(next));
   }
 
@@ -136,7 +152,7 @@ export class MemoryRun {
     const now = momentText(this.#clock.nowMs());
     const { version = null, attempts = 3 } = options;
     return {
-      runId: TEST_RUN,
+      runId: this.#runId,
       workflowId: id,
       version,
       attempt: this.attempt,
