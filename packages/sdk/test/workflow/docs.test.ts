@@ -6,13 +6,17 @@ import { expect, test } from "vitest";
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 
-test("the code of docs/workflows.md runs", async ({ onTestFinished }) => {
+test.for([
+  ["Workflows", "Welcome, Ada 86400000\n"],
+  ["Invoke another workflow", "run_test_1 has charged 500 cents.\n"],
+] as const)("the code of docs/workflows.md runs: %s", async ([heading, printed], { onTestFinished }) => {
   const page = readFileSync(new URL("../../../../docs/workflows.md", import.meta.url), "utf8");
-  const [, code = ""] = /^```ts\n([\s\S]*?)^```/m.exec(page) ?? [];
+  const section = page.slice(page.search(new RegExp(`^#+ ${heading}$`, "m")));
+  const [, code = ""] = /^```ts\n([\s\S]*?)^```/m.exec(section) ?? [];
   // Beside the package's own files, where its dependencies are found.
-  const file = `${PACKAGE}/workflows-${process.pid}.ts`;
+  const file = `${PACKAGE}/workflows-${process.pid}-${heading.length}.ts`;
   onTestFinished(() => rmSync(file, { force: true }));
   writeFileSync(file, code);
   const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", file]);
-  expect(stdout).toBe("Welcome, Ada 86400000\n");
+  expect(stdout).toBe(printed);
 });
