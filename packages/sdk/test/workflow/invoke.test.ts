@@ -1,7 +1,7 @@
 import { StepCancelledError, StepError, type WorkflowContext, WorkflowFailedError, WorkflowTimeoutError, workflow } from "@tidemill/sdk";
 import { testWorkflow, timesOut } from "@tidemill/sdk/testing";
 import { describe, expect, test } from "vitest";
-import { MemoryRun } from "./memory-journal.ts";
+import { done, MemoryRun } from "./memory-journal.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -116,14 +116,15 @@ describe("an execution that invokes a workflow", () => {
     expect(order.toSorted()).toEqual(["invoke after load", "mail"]);
   });
 
-  test("cancels it when it loses a race while it is being invoked", async () => {
+  test.for(["a step", "a promise"])("cancels it when %s wins a race while it is being invoked", async (winner) => {
     const asked = Promise.withResolvers<void>();
     const run = new MemoryRun(async ({ step }) => {
       const bill = step.invoke("bill", { workflow: "billing.start", timeout: 1_000 });
-      const { winner } = await step.race({ bill, mail: step.run("mail", () => asked.promise) });
+      const mail = winner === "a step" ? step.run("mail", () => asked.promise) : asked.promise;
+      await step.race({ bill, mail });
       await expect(bill).rejects.toThrow(StepCancelledError);
-      await step.run("next", () => 1);
-      return winner;
+      await step.run("next", () => new Promise((resolve) => setTimeout(resolve, 40)));
+      return "ended";
     });
     run.host = {
       ...run.host,
@@ -134,7 +135,21 @@ describe("an execution that invokes a workflow", () => {
         return { runId: "run_2" };
       },
     };
-    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "mail" });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "ended" });
+    expect(run.journal.find(({ key }) => key === "bill")).toMatchObject({ status: "cancelled" });
+  });
+
+  test("cancels it when it lost to an outcome that came before its own", async () => {
+    const run = new MemoryRun(
+      async ({ step }) => {
+        const bill = step.invoke("bill", { workflow: "billing.start", timeout: 1_000 });
+        const { winner } = await step.race({ bill, late: step.sleep("late", 500) });
+        await step.run("next", () => 1);
+        return winner;
+      },
+      { journal: [done("late", null, "sleep"), done("bill", { result: 1, runId: "run_2" }, "invoke")] },
+    );
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "late" });
     expect(run.journal.find(({ key }) => key === "bill")).toMatchObject({ status: "cancelled" });
   });
 
