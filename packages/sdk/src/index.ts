@@ -56,6 +56,9 @@ export {
 } from "./workflow/errors.ts";
 export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
 export { type HttpRequest, type HttpResponse, type JsonOf, json } from "./workflow/http-request.ts";
+export type { InvocableWorkflow, InvokedRun, WorkflowToInvoke } from "./workflow/invoke.ts";
+export { WorkflowCancelledError, WorkflowFailedError, WorkflowTimeoutError } from "./workflow/invoke-errors.ts";
+export type { AtMostADay } from "./workflow/invoke-timeout.ts";
 export type { Remembered } from "./workflow/remembered.ts";
 export { type SignalDefinition, signal } from "./workflow/signal.ts";
 export { type CronSchedule, cron, type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";

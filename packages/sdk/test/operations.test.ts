@@ -68,6 +68,8 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   sendEvent: (tidemill) => tidemill.events.send("user.created", { userId: "u1" }),
   sendStepEvent: (tidemill) => tidemill.runs.sendEvent(RUN, { lease_token: HELD.lease_token, key: "tell", name: "user.created" }),
   registerSignal: (tidemill) => tidemill.runs.registerSignal(RUN, { lease_token: HELD.lease_token, key: "ask", signal: "approve.u1" }),
+  invokeWorkflow: (tidemill) =>
+    tidemill.runs.invoke(RUN, { lease_token: HELD.lease_token, key: "bill", workflow: "billing.start", timeout: 3_600_000 }),
   completeSignal: (tidemill) => tidemill.signals.complete("approve.u1", { ok: true }),
   listAuditEvents: (tidemill) => tidemill.auditEvents.list({ event_type: "queue.created" }),
 };

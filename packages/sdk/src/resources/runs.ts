@@ -1,4 +1,6 @@
 import type {
+  Invoked,
+  InvokeWorkflow,
   JournalPage,
   ListedRun,
   ListRuns,
@@ -59,5 +61,10 @@ export class Runs {
   /** Registers the signal of a step, for a worker that executes the run. It may be repeated. */
   registerSignal(id: string, signal: RegisterSignal, call?: CallOptions): Promise<RegisteredSignal> {
     return this.#api.postRepeatably(pathOf("runs", id, "signals"), signal, call);
+  }
+
+  /** Invokes a workflow for a step, for a worker that executes the run. It may be repeated. */
+  invoke(id: string, invocation: InvokeWorkflow, call?: CallOptions): Promise<Invoked> {
+    return this.#api.postRepeatably(pathOf("runs", id, "invocations"), invocation, call);
   }
 }

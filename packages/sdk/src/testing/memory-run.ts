@@ -1,5 +1,5 @@
 import type { ReportedStep, RunStep } from "@tidemill/contract";
-import { momentText } from "../clock.ts";
+import { momentMs, momentText } from "../clock.ts";
 import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
@@ -9,13 +9,12 @@ import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerCall } from "./answer-call.ts";
 import { answerTo, type SignalAnswers } from "./answers.ts";
+import { type Invokes, MemoryInvocations, type RunChild } from "./invokes.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** The id of the run. */
-export const TEST_RUN = "run_test";
 /** What the function of a step gets that sends an event. */
 const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
 
@@ -34,6 +33,9 @@ export interface MemoryRunOptions {
   /** Whether each execution ends when it has stored a step. */
   readonly crashes: boolean;
   readonly signals: SignalAnswers;
+  readonly invokes: Invokes;
+  readonly runChild: RunChild;
+  readonly runId: string;
 }
 
 /** A run in memory. */
@@ -45,6 +47,8 @@ export class MemoryRun {
   readonly #crashes: boolean;
   readonly #signals: SignalAnswers;
   readonly #journal: MemoryJournal;
+  readonly #invocations: MemoryInvocations;
+  readonly #runId: string;
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
   attempt = 1;
@@ -54,7 +58,7 @@ export class MemoryRun {
     input: unknown,
     clock: VirtualClock,
     substitutes: Substitutes,
-    { crashes, signals }: MemoryRunOptions,
+    { crashes, signals, invokes, runChild, runId }: MemoryRunOptions,
   ) {
     this.#workflow = workflow;
     this.#input = input;
@@ -63,6 +67,8 @@ export class MemoryRun {
     this.#crashes = crashes;
     this.#signals = signals;
     this.#journal = new MemoryJournal(clock);
+    this.#invocations = new MemoryInvocations(invokes, runChild, runId);
+    this.#runId = runId;
   }
 
   get steps(): readonly RunStep[] {
@@ -85,6 +91,13 @@ export class MemoryRun {
       await store([{ key, type: "signal", status: "completed", output: { signal } }]);
       return { signal };
     };
+    const invoke: RunHost["invoke"] = async (step, invocation) => {
+      const { key } = step;
+      const mocked = await replace(step, () => null)(SEND);
+      const output = { runId: this.#invocations.add(key, invocation, remember(mocked, `step "${key}"`)) };
+      await store([{ key, type: "invoke", status: "waiting", output, timeout: invocation.timeout }]);
+      return output;
+    };
     const { nowMs, wait } = this.#clock;
     // Time that passes by itself would let any sleep win against any step.
     const timer = () => new Promise<never>(() => {});
@@ -94,6 +107,7 @@ export class MemoryRun {
       store,
       sendEvent,
       registerSignal,
+      invoke,
       signal: crash.signal,
       replace,
     });
@@ -118,7 +132,9 @@ export class MemoryRun {
     for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`, "payload"));
     if (completed.length > 0) return;
     const { next } = this.#journal;
-    if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);
+    const invoked = next && (await this.#invocations.first(this.steps, momentMs(next.wakeAt ?? "")));
+    if (invoked) this.#journal.endAt(invoked);
+    else if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);
     else throw new Error(unanswered(next));
   }
 
@@ -142,7 +158,7 @@ export class MemoryRun {
     const now = momentText(this.#clock.nowMs());
     const { version = null, attempts = 3 } = options;
     return {
-      runId: TEST_RUN,
+      runId: this.#runId,
       workflowId: id,
       version,
       attempt: this.attempt,

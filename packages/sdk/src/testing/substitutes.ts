@@ -17,14 +17,20 @@ export class Substitutes {
   readonly #mocks: Mocks;
   readonly #fail: Failures;
   readonly #failed = new Map<string, number>();
-  /** Names and keys of the steps that could be replaced. */
-  readonly #seen = new Set<string>();
+  /** Names and keys of the steps that could be replaced, also of runs that are invoked. */
+  readonly #seen: Set<string>;
   /** How often the function of each step has returned, by the step's key. */
   readonly effects = new Map<string, number>();
 
-  constructor(mocks: Mocks, fail: Failures) {
+  constructor(mocks: Mocks, fail: Failures, seen = new Set<string>()) {
     this.#mocks = mocks;
     this.#fail = fail;
+    this.#seen = seen;
+  }
+
+  /** The same for a run that this one invokes. */
+  forChild(): Substitutes {
+    return new Substitutes(this.#mocks, this.#fail, this.#seen);
   }
 
   readonly replace: NonNullable<RunHost["replace"]> = (step, fn) => {

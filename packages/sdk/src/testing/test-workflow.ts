@@ -6,7 +6,8 @@ import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
 import { checkTestOptions } from "./check-options.ts";
-import { MemoryRun, type SentByRun, TEST_RUN } from "./memory-run.ts";
+import type { Invokes, RunChild } from "./invokes.ts";
+import { MemoryRun, type SentByRun } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -15,6 +16,11 @@ export interface TestSettings {
   readonly mocks?: Mocks;
   /** By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time out. */
   readonly signals?: SignalAnswers;
+  /**
+   * By the id of a workflow: what its run returns that a step has invoked. A function is called with the input, and what it throws fails the
+   * run; `timesOut` lets the invocation time out; a workflow is run in memory, with these settings.
+   */
+  readonly invokes?: Invokes;
   /** By step name or key: the error with which the step always fails, or how many times it fails before it succeeds. */
   readonly fail?: Failures;
   /**
@@ -51,12 +57,17 @@ export type TestedRun<Result> = EndedRun &
 
 /** The options that there are, and the values of `crash`. */
 const KNOWN = {
-  options: { input: true, mocks: true, signals: true, fail: true, crash: true, startAt: true } satisfies Record<
+  options: { input: true, mocks: true, signals: true, invokes: true, fail: true, crash: true, startAt: true } satisfies Record<
     keyof TestSettings | "input",
     true
   >,
   crash: { afterEveryStep: true } satisfies Record<NonNullable<TestSettings["crash"]>, true>,
 };
+/** The id of the run. Those that it invokes have ids that begin with it. */
+const TEST_RUN = "run_test";
+/** How many runs may have invoked one another in a row. */
+const MAX_DEPTH = 16;
+
 const ATTEMPTS = 3;
 const BACKOFF_MS = 1_000;
 
@@ -76,17 +87,42 @@ export async function testWorkflow<Input, Result>(
   options: TestOptions<Input>,
 ): Promise<TestedRun<Result>> {
   checkTestOptions(options, KNOWN);
-  const { mocks = {}, fail = {}, signals = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
-  const startMs = momentMs(startAt);
+  const settings: TestSettings = options;
+  const { startAt = "2026-01-01T00:00:00Z" } = settings;
+  const substitutes = new Substitutes(settings.mocks ?? {}, settings.fail ?? {});
+  const from = { runId: TEST_RUN, startMs: momentMs(startAt), depth: 0, substitutes };
+  const tested = await runInMemory(workflow, remember(options.input, "the test", "input"), settings, from);
+  substitutes.checkUse(tested.status, tested.steps);
+  return tested as TestedRun<Result>;
+}
+
+/** Which run it is, and when it begins. */
+interface From {
+  readonly runId: string;
+  readonly startMs: number;
+  /** How many runs have invoked one another before it. */
+  readonly depth: number;
+  readonly substitutes: Substitutes;
+}
+
+async function runInMemory(
+  workflow: AnyWorkflow,
+  input: unknown,
+  settings: TestSettings,
+  { runId, startMs, depth, substitutes }: From,
+): Promise<TestedRun<unknown>> {
+  const { signals = {}, invokes = {}, crash } = settings;
   const clock = new VirtualClock(startMs);
-  const substitutes = new Substitutes(mocks, fail);
-  const run = new MemoryRun(workflow, remember(input, "the test", "input"), clock, substitutes, {
-    crashes: crash !== undefined,
-    signals,
-  });
+  const runChild: RunChild = async (child, of, childId, from) => {
+    if (depth >= MAX_DEPTH) throw new Error(`At most ${MAX_DEPTH} runs may have invoked one another in a row.`);
+    const next = { runId: childId, startMs: from, depth: depth + 1, substitutes: substitutes.forChild() };
+    const { result, error, elapsedMs } = await runInMemory(child, of, settings, next);
+    return { result, error, atMs: from + elapsedMs };
+  };
+  const crashes = crash !== undefined;
+  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId });
   const ended = await finish(run, clock, workflow);
-  substitutes.checkUse(ended.status, run.steps);
-  const hookErrors = await fireHook(workflow, ended, run.attempt);
+  const hookErrors = await fireHook(workflow, ended, { runId, attempt: run.attempt });
   return {
     ...ended,
     steps: run.steps,
@@ -94,7 +130,7 @@ export async function testWorkflow<Input, Result>(
     hookErrors,
     attempt: run.attempt,
     elapsedMs: clock.nowMs() - startMs,
-  } as TestedRun<Result>;
+  };
 }
 
 type End =
@@ -102,10 +138,14 @@ type End =
   | { readonly status: "failed"; readonly result: null; readonly error: RunError };
 
 /** Calls the hook of a run's end, if the workflow has it. */
-async function fireHook({ id, options }: AnyWorkflow, end: End, attempt: number): Promise<EndedRun["hookErrors"]> {
+async function fireHook(
+  { id, options }: AnyWorkflow,
+  end: End,
+  run: Pick<From, "runId"> & { readonly attempt: number },
+): Promise<EndedRun["hookErrors"]> {
   const hook = end.status === "completed" ? "onSuccess" : "onFailure";
   if (!hooksOf(options).includes(hook)) return [];
-  const taken = { hook, runId: TEST_RUN, workflowId: id, attempt, result: end.result, error: end.error } as const;
+  const taken = { hook, ...run, workflowId: id, result: end.result, error: end.error } as const;
   return callHook(options, taken).then(
     () => [],
     (error: unknown) => [{ hook, message: failureOf(error).message }],

@@ -130,6 +130,11 @@ export class WorkerCalls {
     return (await this.#send({ method: "GET", path, isFinal, lists: ["data"] }, signal)).response as contract.JournalPage;
   }
 
+  /** @throws {TidemillError} when the service refuses the invocation, for example NOT_FOUND, QUOTA_EXCEEDED or LEASE_LOST */
+  invoke(runId: string, invocation: contract.InvokeWorkflow, signal: AbortSignal): Promise<unknown> {
+    return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, signal);
+  }
+
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);

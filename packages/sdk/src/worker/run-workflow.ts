@@ -38,8 +38,10 @@ export async function runWorkflow(
     whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
     whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
+  const invoke: RunHost["invoke"] = ({ key }, invocation) =>
+    whileHeld(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
-    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal });
+    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, invoke, signal: controller.signal });
     return outcome.outcome === "released" ? outcome : await reported(outcome, store);
   } catch (error) {
     const { name, message } = failureOf(error);

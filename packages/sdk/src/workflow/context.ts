@@ -1,6 +1,7 @@
 import type { Moment } from "../clock.ts";
 import type { Duration } from "./duration.ts";
 import type { HttpRequest, HttpResponse } from "./http-request.ts";
+import type { InvocableWorkflow, InvokedRun, ResultOf, WorkflowToInvoke } from "./invoke.ts";
 import type { Remembered } from "./remembered.ts";
 import type { SignalDefinition } from "./signal.ts";
 import type { EventDefinition } from "./start.ts";
@@ -112,6 +113,19 @@ export interface Step {
    * @throws {HttpError} with the status of the last response, when no attempt succeeded
    */
   http<Body = unknown>(name: string, request: HttpRequest<Body>, options?: StepKey): Promise<HttpResponse<Body>>;
+
+  /**
+   * Starts a run of another workflow, and waits for it, at most 24 hours. The worker is free meanwhile.
+   *
+   * @returns what the run returned, as `result`, and its id
+   * @throws {WorkflowFailedError} when the run fails; {WorkflowCancelledError} when it is cancelled; {WorkflowTimeoutError} when `timeout`
+   * passes first, and the run goes on; {StepError} when the service refuses it, for example because the workflow does not exist
+   */
+  invoke<Of extends InvocableWorkflow | string, Timeout extends Duration>(
+    name: string,
+    invoked: WorkflowToInvoke<Of, Timeout>,
+    options?: StepKey,
+  ): Promise<InvokedRun<ResultOf<Of>>>;
 
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a

@@ -16,6 +16,7 @@ import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost } from "./host.ts";
 import { stepAround } from "./inside-step.ts";
+import { invokeError } from "./invoke-errors.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
@@ -48,6 +49,14 @@ function stepsBehind(error: unknown): string[] {
 const MAX_CAUSES = 100;
 
 type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
+
+/** The error of a failed step. */
+function stepErrorOf({ key, type, error, output }: Outcome): StepError {
+  const failure = error ?? { name: "Error", message: "" };
+  if (type === "invoke") return invokeError(key, failure, output);
+  if (type === "wait" && failure.name === SIGNAL_TIMEOUT) return new SignalTimeoutError(key, failure.message);
+  return type === "http" && failure.name === HTTP_ERROR ? new HttpError(key, failure) : new StepError(key, failure);
+}
 
 /** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
 export class Execution {
@@ -154,10 +163,26 @@ export class Execution {
 
   /** Lets the service execute a step, in its turn among the outcomes to store. */
   call(type: "event" | "signal", key: string, call: () => Promise<unknown>): void {
+    this.#addCall(type, key, async () => ({ status: "completed", output: await call() }));
+  }
+
+  /** As `call`, for a step that waits then for what the service has begun. */
+  callAndWait(step: AskedStep, call: () => Promise<unknown>): void {
+    const { type, key } = step;
+    this.#addCall(type, key, async () => {
+      await call();
+      // The journal has the step, even if the program has cancelled it meanwhile.
+      if (step.hasEnded) this.outbox.add({ key, type, status: "cancelled" });
+      else this.wait(step, null);
+      return { status: "waiting" };
+    });
+  }
+
+  #addCall(type: StepType, key: string, call: () => Promise<Pick<ReportedStep, "status" | "output">>): void {
     const reported = { key, type, attempt: 1, startedAt: momentText(this.host.nowMs()) } as const;
     this.outbox.addCall(key, async () => {
       try {
-        return { step: { ...reported, status: "completed", output: await call() }, isStored: true };
+        return { step: { ...reported, ...(await call()) }, isStored: true };
       } catch (error) {
         if (this.host.signal.aborted || isLeaseLost(error)) throw error;
         this.thrown.set(key, error);
@@ -269,18 +294,13 @@ export class Execution {
     this.changes.notify();
   }
 
-  #errorOf({ key, type, error }: Outcome): StepError {
-    const made = stepErrorOf(key, type, error ?? { name: "Error", message: "" });
+  #errorOf(outcome: Outcome): StepError {
+    const { key } = outcome;
+    const made = stepErrorOf(outcome);
     const thrown = this.thrown.get(key);
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;
   }
-}
-
-function stepErrorOf(key: string, type: StepType, error: NonNullable<RunStep["error"]>): StepError {
-  if (type === "wait" && error.name === SIGNAL_TIMEOUT) return new SignalTimeoutError(key, error.message);
-  if (type === "http" && error.name === HTTP_ERROR) return new HttpError(key, error);
-  return new StepError(key, error);
 }
 
 /** Prepares a step. @throws {NonRetryableError} for what a step cannot be asked with: another attempt would ask for the same */

@@ -35,7 +35,7 @@ export class Journal {
   /** Whether a step is one that the service ends, and the program has not been told to have cancelled it. */
   isWait(key: string): boolean {
     const step = this.#steps.get(key);
-    return (step?.type === "sleep" || step?.type === "wait") && step.status !== "cancelled";
+    return (step?.type === "sleep" || step?.type === "wait" || step?.type === "invoke") && step.status !== "cancelled";
   }
 
   has(key: string): boolean {

@@ -6,6 +6,7 @@ import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
 import { httpCall } from "./http-call.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { invokeStep } from "./invoke-step.ts";
 import { remember } from "./remembered.ts";
 import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
@@ -92,6 +93,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
     signal,
     waitForSignal,
     http,
+    invoke: invokeStep(execution),
     race,
   } as Step;
 }

@@ -2,6 +2,7 @@ import type { ReportedStep, RunStep, TakenRun } from "@tidemill/contract";
 import { type WorkflowContext, workflow } from "@tidemill/sdk";
 import { executeRun } from "../../src/workflow/execute.ts";
 import type { RunHost, StepEvent } from "../../src/workflow/host.ts";
+import type { Invocation } from "../../src/workflow/invoke.ts";
 import type { RunOutcome } from "../../src/workflow/run-outcome.ts";
 
 const AT = "2026-11-23T09:30:00.000Z";
@@ -30,6 +31,8 @@ export class MemoryRun {
   readonly calls: string[][] = [];
   /** Events that steps have sent. */
   readonly events: StepEvent[] = [];
+  /** What steps have invoked. */
+  readonly invocations: Invocation[] = [];
   readonly input: unknown;
   attempt = 1;
   host: Partial<RunHost> = { misfitAfterMs: 0, timer: () => new Promise<never>(() => {}) };
@@ -85,6 +88,12 @@ export class MemoryRun {
         this.events.push(event);
         this.append([{ key, type: "event", status: "completed", output: { eventId: `evt_${this.events.length}`, runIds: [] } }]);
         return this.journal.at(-1)?.output;
+      },
+      invoke: async ({ key }, invocation) => {
+        const runId = `run_${key}`;
+        this.invocations.push(invocation);
+        this.append([{ key, type: "invoke", status: "waiting", output: { runId } }]);
+        return { runId };
       },
       signal: this.controller.signal,
       ...this.host,

@@ -196,6 +196,16 @@ const ROWS: Record<string, Row> = {
       signal: [...NO_TEXT, ...UNSTORABLE, '""', text(257)],
     },
   },
+  invokeWorkflow: {
+    good: { lease_token: '"a"', key: '"k"', workflow: '"w"', timeout: "1" },
+    fields: {
+      lease_token: TOKEN,
+      key: [...NO_TEXT, ...UNSTORABLE, '""', text(257)],
+      workflow: [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '"a b"', '"a/b"', text(129)],
+      input: [],
+      timeout: [...NO_INTEGER, "0", "-1", "86400001"],
+    },
+  },
   triggerWorkflow: {
     good: {},
     fields: { input: [], idempotencyKey: [...NO_TEXT, ...UNSTORABLE, '""', text(257)], delay: [...NO_INTEGER, "-1", "31536001"] },

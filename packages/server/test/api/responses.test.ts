@@ -169,9 +169,18 @@ const worker =
 
 type RunState = "pending" | "running" | "sleeping" | "failed" | "completed" | "cancelled";
 
+interface RunSettings {
+  readonly body?: object;
+  readonly lose?: boolean;
+  readonly signal?: string;
+  readonly invokes?: string;
+  /** Key of a step in its journal. */
+  readonly stored?: string;
+}
+
 /** As `plain`, for a run in this state, or for its workflow. */
 const run =
-  (state: RunState, { body, lose = false, signal }: { body?: object; lose?: boolean; signal?: string } = {}): Ask =>
+  (state: RunState, { body, lose = false, signal, invokes, stored }: RunSettings = {}): Ask =>
   async (service, operation) => {
     const { id: name, trigger, take: takeRun, end } = await putWorkflow(service, { attempts: 1 });
     const id = await trigger({ input: [1], idempotencyKey: "k" });
@@ -180,12 +189,23 @@ const run =
     if (taken && state === "sleeping") await end(taken, { outcome: "suspended", steps: [sleep] });
     if (taken && state === "failed") await end(taken, { outcome: "failed", error: "bad" });
     if (taken && state === "completed") await end(taken, { outcome: "completed", result: { n: 1 } });
+    if (taken && stored)
+      await service.ok("POST", `/v1/runs/${id}/steps`, {
+        lease_token: taken.lease_token,
+        steps: [{ key: stored, type: "run", status: "completed" }],
+      });
     if (taken && lose) await end(taken, { outcome: "released" });
     if (state === "cancelled") await service.ok("POST", `/v1/runs/${id}/cancel`);
     const steps = { lease_token: taken?.lease_token, steps: [{ key: "a", type: "run", status: "completed", output: 1 }] };
     const sent = { lease_token: taken?.lease_token, key: "tell", name: "user.created" };
     const registered = { lease_token: taken?.lease_token, key: "ask", signal: signal ?? id };
-    const bodies: Record<string, object> = { reportSteps: steps, sendStepEvent: sent, registerSignal: registered };
+    const invocation = { lease_token: taken?.lease_token, key: "bill", workflow: invokes ?? name, timeout: 60_000 };
+    const bodies: Record<string, object> = {
+      reportSteps: steps,
+      sendStepEvent: sent,
+      registerSignal: registered,
+      invokeWorkflow: invocation,
+    };
     const reported = bodies[operation.id] ? { body: bodies[operation.id] as object } : {};
     const query = operation.id === "getJournal" && taken ? { query: `?lease_token=${taken.lease_token}` } : {};
     return plain({ values: { name, id }, ...reported, ...query, ...(body && { body }) })(service, operation);
@@ -221,8 +241,8 @@ const listening =
     return plain(spoilt)(service, operation);
   };
 
-/** A step's event, in a workspace that has one execution for its run and none for those that it would start. */
-const eventBeyondQuota: Ask = async (service, operation) => {
+/** A step's event or invocation, in a workspace that has one execution for its run and none for those that it would start. */
+const stepBeyondQuota: Ask = async (service, operation) => {
   const limited = await limitedTo(service, { executions_per_month: 1 });
   await putWorkflow(limited, { events: ["user.created"] });
   return run("running")(limited, operation);
@@ -296,6 +316,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "getJournal 200": [run("running")],
   "sendStepEvent 200": [run("running")],
   "registerSignal 200": [run("running")],
+  "invokeWorkflow 200": [run("running")],
   "completeSignal 200": [awaitedSignal(), awaitedSignal({ body: "null" })],
   "sendEvent 202": [plain(), plain({ body: { name: "a" } }), listening()],
   "listSchedules 200": [
@@ -366,8 +387,8 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   ],
   401: () => [plain({ headers: { authorization: "" } })],
   402: ({ id }) =>
-    id === "sendStepEvent"
-      ? [eventBeyondQuota]
+    id === "sendStepEvent" || id === "invokeWorkflow"
+      ? [stepBeyondQuota]
       : [
           async (service, operation) => {
             const limited = await limitedTo(service, { executions_per_month: 0 });
@@ -390,6 +411,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(path.includes("{id}") ? [path.includes("{name}") ? queue() : plain()] : []),
     ...(path === "/v1/dlq/retry" || path === "/v1/dlq/purge" ? [plain({ body: { queue: "absent" } })] : []),
     ...(id === "work" ? [plain()] : []),
+    ...(id === "invokeWorkflow" ? [run("running", { invokes: "absent" })] : []),
     ...(id === "createSchedule" ? [plain({ body: { queue: "absent", cron: "@daily", timezone: "UTC" } })] : []),
     ...(id === "patchSchedule" ? [schedule({ body: { queue: "absent" } })] : []),
   ],
@@ -412,6 +434,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         retryRun: [run("pending"), run("running"), run("sleeping"), run("completed")],
         reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],
         registerSignal: [run("running", { lose: true }), run("completed"), run("sleeping"), takenSignal],
+        invokeWorkflow: [run("running", { lose: true }), run("completed"), run("sleeping"), run("running", { stored: "bill" })],
         completeSignal: [awaitedSignal({ twice: true })],
         getJournal: [run("running", { lose: true }), run("completed"), run("sleeping")],
         sendStepEvent: [run("running", { lose: true }), run("completed"), run("sleeping")],

@@ -28,6 +28,7 @@ const LEAST: Record<string, Role> = {
   "GET /v1/runs/{id}/journal": "worker",
   "POST /v1/runs/{id}/events": "worker",
   "POST /v1/runs/{id}/signals": "worker",
+  "POST /v1/runs/{id}/invocations": "worker",
   "POST /v1/signals/{id}/complete": "write",
   "POST /v1/events": "write",
   "GET /v1/queues": "read",
