@@ -19,6 +19,8 @@ export const LIMITS = {
   workWorkflows: 100,
   /** Steps that one call reports. */
   reportedSteps: 100,
+  /** What a run says of its progress. */
+  progressBytes: 4 * 1024,
   eventNameLength: 128,
   signalIdLength: 256,
   /** Events that one workflow may be started by. */

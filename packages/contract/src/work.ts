@@ -5,7 +5,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { ReportedStep, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
+import { Progress, ReportedStep, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -83,6 +83,7 @@ export const SettleJob = Type.Object(
         description: "With `suspended`: steps that wait and are not in the journal.",
       }),
     ),
+    progress: Type.Optional({ ...Progress, description: "Of a run: what its code says of its progress. Any JSON value of at most 4 KiB." }),
   },
   {
     title: "SettleJob",

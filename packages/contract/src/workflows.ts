@@ -367,6 +367,7 @@ export const Run = Type.Object(
     ...listed,
     input: Nullable(Type.Unknown(), { description: "What it was triggered with." }),
     result: Nullable(Type.Unknown(), { description: "What a completed run returned." }),
+    progress: Nullable(Type.Unknown(), { description: "What its code said of its progress last." }),
     steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
     waitingFor: Type.Array(WaitingFor, { description: "What its steps wait for." }),
     hookErrors: Type.Array(
@@ -388,7 +389,7 @@ export const Run = Type.Object(
   {
     title: "Run",
     description: "A run of a workflow.",
-    examples: [{ ...run, input: { userId: "u1" }, result: null, steps: [step], waitingFor: [], hookErrors: [] }],
+    examples: [{ ...run, input: { userId: "u1" }, result: null, progress: { sent: 120 }, steps: [step], waitingFor: [], hookErrors: [] }],
   },
 );
 export type Run = Static<typeof Run>;
@@ -415,14 +416,20 @@ export type ListRuns = Static<typeof ListRuns>;
 
 const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
 
+/** What the code of a run says of its progress. */
+export const Progress = Type.Unknown({ description: "What the code says of its progress: any JSON value of at most 4 KiB." });
+
 export const ReportedSteps = Type.Object(
   {
     lease_token: LeaseToken,
-    steps: Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+    steps: Type.Optional(
+      Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+    ),
+    progress: Type.Optional(Progress),
   },
   {
     title: "ReportedSteps",
-    description: "What a worker has executed of a run.",
+    description: "What a worker has executed of a run: `steps`, `progress`, or both.",
     additionalProperties: false,
     examples: [{ lease_token: TOKEN, steps: [{ key: "load user", type: "run", status: "completed", output: { name: "Ada" } }] }],
   },

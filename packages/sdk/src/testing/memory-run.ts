@@ -4,6 +4,7 @@ import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import type { RunHost, StepEvent } from "../workflow/host.ts";
+import { progressText } from "../workflow/progress.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
@@ -46,6 +47,8 @@ export class MemoryRun {
   readonly #journal: MemoryJournal;
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
+  /** What it has said of its progress. */
+  readonly progress: unknown[] = [];
   attempt = 1;
 
   constructor(
@@ -88,6 +91,7 @@ export class MemoryRun {
     const host = { nowMs, wait, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
     const outcome = await executeRun(this.#workflow, this.#taken(), {
       ...host,
+      progress: (value) => this.#say(value),
       store,
       sendEvent,
       registerSignal,
@@ -96,6 +100,15 @@ export class MemoryRun {
     });
     if ("steps" in outcome) this.#journal.append(outcome.steps ?? []);
     return outcome;
+  }
+
+  /** As a worker, it leaves out what cannot be sent. */
+  #say(value: unknown): void {
+    try {
+      this.progress.push(JSON.parse(progressText(value)));
+    } catch {
+      // A worker would warn in its log.
+    }
   }
 
   #sent({ name, data, ts = this.#clock.nowMs() }: StepEvent): EventSent {
@@ -120,9 +133,11 @@ export class MemoryRun {
     if (!this.#crashes) return;
     const twice = [...this.#substitutes.effects].find(([, times]) => times > 1 && this.attempt === 1);
     if (twice) throw new Error(`Step "${twice[0]}" was executed ${twice[1]} times.`);
+    const said = this.progress.length;
     const replayed = await this.execute(({ key }) => () => {
       throw new Error(`Step "${key}" is not in the journal.`);
     });
+    this.progress.length = said;
     const [expected, got] = [
       { outcome: "completed", result },
       { ...replayed, steps: undefined },

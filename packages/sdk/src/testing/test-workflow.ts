@@ -33,6 +33,8 @@ interface EndedRun {
   readonly steps: readonly RunStep[];
   /** Events that its steps have sent, in their order. */
   readonly events: readonly SentByRun[];
+  /** What it has said of its progress, in its order. An attempt that follows a failed one may repeat some. */
+  readonly progress: readonly unknown[];
   /** What a lifecycle hook threw. */
   readonly hookErrors: readonly { readonly hook: Hook; readonly message: string }[];
   /** In which attempt of the run it ended. */
@@ -78,6 +80,7 @@ export async function testWorkflow<Input, Result>(
     ...ended,
     steps: run.steps,
     events: run.events,
+    progress: run.progress,
     hookErrors,
     attempt: run.attempt,
     elapsedMs: clock.nowMs() - startMs,

@@ -3,11 +3,13 @@ import { executeRun } from "../workflow/execute.ts";
 import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
+import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
+import { ProgressSender } from "./progress-sender.ts";
 
 /** Steps in one call. */
 const MAX_STEPS = 100;
@@ -16,7 +18,7 @@ type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
 /** Executes a run that the worker holds. Never rejects. */
 export async function runWorkflow(
-  { workflows }: WorkerSettings,
+  { workflows, logger, name: worker }: WorkerSettings,
   calls: WorkerCalls,
   leases: HeldLeases,
   taken: contract.TakenRun,
@@ -30,16 +32,26 @@ export async function runWorkflow(
       if (isLeaseLost(error)) leases.lose(runId, "lease_lost", lease_token);
       throw error;
     });
+  const newest = new ProgressSender((value) => whileHeld(calls.storeSteps(runId, { lease_token, progress: value }, lost.signal)));
+  const progress = (value: unknown): void => {
+    try {
+      newest.set(JSON.parse(progressText(value)));
+    } catch (error) {
+      logger.warn("The progress of a run was left out.", { worker, run: runId, error: failureOf(error).message });
+    }
+  };
   // At a shutdown, outcomes of steps in progress are still stored.
-  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps] }, lost.signal));
+  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal));
   const sendEvent: RunHost["sendEvent"] = ({ key }, event) =>
     whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
     whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
   try {
-    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal });
-    return "steps" in outcome ? await storeRest(outcome, store) : asReported(outcome);
+    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, progress, signal: controller.signal });
+    const reported = "steps" in outcome ? await storeRest(outcome, store) : asReported(outcome);
+    return { ...reported, ...newest.end() };
   } catch (error) {
+    newest.end();
     const { name, message } = failureOf(error);
     return { outcome: "failed", error: message || name, error_name: name };
   }

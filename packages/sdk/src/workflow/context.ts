@@ -131,6 +131,13 @@ export interface Run {
    * for the run.
    */
   patched(name: string): boolean;
+  /**
+   * Says how far the run is, for people and programs that watch it: it stands on the run as `progress`. The newest value is kept, and
+   * intermediate ones may be left out. It is sent about once a second at most, is not remembered, and never fails the run.
+   *
+   * @param value any JSON of at most 4 KiB. Anything else is left out, with a warning in the worker's log
+   */
+  progress(value: unknown): void;
 }
 
 /** What the function of a workflow gets. */

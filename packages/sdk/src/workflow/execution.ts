@@ -48,11 +48,14 @@ export class Execution {
   /** Outcomes in the order of the journal; those before `#next` have been delivered. */
   readonly #outcomes: Outcome[];
   #next = 0;
+  /** How many of them the journal had when the execution began. */
+  readonly #remembered: number;
 
   constructor(host: RunHost, journal: readonly RunStep[]) {
     this.host = host;
     this.journal = new Journal(journal);
     this.#outcomes = this.journal.outcomes;
+    this.#remembered = this.#outcomes.length;
     this.outbox = new Outbox(
       (steps) => host.store(steps),
       (step) => this.#release(step),
@@ -86,6 +89,11 @@ export class Execution {
     } catch (error) {
       return this.#refuse(error);
     }
+  }
+
+  /** Whether the program has steps or outcomes of the journal before it, or the execution has ended. */
+  get isReplaying(): boolean {
+    return this.end !== null || this.journal.unasked > 0 || this.#next < this.#remembered;
   }
 
   wait(step: AskedStep, reported: ReportedStep | null): void {

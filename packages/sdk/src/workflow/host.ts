@@ -12,6 +12,8 @@ export interface RunHost {
   sendEvent(step: { readonly name: string; readonly key: string }, event: StepEvent): Promise<unknown>;
   /** Registers the signal of a step, and stores the step. If the journal has the step, it returns its output. */
   registerSignal(step: { readonly name: string; readonly key: string }, signal: string): Promise<unknown>;
+  /** Takes what the program says of its progress. Never throws. */
+  readonly progress: (value: unknown) => void;
   /** Ends the execution. */
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
@@ -41,5 +43,6 @@ export const liveHost = (needed: NeededHost): RunHost => ({
   random: chance,
   uuid: () => crypto.randomUUID(),
   misfitAfterMs: 5_000,
+  progress: () => {},
   ...needed,
 });

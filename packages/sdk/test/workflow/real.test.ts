@@ -272,3 +272,21 @@ test("a run waits for a signal, and goes on when the client completes it", async
   await untilStatus(client, runId, "completed");
   expect((await client.runs.get(runId)).result).toEqual({ ok: true });
 });
+
+test("the progress of a run stands on it, with its steps and at its end", async ({ client, worker }) => {
+  const gate = Promise.withResolvers<void>();
+  const counting = workflow({ id: "counting" }, async ({ step, run }) => {
+    run.progress({ done: 0 });
+    await step.run("one", () => 1);
+    run.progress({ done: 1 });
+    await gate.promise;
+    run.progress({ done: 2 });
+  });
+  worker([counting]);
+  const runId = await trigger(client, "counting", null);
+  const progress = async () => (await client.runs.get(runId)).progress;
+  await until(async () => JSON.stringify(await progress()) === '{"done":1}', "the progress after a step");
+  gate.resolve();
+  await untilStatus(client, runId, "completed");
+  expect(await progress()).toEqual({ done: 2 });
+});

@@ -2,9 +2,9 @@ import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract
 import type { AttemptResult, Engine } from "#engine";
 import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import { cut, type Db, type LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
+import { cut, type Db, type LoopTime, ProblemError, type RunId, type SlicedWork, type WorkspaceId } from "#kernel";
 import { keepResult } from "#redaction";
-import { readSteps } from "#workflows";
+import { readProgress, readSteps, storeProgress } from "#workflows";
 import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
@@ -24,6 +24,7 @@ const MAX_MESSAGE = 1_000;
 const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 type Refusal = Pick<Settled, "code" | "message">;
+const TOO_LARGE = `The progress exceeds ${LIMITS.progressBytes} bytes.`;
 const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
 
 /**
@@ -45,7 +46,7 @@ export async function settleJobs(
   const outcomes = await Promise.all(
     settles.map(async (settle, index): Promise<AnsweredOutcome> => {
       const proof = claims[index] ?? null;
-      const refusal = await settleOne(deps, settle, proof, mayServe, async ({ claim, worker }) => {
+      const refusal = await settleOne(deps, db, settle, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
         if (held && isKnown(held, claim)) return held;
         const row = looked.get(claim.id);
@@ -65,6 +66,7 @@ const isKnown = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedC
 
 async function settleOne(
   { finish, held, loopTime }: SettleJobs,
+  db: Db,
   settle: SettleJob,
   claim: Proven | null,
   mayServe: (queue: string) => boolean,
@@ -76,6 +78,8 @@ async function settleOne(
   if (text !== undefined && Buffer.byteLength(text) > LIMITS.resultBytes) {
     return { code: "PAYLOAD_TOO_LARGE", message: `The result exceeds ${LIMITS.resultBytes} bytes.` };
   }
+  const progress = progressOf(settle);
+  if (progress.refusal) return progress.refusal;
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
   const unfit = unfitFor(job.claim, settle);
@@ -83,6 +87,8 @@ async function settleOne(
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
   const result = await loopTime.run(workspaceId, cost, resultOf(settle, text ?? null, job.redactor));
+  const said = progress.text && (await loopTime.run(workspaceId, cost, keepResult(progress.text, job.redactor)));
+  if (said) await storeProgress(db, { workspaceId, id: claim.claim.id as string as RunId }, claim.claim, said);
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
@@ -90,10 +96,10 @@ async function settleOne(
 }
 
 const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
-  completed: ["result"],
-  failed: ["error", "error_name", "retry", "retry_in"],
-  suspended: ["steps"],
-  released: [],
+  completed: ["result", "progress"],
+  failed: ["error", "error_name", "retry", "retry_in", "progress"],
+  suspended: ["steps", "progress"],
+  released: ["progress"],
 };
 
 const isRunId = (id: string): boolean => id.startsWith("run_");
@@ -101,16 +107,28 @@ const isRunId = (id: string): boolean => id.startsWith("run_");
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name }: SettleJob): string | null {
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, progress }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
   if (outcome === "suspended") return "The outcome suspended is only for runs.";
+  if (progress !== undefined) return "progress is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
+/** What a program says of a run's progress, as JSON text, or why that is refused. */
+function progressOf({ progress }: SettleJob): { text: string | null; refusal: Refusal | null } {
+  try {
+    return { text: progress === undefined ? null : readProgress(progress), refusal: null };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    const { code, message } = error;
+    return { text: null, refusal: { code: code as Refusal["code"], message: code === "PAYLOAD_TOO_LARGE" ? TOO_LARGE : message } };
+  }
+}
+
 /** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, steps };
+function misfitOf({ outcome, result, error, error_name, retry, retry_in, steps, progress }: SettleJob): string | null {
+  const given = { result, error, error_name, retry, retry_in, steps, progress };
   const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
   return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;

@@ -19,7 +19,7 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
       with before as (
         select status, error from run where workspace_id = ${workspaceId} and id = ${id} and status in ('failed', 'cancelled') for no key update
       )
-      update run r set status = case when r.started_at is null then 'pending' else 'running' end::run_status, failures = 0, error = null,
+      update run r set status = case when r.started_at is null then 'pending' else 'running' end::run_status, failures = 0, error = null, retries = retries + 1,
         ended_at = null, expires_at = null
       from before, lane l
       where r.workspace_id = ${workspaceId} and r.id = ${id} and r.status in ('failed', 'cancelled')

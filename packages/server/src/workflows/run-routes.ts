@@ -1,11 +1,12 @@
 import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { cutPage, type Db, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
+import { cutPage, type Db, invalid, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { findHookErrors } from "./hook-store.ts";
 import { listRuns } from "./list-runs.ts";
+import { readProgress, storeProgress } from "./progress.ts";
 import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
@@ -148,8 +149,8 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
         security,
         summary: "Report steps of a run",
         description:
-          "Stores steps of a run that the worker executes. A step that the journal has is left as it is, so the call may be repeated. " +
-          "`LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
+          "Stores steps of a run that the worker executes, and what its code says of its progress. A step that the journal has is left as it " +
+          "is, so the call may be repeated. `LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
         operationId: "reportSteps",
         params: RunPath,
         body: ReportedSteps,
@@ -158,12 +159,15 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const { lease_token, steps } = request.body;
+      const { lease_token, steps = [], progress } = request.body;
       const stored = readSteps(steps, "steps");
+      const said = progress === undefined ? null : readProgress(progress);
+      if (steps.length === 0 && said === null) throw invalid("steps", "must be given, or progress in its place");
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
-      const journal = claim && (await reportSteps(db, key, claim, stored));
+      const before = claim && said !== null ? await storeProgress(db, key, claim, said) : null;
+      const journal = claim && stored.length > 0 ? await reportSteps(db, key, claim, stored) : before;
       if (journal !== null) return { steps: journal };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },

@@ -29,6 +29,11 @@ export interface RunRow {
 export interface RunWithData extends RunRow {
   readonly input: string;
   readonly result: string | null;
+  /** JSON text. */
+  readonly progress: string | null;
+  /** Grows with each change of its journal. */
+  readonly steps: number;
+  readonly retries: number;
 }
 
 /** A step of a journal. Output and error are JSON texts. */
@@ -68,7 +73,7 @@ export const showListedRun = (run: RunRow): ListedRun => ({
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
 export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
-  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
+  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},"progress":${run.progress ?? "null"},` +
   `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
 
 /** What a run waits for that has not ended. */

@@ -1,0 +1,23 @@
+-- What its code said of its progress last; JSON text.
+alter table run add column progress text;
+
+-- How often it was retried. Each retry numbers its journal anew.
+alter table run add column retries integer not null default 0;
+
+-- Until when nodes follow it, for readers of its events.
+alter table run add column watched_until timestamptz;
+
+-- Notifies all nodes of a change of a run that is followed. PostgreSQL sends it when the transaction commits.
+create function notify_run_changed() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('tidemill_wake', format('runChanged %s %s', old.workspace_id, old.id));
+  return null;
+end $$;
+
+-- Every change of a run or its journal updates its row.
+create trigger notify_changed after update on run for each row
+  when (old.watched_until > moment() and new.watched_until = old.watched_until) execute function notify_run_changed();
+create trigger notify_deleted after delete on run for each row
+  when (old.watched_until > moment()) execute function notify_run_changed();
+
+select make_tenant_views();
