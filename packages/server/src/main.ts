@@ -76,6 +76,7 @@ export async function composeNode({
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      runChanged: (run) => workflows.runChanged(run),
       masterKeyChanged: () =>
         void openVault
           .reloadKeys()
@@ -85,6 +86,7 @@ export async function composeNode({
     look: () => {
       services.wake();
       workers.wokenAll();
+      workflows.runsMayHaveChanged();
     },
     onPulled: {
       woken: (lanes) => workers.woken(lanes),
@@ -99,23 +101,29 @@ export async function composeNode({
     adminContext,
     emptyWorkspace,
     notifyChanged: (workspaceId) => {
-      workers.workspaceChanged(workspaceId);
+      endCallsOf(workspaceId);
       engine.notify({ kind: "workspaceChanged", workspaceId });
     },
     abortWorkspace: (workspaceId) => {
-      workers.workspaceChanged(workspaceId);
+      endCallsOf(workspaceId);
       aborter.abortWorkspace(workspaceId);
     },
   });
   /** Another node has changed or deleted a workspace. */
   const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
     workspaces.forget(workspaceId);
+    endCallsOf(workspaceId);
+  };
+  /** Ends calls that wait, since theirs may be a key that was revoked. */
+  const endCallsOf = (workspaceId: WorkspaceId) => {
     workers.workspaceChanged(workspaceId);
+    workflows.workspaceChanged(workspaceId);
   };
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
   const schedules = createSchedules({ ...shared, waker, room: () => engine.room(), startRuns: startScheduledRuns });
+  const workflows = createWorkflows({ ...shared, waker, aborter, prove: workers.prove, onNextRun: (ms) => schedules.expect(ms) });
 
   const modules = [
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
@@ -132,11 +140,12 @@ export async function composeNode({
     createRetention(shared),
     callbacks,
     workers,
-    createWorkflows({ ...shared, waker, aborter, prove: workers.prove, onNextRun: (ms) => schedules.expect(ms) }),
+    workflows,
   ];
   const { authenticator } = workspaces;
   const drain = () => {
     workers.drain();
+    workflows.drain();
     engine.drain();
   };
   const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain });

@@ -50,6 +50,9 @@ export interface StepRow {
   readonly signal: string | null;
 }
 
+/** Whether nothing more happens to a run, unless it is retried. */
+export const isEnded = ({ ended_at }: Pick<RunRow, "ended_at">): boolean => ended_at !== null;
+
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
 export const readRunId = (text: string): RunId | null => uuidOf("run", text) as RunId | null;
 export const runNotFound = (id: string): ProblemError => notFound({ resource: "run", id });
@@ -90,7 +93,8 @@ function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecor
 /** A journal as JSON text. */
 export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(stepText).join(",")}]`;
 
-const stepText = (step: StepRow): string =>
+/** A step as JSON text. */
+export const stepText = (step: StepRow): string =>
   `{"key":${JSON.stringify(step.key)},"type":"${step.type}","status":"${step.status}","output":${step.output ?? "null"},` +
   `"error":${step.error ?? "null"},"attempt":${step.attempt},"startedAt":${JSON.stringify(step.started_at)},` +
   `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)}}`;
