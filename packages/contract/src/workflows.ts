@@ -403,10 +403,11 @@ export const RunEvents = Type.String({
 });
 
 export const WatchHeaders = Type.Object({
-  "last-event-id": Type.Optional(
+  "Last-Event-ID": Type.Optional(
     Type.String({
       title: "LastEventId",
       description: "Id of the last event that the reader has. Without it, the stream begins with the run.",
+      examples: ["0.2.hq8Yt0cz.pXn3ZC0w"],
     }),
   ),
 });

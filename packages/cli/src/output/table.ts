@@ -6,10 +6,13 @@ type Cells = Readonly<Record<string, unknown>>;
 /** Colours of states, by their meaning for the reader. */
 const COLOURS: Readonly<Record<string, "cyan" | "gray" | "green" | "red" | "yellow">> = {
   active: "cyan",
+  running: "cyan",
   completed: "green",
   ok: "green",
   waiting: "yellow",
   delayed: "yellow",
+  pending: "yellow",
+  sleeping: "yellow",
   pending_approval: "yellow",
   warning: "yellow",
   failed: "red",

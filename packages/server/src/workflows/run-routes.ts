@@ -162,7 +162,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const { lease_token, steps = [], progress } = request.body;
       const stored = readSteps(steps, "steps");
       const said = progress === undefined ? null : readProgress(progress);
-      if (steps.length === 0 && said === null) throw invalid("steps", "must be given, or progress in its place");
+      if (steps.length === 0 && said === null) throw invalid("steps", "is required, or progress in its place");
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });

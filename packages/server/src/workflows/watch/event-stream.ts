@@ -4,7 +4,7 @@ import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { framesFor, type RunLook } from "./frames.ts";
 
-export const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
 /** Smaller texts are not counted: the number of streams limits them. */
 const MIN_COUNTED_BYTES = 16 * 1024;

@@ -21,7 +21,7 @@ export class FollowedRuns {
   }
 
   /**
-   * Opens a stream of a run's events. Whoever opens it must end it: by `destroy`.
+   * Opens a stream of a run's events. The caller ends it with `destroy`.
    *
    * @throws UNAVAILABLE when the workspace has too many
    */

@@ -25,8 +25,8 @@ export function mountRunEvents(api: Api, { tenants, followed }: RunEventRoutes):
         summary: "Follow a run",
         description:
           "Sends events as they happen (server-sent events): first the run, then each change of its journal, progress and status, until it " +
-          "has ended. Intermediate changes may be left out. With `Last-Event-ID` the stream goes on after that event. 204 means that the " +
-          "run has ended and there is nothing more to send.",
+          "has ended. Intermediate changes may be left out. With `Last-Event-ID` the stream goes on after that event. The response is 204 " +
+          "when the run has ended and the reader has all events.",
         operationId: "watchRun",
         params: RunPath,
         headers: WatchHeaders,
@@ -41,7 +41,7 @@ export function mountRunEvents(api: Api, { tenants, followed }: RunEventRoutes):
         if (!(await findRun(tenants.of(workspaceId), key))) throw runNotFound(request.params.id);
         return reply.send("");
       }
-      const events = followed.open(key, readEventCursor(request.headers["last-event-id"]));
+      const events = followed.open(key, readEventCursor(lastEventIdOf(request)));
       reply.raw.once("close", () => events.destroy());
       await events.opened;
       if (!events.isNeedless) return reply.send(events);
@@ -50,3 +50,6 @@ export function mountRunEvents(api: Api, { tenants, followed }: RunEventRoutes):
     },
   );
 }
+
+const lastEventIdOf = ({ headers }: { headers: Record<string, unknown> }): string | undefined =>
+  headers["last-event-id"] as string | undefined;
