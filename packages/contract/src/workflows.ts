@@ -206,7 +206,7 @@ export const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
-export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait"] as const;
+export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "undo"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
 const StepStatus = Type.Enum(["completed", "failed", "waiting"], { title: "StepStatus", description: "The status of a step." });
@@ -231,6 +231,7 @@ const step = {
   endedAt: at,
   wakeAt: null,
   signal: null,
+  undoable: false,
 };
 
 export const RunStep = Type.Object(
@@ -245,6 +246,7 @@ export const RunStep = Type.Object(
     endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
     wakeAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When a sleep ends, or a wait times out." }),
     signal: Nullable(Type.String(), { description: "The signal that a wait is for, or that a step has registered." }),
+    undoable: Type.Boolean({ description: "Whether the program can undo it when the run fails or is cancelled." }),
   },
   { title: "RunStep", description: "A step of a run.", examples: [step] },
 );
@@ -260,6 +262,7 @@ export const ReportedStep = Type.Object(
       Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
     ),
     error: Type.Optional(RunError),
+    undoable: Type.Optional(Type.Boolean({ description: "Whether the program can undo a completed step. False unless given." })),
     attempt: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
     ),
@@ -385,11 +388,37 @@ export const Run = Type.Object(
       ),
       { description: "Errors thrown inside lifecycle hooks." },
     ),
+    undoErrors: Type.Array(
+      Type.Object(
+        {
+          step: StepKey,
+          message: Type.String({ description: "Why it could not be undone." }),
+          occurredAt: Moment("When."),
+        },
+        {
+          title: "UndoError",
+          description: "A step that could not be undone.",
+          examples: [{ step: "charge", message: "It failed.", occurredAt: at }],
+        },
+      ),
+      { description: "Steps that could not be undone, after the run had failed or was cancelled." },
+    ),
   },
   {
     title: "Run",
     description: "A run of a workflow.",
-    examples: [{ ...run, input: { userId: "u1" }, result: null, progress: { sent: 120 }, steps: [step], waitingFor: [], hookErrors: [] }],
+    examples: [
+      {
+        ...run,
+        input: { userId: "u1" },
+        result: null,
+        progress: { sent: 120 },
+        steps: [step],
+        waitingFor: [],
+        hookErrors: [],
+        undoErrors: [],
+      },
+    ],
   },
 );
 export type Run = Static<typeof Run>;
@@ -501,6 +530,7 @@ export const TakenRun = Type.Object(
     trigger,
     createdAt: Moment("When it was triggered."),
     journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+    undo: Type.Optional(Type.Boolean({ description: "True: the run has ended, and only its completed steps are to be undone." })),
     lease_token: LeaseToken,
     lease_expires_at: Moment("When the execution fails if the worker has neither ended it nor extended its lease."),
   },

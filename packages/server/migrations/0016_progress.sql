@@ -20,4 +20,12 @@ create trigger notify_changed after update on run for each row
 create trigger notify_deleted after delete on run for each row
   when (old.watched_until > moment()) execute function notify_run_changed();
 
+-- Whether the program can undo the step, once it has completed.
+alter table run_step add column undoable boolean not null default false;
+alter table run_step drop constraint run_step_type_check;
+alter table run_step add constraint run_step_type_check check (type in ('run', 'value', 'sleep', 'event', 'signal', 'wait', 'undo'));
+
+-- The job that undoes the steps of a run that has ended. It has the run's id.
+alter type job_kind add value 'undo';
+
 select make_tenant_views();

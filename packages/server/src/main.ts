@@ -15,7 +15,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
 import { createWorkers } from "#workers";
-import { createWorkflows, hookKind, runKind, startScheduledRuns } from "#workflows";
+import { createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -71,7 +71,7 @@ export async function composeNode({
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind, runKind(ids, () => engine.waker), hookKind(audit, clock)],
+    kinds: [callbacks.kind, runKind(ids, () => engine.waker), undoKind, hookKind(audit, clock)],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),

@@ -1,7 +1,7 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
 import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
-import { giveHook, giveRuns } from "#workflows";
+import { giveHook, giveRuns, giveUndos } from "#workflows";
 import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -29,6 +29,9 @@ export interface Given {
   readonly response: symbol;
 }
 
+/** Kinds of jobs that are not those of queues. */
+const OF_WORKFLOWS: readonly string[] = ["run", "undo", "hook"];
+
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
 export async function giveJobs(
   deps: GiveJobs,
@@ -39,22 +42,21 @@ export async function giveJobs(
 ): Promise<Given> {
   const response = Symbol();
   const ofKind = (kind: string) => taken.filter(({ claim }) => claim.kind === kind);
-  const [runs, hooks] = [ofKind("run"), ofKind("hook")];
-  const jobs = taken.filter(({ claim }) => claim.kind !== "run" && claim.kind !== "hook");
-  const [given, runTexts] = await Promise.all([
+  const [runs, undos, hooks] = [ofKind("run"), ofKind("undo"), ofKind("hook")];
+  const jobs = taken.filter(({ claim }) => !OF_WORKFLOWS.includes(claim.kind));
+  const asRun = ({ claim, queue }: GivenJob) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) });
+  const [given, begun, undone] = await Promise.all([
     Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
-    giveRuns(
-      db,
-      worker.workspaceId,
-      runs.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })),
-      version,
-    ),
+    giveRuns(db, worker.workspaceId, runs.map(asRun), version),
+    giveUndos(db, worker.workspaceId, undos.map(asRun)),
   ]);
-  for (const { claim, queue } of runs) {
+  const runTexts = new Map([...begun, ...undone]);
+  const executions = [...runs, ...undos];
+  for (const { claim, queue } of executions) {
     if (runTexts.has(claim.id)) deps.held.add({ claim, response, queue, redactor: null }, 0);
   }
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
-  const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
+  const kept = [...jobs.filter((_, index) => given[index] !== null), ...executions.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
   return {
     texts: given.filter((text) => text !== null),
     runTexts: [...runTexts.values()],

@@ -104,13 +104,14 @@ const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
 
 const isRunId = (id: string): boolean => id.startsWith("run_");
 /** How the ids of a kind begin. */
-const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
+const PREFIXES: Readonly<Record<string, string>> = { run: "run_", undo: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
 function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, progress }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
   if (outcome === "suspended") return "The outcome suspended is only for runs.";
+  if (kind === "undo") return null;
   if (progress !== undefined) return "progress is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }

@@ -63,7 +63,10 @@ export const beginExecutions = (db: Db, workspaceId: WorkspaceId, ids: readonly 
       returning id, version, failures, attempts, input, trigger, created_at`,
   );
 
-/** Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds. Uses the primary keys. */
+/**
+ * Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds and the run has not ended. Uses
+ * the primary keys.
+ */
 export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedClaim): Promise<{ steps: number } | null> =>
   row(
     tx,
@@ -73,7 +76,7 @@ export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedC
           and lease_id is not distinct from ${claim.leaseId}::bigint and attempt = ${claim.attempt}
         for share
       )
-      select steps from run where workspace_id = ${workspaceId} and id = ${id} and exists (select from held) for no key update`,
+      select steps from run where workspace_id = ${workspaceId} and id = ${id} and ${LIVE} and exists (select from held) for no key update`,
   );
 
 /** A step to store. Output and error are JSON texts. */
@@ -90,6 +93,8 @@ export interface StepToInsert {
   readonly wakeInMs: number | null;
   /** The signal that a step waits for, or has registered. */
   readonly signal: string | null;
+  /** Whether the program can undo it. Not unless given. */
+  readonly undoable?: boolean;
 }
 
 /** Which of these keys a journal has. Uses the primary key. */
@@ -114,13 +119,14 @@ export const insertSteps = async (tx: Db, { workspaceId, id }: RunKey, steps: re
             ${textArray(steps.map((one) => one.status))}::step_status[], ${textArray(steps.map((one) => one.output))}::text[],
             ${textArray(steps.map((one) => one.error))}::text[], ${plainArray(steps.map((one) => one.attempt))}::int[],
             ${textArray(steps.map((one) => one.startedAt))}::timestamptz[], ${textArray(steps.map((one) => one.wakeAt))}::timestamptz[],
-            ${plainArray(steps.map((one) => one.wakeInMs))}::float8[], ${textArray(steps.map((one) => one.signal))}::text[])
-            with ordinality s (key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, place)
+            ${plainArray(steps.map((one) => one.wakeInMs))}::float8[], ${textArray(steps.map((one) => one.signal))}::text[],
+            ${plainArray(steps.map((one) => one.undoable ?? false))}::boolean[])
+            with ordinality s (key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, undoable, place)
         ), stored as (
-          insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal)
+          insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal, undoable)
           select ${workspaceId}, ${id}, key, (select steps from run where workspace_id = ${workspaceId} and id = ${id}) + place, type, status,
             output, error, attempt, coalesce(started_at, moment()), case when status <> 'waiting' then moment() end,
-            coalesce(wake_at, moment() + wake_in_ms * interval '1 millisecond'), signal
+            coalesce(wake_at, moment() + wake_in_ms * interval '1 millisecond'), signal, undoable
           from reported
           on conflict (workspace_id, run_id, key) do nothing
           returning key

@@ -25,13 +25,13 @@ export async function giveRuns(
   const texts = new Map<JobId, string>();
   for (const run of runs) {
     const found = begun.get(run.claim.id);
-    if (found) texts.set(run.claim.id, textOf(run, found, journalText(journals.get(found.id) ?? [])));
+    if (found) texts.set(run.claim.id, runText(run, found, journalText(journals.get(found.id) ?? [])));
   }
   return texts;
 }
 
-/** Source: docs/run-protocol.md. */
-const textOf = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, journal: string): string =>
+/** An execution for its worker. Source: docs/run-protocol.md. */
+export const runText = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, journal: string, undo = false): string =>
   `{"runId":"${showRunId(run.id)}","workflowId":${JSON.stringify(workflow)},"version":${JSON.stringify(run.version)},` +
   `"attempt":${run.failures + 1},"attempts":${run.attempts},"input":${run.input},"trigger":${run.trigger},` +
-  `"createdAt":"${run.created_at}","journal":${journal},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}"}`;
+  `"createdAt":"${run.created_at}","journal":${journal},${undo ? '"undo":true,' : ""}"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}"}`;

@@ -6,4 +6,6 @@ export { type ProveExecution, readSteps } from "./report-steps.ts";
 export { runKind } from "./run-kind.ts";
 export { startScheduledRuns } from "./start-scheduled-runs.ts";
 export * from "./sweep.ts";
+export { giveUndos } from "./undo/give-undos.ts";
+export { undoKind } from "./undo/undo-kind.ts";
 export * from "./workflows.ts";

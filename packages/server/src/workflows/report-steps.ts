@@ -5,6 +5,7 @@ import { type Db, invalid, problem, type Transactional, type WorkspaceId } from 
 import { beginWaits } from "./begin-waits.ts";
 import { insertSteps, lockExecution, type StepToInsert } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
+import { isUndoKey } from "./undo/key.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
 export type ProveExecution = (
@@ -38,7 +39,19 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
   steps.map((step, at) => {
     const misfit = misfitOf(step);
     if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
-    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
+    const {
+      key,
+      type,
+      status,
+      error,
+      attempt = 1,
+      startedAt = null,
+      sleepFor,
+      sleepUntil = null,
+      signal = null,
+      timeout,
+      undoable = false,
+    } = step;
     return {
       key,
       type,
@@ -50,6 +63,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
       wakeInMs: sleepFor ?? timeout ?? null,
       signal,
+      undoable,
     };
   });
 
@@ -69,6 +83,8 @@ function misfitOf({
   sleepUntil,
   signal,
   timeout,
+  undoable,
+  key,
 }: ReportedStep): { field: string; message: string } | null {
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
   if (type === "sleep" && status !== "waiting") return { field: "status", message: "must be waiting for a sleep: the service ends it" };
@@ -85,6 +101,9 @@ function misfitOf({
     return { field: "status", message: `must not be waiting for a step of the type ${type}` };
   if (type === "sleep" && sleeps !== 1) return { field: "sleepFor", message: "must be given for a sleep, or sleepUntil in its place" };
   if (type !== "sleep" && sleeps > 0) return { field: "sleepFor", message: "is only for sleeps" };
+  if (type === "undo" && !isUndoKey(key)) return { field: "key", message: "must be undo(…), with the key of the step that is undone" };
+  if (undoable && (type !== "run" || status !== "completed"))
+    return { field: "undoable", message: "is only for completed steps of the type run" };
   if (status === "failed" && !error) return { field: "error", message: "must be given for a failed step" };
   if (status !== "failed" && error) return { field: "error", message: "is only for failed steps" };
   if (status !== "completed" && output !== undefined) return { field: "output", message: "is only for completed steps" };

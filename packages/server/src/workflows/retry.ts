@@ -5,12 +5,13 @@ import type { LaneKey } from "#lanes";
 import { forgetFailedSteps, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
+import { hasUndone } from "./undo/store.ts";
 
 /**
  * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failures
  * that ended the run are forgotten; those that the workflow caught are kept, since what it did next is in the journal.
  *
- * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled
+ * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, or whose steps are undone
  */
 export const retryRun = (
   database: Transactional,
@@ -22,6 +23,7 @@ export const retryRun = (
     const { workspaceId, id } = key;
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(id));
+    if (await hasUndone(tx, key)) throw undone(found.status);
     const revived = await reviveRun(tx, key);
     if (!revived) throw problem("INVALID_STATE", { state: found.status, allowed_from: ["failed", "cancelled"] });
     await forgetFailedSteps(tx, key, revived);
@@ -35,3 +37,6 @@ export const retryRun = (
     if (!run) throw runNotFound(showRunId(id));
     return { run, lane };
   });
+
+const undone = (state: string) =>
+  problem("INVALID_STATE", { state }, { message: "The steps of the run are undone, so that it cannot go on. Start another one." });

@@ -11,6 +11,7 @@ import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, readJournal } from "./run-store.ts";
+import { isUndos, reportUndos } from "./undo/report-undos.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -167,7 +168,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const key = keyOf(workspaceId, request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
       const before = claim && said !== null ? await storeProgress(db, key, claim, said) : null;
-      const journal = claim && stored.length > 0 ? await reportSteps(db, key, claim, stored) : before;
+      const journal = claim && stored.length > 0 ? await (isUndos(stored) ? reportUndos : reportSteps)(db, key, claim, stored) : before;
       if (journal !== null) return { steps: journal };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },

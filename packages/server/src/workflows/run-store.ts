@@ -65,7 +65,7 @@ export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readon
   const steps = await rows<StepRow & { run_id: RunId }>(
     db,
     sql`
-      select run_id, key, type, status, output, error, attempt, started_at, ended_at, wake_at, signal from run_step
+      select run_id, key, type, status, output, error, attempt, started_at, ended_at, wake_at, signal, undoable from run_step
       where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[]) order by run_id, status = 'waiting', seq`,
   );
   return Map.groupBy(steps, ({ run_id }) => run_id);

@@ -1,6 +1,7 @@
 import type { ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
 import { notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import { undoneBy } from "./undo/key.ts";
 
 /** Identifies a run in statements, which start with the workspace (I11). */
 export interface RunKey {
@@ -48,6 +49,7 @@ export interface StepRow {
   readonly ended_at: Timestamp | null;
   readonly wake_at: Timestamp | null;
   readonly signal: string | null;
+  readonly undoable: boolean;
 }
 
 /** Whether nothing more happens to a run, unless it is retried. */
@@ -77,7 +79,8 @@ export const showListedRun = (run: RunRow): ListedRun => ({
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
 export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},"progress":${run.progress ?? "null"},` +
-  `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)}}`;
+  `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)},` +
+  `"undoErrors":${JSON.stringify(undoErrorsOf(steps))}}`;
 
 /** What a run waits for that has not ended. */
 function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecord["waitingFor"] {
@@ -90,6 +93,14 @@ function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecor
   );
 }
 
+/** What could not be undone. */
+const undoErrorsOf = (steps: readonly StepRow[]): RunRecord["undoErrors"] =>
+  steps.flatMap(({ key, type, status, error, ended_at: at }) =>
+    type === "undo" && status === "failed"
+      ? [{ step: undoneBy(key), message: (JSON.parse(error ?? "{}") as { message?: string }).message ?? "", occurredAt: at ?? "" }]
+      : [],
+  );
+
 /** A journal as JSON text. */
 export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(stepText).join(",")}]`;
 
@@ -97,4 +108,5 @@ export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(
 export const stepText = (step: StepRow): string =>
   `{"key":${JSON.stringify(step.key)},"type":"${step.type}","status":"${step.status}","output":${step.output ?? "null"},` +
   `"error":${step.error ?? "null"},"attempt":${step.attempt},"startedAt":${JSON.stringify(step.started_at)},` +
-  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)}}`;
+  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)},` +
+  `"undoable":${step.undoable}}`;

@@ -21,6 +21,6 @@ export const readStepsAfter = (db: Db, { workspaceId, id }: RunKey, seq: number)
   rows(
     db,
     sql`
-      select seq, key, type, status, output, error, attempt, started_at, ended_at, wake_at, signal from run_step
+      select seq, key, type, status, output, error, attempt, started_at, ended_at, wake_at, signal, undoable from run_step
       where workspace_id = ${workspaceId} and run_id = ${id} and seq > ${seq} order by seq`,
   );
