@@ -34,6 +34,8 @@ export interface MemoryRunOptions {
   /** Whether each execution ends when it has stored a step. */
   readonly crashes: boolean;
   readonly signals: SignalAnswers;
+  /** Key of the step after which the run is cancelled. */
+  readonly cancelAfter: string | undefined;
 }
 
 /** A run in memory. */
@@ -44,19 +46,22 @@ export class MemoryRun {
   readonly #substitutes: Substitutes;
   readonly #crashes: boolean;
   readonly #signals: SignalAnswers;
+  readonly #cancelAfter: string | undefined;
   readonly #journal: MemoryJournal;
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
   /** What it has said of its progress. */
   readonly progress: unknown[] = [];
   attempt = 1;
+  /** Whether the last execution was one that only undid. */
+  isUndone = false;
 
   constructor(
     workflow: AnyWorkflow,
     input: unknown,
     clock: VirtualClock,
     substitutes: Substitutes,
-    { crashes, signals }: MemoryRunOptions,
+    { crashes, signals, cancelAfter }: MemoryRunOptions,
   ) {
     this.#workflow = workflow;
     this.#input = input;
@@ -64,6 +69,7 @@ export class MemoryRun {
     this.#substitutes = substitutes;
     this.#crashes = crashes;
     this.#signals = signals;
+    this.#cancelAfter = cancelAfter;
     this.#journal = new MemoryJournal(clock);
   }
 
@@ -71,12 +77,26 @@ export class MemoryRun {
     return this.#journal.steps;
   }
 
+  /** Whether the run was cancelled: from now on, its executions only undo its steps. */
+  get isCancelled(): boolean {
+    return this.#cancelAfter !== undefined && this.steps.some(({ key }) => key === this.#cancelAfter);
+  }
+
+  /** Steps that could not be undone. */
+  get undoErrors(): { readonly step: string; readonly message: string }[] {
+    const failed = this.steps.filter(({ type, status }) => type === "undo" && status === "failed");
+    return failed.map(({ key, error }) => ({ step: key.slice("undo(".length, -1), message: error?.message ?? "" }));
+  }
+
   /** One execution, from the top. */
   async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
     const crash = new AbortController();
+    const wasCancelled = this.isCancelled;
+    this.isUndone = wasCancelled;
     const store = async (steps: readonly ReportedStep[]): Promise<void> => {
       this.#journal.append(steps);
-      if (this.#crashes) crash.abort(new RunAbortedError("shutdown"));
+      if (this.isCancelled && !wasCancelled) crash.abort(new RunAbortedError("cancelled"));
+      else if (this.#crashes) crash.abort(new RunAbortedError("shutdown"));
     };
     const sendEvent: RunHost["sendEvent"] = async (step, event) => {
       const output = remember(await replace(step, () => this.#sent(event))(SEND), `step "${step.key}"`);
@@ -159,6 +179,7 @@ export class MemoryRun {
       trigger: { type: "api" },
       createdAt: now,
       journal: [...this.steps],
+      ...(this.isCancelled && { undo: true }),
       lease_token: "test",
       lease_expires_at: now,
     };

@@ -21,6 +21,8 @@ export interface TestSettings {
    * the whole journal is replayed. The test fails if a step has its effect twice, or a replay returns something else.
    */
   readonly crash?: "afterEveryStep";
+  /** Key of a step. When it has been stored, the run is cancelled, and its steps are undone. */
+  readonly cancelAfter?: string;
   /** When the run begins. 2026-01-01T00:00:00Z by default. */
   readonly startAt?: Moment;
 }
@@ -35,6 +37,8 @@ interface EndedRun {
   readonly events: readonly SentByRun[];
   /** What it has said of its progress, in its order. An attempt that follows a failed one may repeat some. */
   readonly progress: readonly unknown[];
+  /** Steps that could not be undone. */
+  readonly undoErrors: readonly { readonly step: string; readonly message: string }[];
   /** What a lifecycle hook threw. */
   readonly hookErrors: readonly { readonly hook: Hook; readonly message: string }[];
   /** In which attempt of the run it ended. */
@@ -48,6 +52,7 @@ export type TestedRun<Result> = EndedRun &
   (
     | { readonly status: "completed"; readonly result: Result; readonly error: null }
     | { readonly status: "failed"; readonly result: null; readonly error: RunError }
+    | { readonly status: "cancelled"; readonly result: null; readonly error: null }
   );
 
 const ATTEMPTS = 3;
@@ -67,20 +72,24 @@ export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
   options: TestOptions<Input>,
 ): Promise<TestedRun<Result>> {
-  const { mocks = {}, fail = {}, signals = {}, crash, startAt = "2026-01-01T00:00:00Z", input } = options;
+  const { mocks = {}, fail = {}, signals = {}, crash, cancelAfter, startAt = "2026-01-01T00:00:00Z", input } = options;
   const startMs = momentMs(startAt);
   const clock = new VirtualClock(startMs);
   const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
     crashes: crash !== undefined,
     signals,
+    cancelAfter,
   });
   const ended = await finish(run, clock, workflow);
+  if (cancelAfter !== undefined && !run.isCancelled)
+    throw new Error(`Step "${cancelAfter}", after which the run is to be cancelled, was not stored.`);
   const hookErrors = await fireHook(workflow, ended, run.attempt);
   return {
     ...ended,
     steps: run.steps,
     events: run.events,
     progress: run.progress,
+    undoErrors: run.undoErrors,
     hookErrors,
     attempt: run.attempt,
     elapsedMs: clock.nowMs() - startMs,
@@ -89,11 +98,14 @@ export async function testWorkflow<Input, Result>(
 
 type End =
   | { readonly status: "completed"; readonly result: unknown; readonly error: null }
-  | { readonly status: "failed"; readonly result: null; readonly error: RunError };
+  | { readonly status: "failed"; readonly result: null; readonly error: RunError }
+  | { readonly status: "cancelled"; readonly result: null; readonly error: null };
+
+const HOOK_OF = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" } as const;
 
 /** Calls the hook of a run's end, if the workflow has it. */
 async function fireHook({ id, options }: AnyWorkflow, end: End, attempt: number): Promise<EndedRun["hookErrors"]> {
-  const hook = end.status === "completed" ? "onSuccess" : "onFailure";
+  const hook = HOOK_OF[end.status];
   if (!hooksOf(options).includes(hook)) return [];
   const taken = { hook, runId: TEST_RUN, workflowId: id, attempt, result: end.result, error: end.error } as const;
   return callHook(options, taken).then(
@@ -105,6 +117,10 @@ async function fireHook({ id, options }: AnyWorkflow, end: End, attempt: number)
 async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End> {
   for (;;) {
     const outcome = await run.execute();
+    if (run.isCancelled) {
+      if (outcome.outcome !== "completed" || !run.isUndone) continue;
+      return { status: "cancelled", result: null, error: null };
+    }
     if (outcome.outcome === "completed") {
       await run.checkReplay(outcome.result);
       return { status: "completed", result: outcome.result, error: null };

@@ -10,6 +10,8 @@ import { remember } from "./remembered.ts";
 import type { RunOutcome } from "./run-outcome.ts";
 import { runValues } from "./run-values.ts";
 import { stepsOf } from "./steps.ts";
+import { undoBegun } from "./undo.ts";
+import { undoFailed, undoRun } from "./undo-steps.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
 /** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
@@ -30,14 +32,17 @@ export async function executeRun({ options, program }: AnyWorkflow, run: TakenRu
     (result) => execution.finish({ kind: "returned", result }),
     (error: unknown) => execution.finish({ kind: "threw", error }),
   );
-  await drive(execution);
+  const onlyUndoes = run.undo === true || undoBegun(execution.journal) !== null;
+  await drive(execution, onlyUndoes);
   host.signal.removeEventListener("abort", abort);
-  return conclude(execution, execution.end ?? { kind: "aborted" });
+  const end = execution.end ?? { kind: "aborted" };
+  return onlyUndoes && end.kind !== "aborted" ? undoRun(execution, run) : conclude(execution, end, run);
 }
 
-async function conclude(execution: Execution, end: End): Promise<RunOutcome> {
+async function conclude(execution: Execution, end: End, run: TakenRun): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
   const { executing, outbox, waiting } = execution;
+  if (end.kind !== "suspended" && execution.undos.size > 0) return concludeWithUndos(execution, end, run);
   executing.cancelAll((key) => new StepCancelledError(key));
   await outbox.sent();
   switch (end.kind) {
@@ -48,6 +53,26 @@ async function conclude(execution: Execution, end: End): Promise<RunOutcome> {
     case "suspended":
       return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
   }
+}
+
+/** If the run fails for good, its steps are undone before it says so. Steps in progress end first: they may complete. */
+async function concludeWithUndos(
+  execution: Execution,
+  end: Extract<End, { kind: "returned" | "threw" }>,
+  run: TakenRun,
+): Promise<RunOutcome> {
+  const { executing, outbox } = execution;
+  const outcome = end.kind === "returned" ? completed(execution, end.result) : failed(execution, end.error);
+  const isMisfit = outcome.outcome === "failed" && outcome.error_name === "JournalMismatchError";
+  const isOver = outcome.outcome === "failed" && !isMisfit && (outcome.retry === false || run.attempt >= run.attempts);
+  if (!isOver) executing.cancelAll((key) => new StepCancelledError(key));
+  else executing.abortAll(new Error("The run has failed."));
+  await executing.ended();
+  await outbox.sent();
+  if (!isOver) return end.kind === "returned" ? completed(execution, end.result) : outcome;
+  await outbox.sendFinal().catch(() => {});
+  const isUndone = await undoFailed(execution, run, { name: outcome.error_name, message: outcome.error });
+  return isUndone ? { ...outcome, retry: false } : { outcome: "released" };
 }
 
 function completed(execution: Execution, value: unknown): RunOutcome {

@@ -12,6 +12,7 @@ import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";
+import { type Undo, undoKey } from "./undo.ts";
 
 /** How an execution ended. */
 export type End =
@@ -26,7 +27,11 @@ const SIGNAL_TIMEOUT = "SignalTimeoutError";
 /** The run is no longer this worker's. */
 export const isLeaseLost = (error: unknown): boolean => error instanceof TidemillError && error.code === "LEASE_LOST";
 
-type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
+type Outcome = Pick<RunStep, "key" | "type" | "status"> & {
+  readonly output?: unknown;
+  readonly error?: RunStep["error"];
+  readonly undoable?: boolean;
+};
 
 /** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
 export class Execution {
@@ -42,6 +47,8 @@ export class Execution {
   readonly waiting = new Map<AskedStep, ReportedStep | null>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
+  /** What undoes steps that the program has asked for, by their keys. */
+  readonly undos = new Map<string, Undo>();
   end: End | null = null;
   readonly #steps = new Map<string, AskedStep>();
   readonly #byPromise = new WeakMap<object, AskedStep>();
@@ -89,6 +96,20 @@ export class Execution {
     } catch (error) {
       return this.#refuse(error);
     }
+  }
+
+  /** Keeps what undoes a step. A step that was refused has none. */
+  undoWith(promise: object, undo: () => Undo): void {
+    const step = this.#byPromise.get(promise);
+    if (step) this.undos.set(step.key, undo());
+  }
+
+  /** Completed steps that are to be undone if the run ends without success: the last one first. */
+  get toUndo(): { readonly key: string; readonly output: unknown }[] {
+    const done = this.#outcomes.filter(
+      ({ key, status, undoable }) => undoable && status === "completed" && !this.journal.has(undoKey(key)),
+    );
+    return done.map(({ key, output = null }) => ({ key, output })).reverse();
   }
 
   /** Whether the program has steps or outcomes of the journal before it, or the execution has ended. */

@@ -45,6 +45,7 @@ export class StepKeys {
 /** @throws {NonRetryableError} for a name that cannot be a step's */
 export function stepBase(name: string, key: string | number | undefined): string {
   const base = key === undefined ? name : `${name}[${key}]`;
+  if (base.startsWith("undo(")) throw new NonRetryableError(`The name of a step must not begin with "undo(": ${JSON.stringify(base)}.`);
   if (typeof name === "string" && name !== "" && base.length <= MAX_LENGTH - 8) return base;
   throw new NonRetryableError(`A step's name is text of 1 to ${MAX_LENGTH - 8} characters, with its key, not ${JSON.stringify(base)}.`);
 }

@@ -15,7 +15,7 @@ const MAX_BACKOFF_MS = 86_400_000;
 const JITTER = 0.2;
 
 /** @throws {TypeError} naming the option that is wrong */
-export function stepSettings({ attempts, backoff, timeout }: RunStepOptions): StepSettings {
+export function stepSettings({ attempts, backoff, timeout }: Pick<RunStepOptions, "attempts" | "backoff" | "timeout">): StepSettings {
   if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
     throw new TypeError(`attempts must be a whole number from 1 on, not ${String(attempts)}.`);
   return {
