@@ -290,3 +290,31 @@ test("the progress of a run stands on it, with its steps and at its end", async 
   await untilStatus(client, runId, "completed");
   expect(await progress()).toEqual({ done: 2 });
 });
+
+test("steps are undone when a run fails for good, and by another worker after a cancel that finds none", async ({ client, worker }) => {
+  const undone: unknown[] = [];
+  const program =
+    (fails: boolean) =>
+    async ({ step }: WorkflowContext<unknown>) => {
+      const undo = (output: unknown) => void undone.push(output);
+      await step.run("flight", () => "flight", { undo });
+      await step.run("hotel", () => "hotel", { undo });
+      if (fails) throw new Error("no");
+      await step.sleep("a day", "24h");
+    };
+  const failing = workflow({ id: "failing", attempts: 1 }, program(true));
+  const cancelled = workflow({ id: "cancelled", attempts: 1 }, program(false));
+  const first = worker([failing, cancelled]);
+  const failedId = await trigger(client, "failing", null);
+  await untilStatus(client, failedId, "failed");
+  expect(undone.splice(0)).toEqual(["hotel", "flight"]);
+  const runId = await trigger(client, "cancelled", null);
+  await untilStatus(client, runId, "sleeping");
+  await first.stop();
+  await client.runs.cancel(runId);
+  worker([cancelled]);
+  await until(() => undone.length === 2, "the steps to be undone");
+  expect(undone).toEqual(["hotel", "flight"]);
+  await until(async () => (await client.runs.get(runId)).steps.length === 5, "the undos to be stored");
+  expect(await client.runs.get(runId)).toMatchObject({ status: "cancelled", undoErrors: [] });
+});

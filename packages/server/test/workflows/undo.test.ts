@@ -1,0 +1,164 @@
+import type { TakenRun } from "@tidemill/contract";
+import { describe, expect } from "vitest";
+import { type Service, test, until } from "../harness/service.ts";
+import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+
+const charge = (key: string) => ({ key, type: "run", status: "completed", output: key, undoable: true });
+const undo = (key: string) => ({ key: `undo(${key})`, type: "undo", status: "completed" });
+
+const report = (service: Service, { runId, lease_token }: TakenRun, steps: object[]) =>
+  service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+
+/** A run that is executed and has two steps that can be undone, and one that cannot. */
+async function charged(service: Service, workflow: TestWorkflow): Promise<TakenRun> {
+  await workflow.trigger();
+  const run = await workflow.take();
+  const mail = { key: "mail", type: "run", status: "completed" };
+  expect((await report(service, run, [charge("a"), mail, charge("b")])).status).toBe(200);
+  return run;
+}
+
+describe("the steps of a run", () => {
+  test("are undone by one more execution after a cancel, during which it is shown as cancelled", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    const { runId } = await charged(service, workflow);
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    const taken = await workflow.take();
+    expect(taken).toMatchObject({ runId, undo: true, journal: [{ key: "a", undoable: true }, { undoable: false }, { key: "b" }] });
+    expect(await workflow.get(runId)).toMatchObject({ status: "cancelled" });
+    await report(service, taken, [undo("b")]);
+    expect(await workflow.get(runId)).toMatchObject({ status: "cancelled", undoErrors: [] });
+    await report(service, taken, [undo("a")]);
+    expect(await workflow.end(taken, { outcome: "completed", result: null })).toMatchObject({ ok: true });
+    const { status, result, steps, undoErrors } = await workflow.get(runId);
+    expect({ status, result, undoErrors }).toEqual({ status: "cancelled", result: null, undoErrors: [] });
+    expect(steps.map(({ key }) => key)).toEqual(["a", "mail", "b", "undo(b)", "undo(a)"]);
+    expect((await workflow.work({ workflows: [workflow.id] })).runs).toEqual([]);
+  });
+
+  test("are not undone when there is nothing to undo", async ({ service }) => {
+    const workflow = await putWorkflow(service, { attempts: 1 });
+    for (const end of ["cancel", "fail", "undone", "complete"]) {
+      const run = end === "complete" || end === "undone" ? await charged(service, workflow) : null;
+      if (!run) await workflow.trigger();
+      const taken = run ?? (await workflow.take());
+      if (end === "cancel") await service.ok("POST", `/v1/runs/${taken.runId}/cancel`);
+      if (end === "fail") await workflow.end(taken, { outcome: "failed", error: "bad" });
+      if (end === "undone") {
+        await report(service, taken, [undo("b"), undo("a")]);
+        await workflow.end(taken, { outcome: "failed", error: "bad" });
+      }
+      if (end === "complete") await workflow.end(taken, { outcome: "completed" });
+      expect([end, (await workflow.work({ workflows: [workflow.id] })).runs]).toEqual([end, []]);
+    }
+  });
+
+  test("are undone by the service's execution when the worker was lost while it undid them, with the error of the program", async ({
+    service,
+  }) => {
+    const workflow = await putWorkflow(service, { attempts: 1, hooks: ["onFailure"] });
+    const run = await charged(service, workflow);
+    const begun = { key: "undo()", type: "undo", status: "completed", output: { name: "TypeError", message: "Declined." } };
+    await report(service, run, [begun]);
+    await report(service, run, [undo("b")]);
+    // As the rescue of an expired lease does.
+    await workflow.end(run, { outcome: "failed", error: "The lease has expired.", error_name: "LEASE_EXPIRED" });
+    const { runs, hooks } = await workflow.work({ workflows: [workflow.id], wait: 10, limit: 5 });
+    expect(hooks).toMatchObject([{ hook: "onFailure", error: { name: "TypeError", message: "Declined." } }]);
+    expect(runs).toMatchObject([{ undo: true, runId: run.runId }]);
+    expect(await workflow.get(run.runId)).toMatchObject({ status: "failed", error: { name: "TypeError", message: "Declined." } });
+    const [taken] = runs as [TakenRun];
+    await report(service, taken, [{ ...undo("a"), status: "failed", error: { name: "Error", message: "no" } }]);
+    await workflow.end(taken, { outcome: "completed" });
+    expect((await workflow.get(run.runId)).undoErrors).toEqual([{ step: "a", message: "no", occurredAt: expect.any(String) }]);
+  });
+
+  test("are undone by another worker when the lease of the first one ends", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    const { runId } = await charged(service, workflow);
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    const first = await workflow.take({ lease: 1 });
+    await report(service, first, [undo("b")]);
+    await service.database
+      .query("update job set lease_until = now() - interval '1 second' where state = 'active' and kind = 'undo'")
+      .catch(() => {});
+    await workflow.end(first, { outcome: "released" });
+    const second = await workflow.take({ worker: "w2" });
+    expect(second.journal.map(({ key }) => key)).toContain("undo(b)");
+    expect(await report(service, first, [undo("a")])).toMatchObject({ status: 409 });
+    await report(service, second, [undo("a")]);
+    expect(await workflow.end(second, { outcome: "completed" })).toMatchObject({ ok: true });
+  });
+
+  test("that a worker did not undo, or could not for good, are recorded", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    for (const [outcome, message] of [
+      [{ outcome: "completed" }, "The worker did not undo it."],
+      [{ outcome: "failed", error: "no code", retry: false }, "no code"],
+    ] as const) {
+      const { runId } = await charged(service, workflow);
+      await service.ok("POST", `/v1/runs/${runId}/cancel`);
+      const taken = await workflow.take();
+      await report(service, taken, [undo("b")]);
+      await workflow.end(taken, outcome);
+      expect((await workflow.get(runId)).undoErrors).toEqual([{ step: "a", message, occurredAt: expect.any(String) }]);
+    }
+  });
+
+  test("cannot be added after a cancel, other than undos", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    const { runId } = await charged(service, workflow);
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    const { lease_token, ...taken } = await workflow.take();
+    for (const steps of [[charge("c")], [undo("b"), charge("c")]]) {
+      expect(await report(service, { lease_token, ...taken }, steps)).toMatchObject({
+        status: 409,
+        body: { error: { code: "LEASE_LOST" } },
+      });
+    }
+    const event = { lease_token, key: "tell", name: "user.created" };
+    expect((await service.api("POST", `/v1/runs/${runId}/events`, event)).status).toBe(409);
+    expect((await service.api("POST", `/v1/runs/${runId}/signals`, { lease_token, key: "ask", signal: "s" })).status).toBe(409);
+    const sleep = { key: "nap", type: "sleep", status: "waiting", sleepFor: 1 };
+    expect(await workflow.end({ lease_token, ...taken }, { outcome: "suspended", steps: [sleep] })).toMatchObject({ ok: false });
+    expect((await workflow.get(runId)).steps).toHaveLength(3);
+  });
+
+  test("that are undone keep the run from being retried", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    const { runId } = await charged(service, workflow);
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    const refused = async () => expect((await service.api("POST", `/v1/runs/${runId}/retry`)).body.error.code).toBe("INVALID_STATE");
+    await refused();
+    const taken = await workflow.take();
+    await report(service, taken, [undo("b"), undo("a")]);
+    await workflow.end(taken, { outcome: "completed" });
+    await refused();
+    expect(await workflow.get(runId)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("are reported as what they are", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    await workflow.trigger();
+    const run = await workflow.take();
+    for (const [step, field] of [
+      [{ ...undo("a"), key: "a" }, "key"],
+      [{ ...undo("a"), undoable: true }, "undoable"],
+      [{ key: "s", type: "value", status: "completed", undoable: true }, "undoable"],
+      [{ key: "s", type: "run", status: "failed", error: { name: "E", message: "m" }, undoable: true }, "undoable"],
+      [{ ...undo("a"), status: "waiting" }, "status"],
+    ] as const) {
+      const { status, body } = await report(service, run, [step]);
+      expect([status, body.error.details.issues[0].path]).toEqual([400, `steps[0].${field}`]);
+    }
+  });
+
+  test("wake a worker that waits when they are to be undone", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    const { runId } = await charged(service, workflow);
+    const waiting = workflow.work({ worker: "w2", workflows: [workflow.id], wait: 20 });
+    await until(async () => (await service.ok("GET", "/v1/workers")).data.length > 1, "the other worker to wait");
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    expect((await waiting).runs).toMatchObject([{ runId, undo: true }]);
+  });
+});
