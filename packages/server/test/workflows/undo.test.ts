@@ -10,9 +10,9 @@ const report = (service: Service, { runId, lease_token }: TakenRun, steps: objec
   service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
 
 /** A run that is executed and has two steps that can be undone, and one that cannot. */
-async function charged(service: Service, workflow: TestWorkflow): Promise<TakenRun> {
+async function charged(service: Service, workflow: TestWorkflow, asked: object = {}): Promise<TakenRun> {
   await workflow.trigger();
-  const run = await workflow.take();
+  const run = await workflow.take(asked);
   const mail = { key: "mail", type: "run", status: "completed" };
   expect((await report(service, run, [charge("a"), mail, charge("b")])).status).toBe(200);
   return run;
@@ -57,12 +57,12 @@ describe("the steps of a run", () => {
     service,
   }) => {
     const workflow = await putWorkflow(service, { attempts: 1, hooks: ["onFailure"] });
-    const run = await charged(service, workflow);
+    const run = await charged(service, workflow, { lease: 10 });
     const begun = { key: "undo()", type: "undo", status: "completed", output: { name: "TypeError", message: "Declined." } };
     await report(service, run, [begun]);
     await report(service, run, [undo("b")]);
-    // As the rescue of an expired lease does.
-    await workflow.end(run, { outcome: "failed", error: "The lease has expired.", error_name: "LEASE_EXPIRED" });
+    await service.advance(11);
+    await until(async () => (await workflow.get(run.runId)).status === "failed", "the lease to end");
     const { runs, hooks } = await workflow.work({ workflows: [workflow.id], wait: 10, limit: 5 });
     expect(hooks).toMatchObject([{ hook: "onFailure", error: { name: "TypeError", message: "Declined." } }]);
     expect(runs).toMatchObject([{ undo: true, runId: run.runId }]);
@@ -77,12 +77,11 @@ describe("the steps of a run", () => {
     const workflow = await putWorkflow(service);
     const { runId } = await charged(service, workflow);
     await service.ok("POST", `/v1/runs/${runId}/cancel`);
-    const first = await workflow.take({ lease: 1 });
+    const first = await workflow.take({ lease: 10 });
     await report(service, first, [undo("b")]);
-    await service.database
-      .query("update job set lease_until = now() - interval '1 second' where state = 'active' and kind = 'undo'")
-      .catch(() => {});
-    await workflow.end(first, { outcome: "released" });
+    await service.advance(11);
+    await until(async () => (await report(service, first, [undo("b")])).status === 409, "the lease to end");
+    await service.advance(5);
     const second = await workflow.take({ worker: "w2" });
     expect(second.journal.map(({ key }) => key)).toContain("undo(b)");
     expect(await report(service, first, [undo("a")])).toMatchObject({ status: 409 });
