@@ -16,9 +16,9 @@ end $$;
 
 -- Every change of a run or its journal updates its row.
 create trigger notify_changed after update on run for each row
-  when (old.watched_until > moment() and new.watched_until = old.watched_until) execute function notify_run_changed();
+  when (old.watched_until is not null and old.watched_until > moment() and new.watched_until = old.watched_until) execute function notify_run_changed();
 create trigger notify_deleted after delete on run for each row
-  when (old.watched_until > moment()) execute function notify_run_changed();
+  when (old.watched_until is not null and old.watched_until > moment()) execute function notify_run_changed();
 
 -- Whether the program can undo the step, once it has completed.
 alter table run_step add column undoable boolean not null default false;

@@ -318,3 +318,34 @@ test("steps are undone when a run fails for good, and by another worker after a 
   await until(async () => (await client.runs.get(runId)).steps.length === 5, "the undos to be stored");
   expect(await client.runs.get(runId)).toMatchObject({ status: "cancelled", undoErrors: [] });
 });
+
+test("a run whose worker stops while it undoes is undone by another one, and executes nothing else again", async ({ client, worker }) => {
+  const reached = Promise.withResolvers<void>();
+  const did: string[] = [];
+  const program =
+    (isFirst: boolean) =>
+    async ({ step }: WorkflowContext<unknown>) => {
+      const hang = () => {
+        reached.resolve();
+        return new Promise(quiet);
+      };
+      await step.run("flight", () => did.push("flight"), { undo: () => (isFirst ? hang() : did.push("undo flight")) });
+      await step.run("hotel", () => did.push("hotel"), { undo: () => did.push("undo hotel") });
+      await step.run("pay", () => {
+        did.push("pay");
+        throw new RangeError("Declined.");
+      });
+    };
+  const first = worker([workflow({ id: "travel", attempts: 1 }, program(true))], { name: "first", stopTimeoutMs: 500 });
+  const runId = await trigger(client, "travel", null);
+  await reached.promise;
+  expect(await client.runs.get(runId)).toMatchObject({ status: "running" });
+  await first.stop();
+
+  worker([workflow({ id: "travel", attempts: 1 }, program(false))], { name: "second" });
+  await untilStatus(client, runId, "failed");
+  expect(did).toEqual(["flight", "hotel", "pay", "undo hotel", "undo flight"]);
+  const run = await client.runs.get(runId);
+  expect(run).toMatchObject({ error: { name: "RangeError", message: "Declined." }, undoErrors: [] });
+  expect(run.steps.map(({ key }) => key)).toEqual(["flight", "hotel", "undo()", "undo(hotel)", "undo(flight)"]);
+});

@@ -167,8 +167,11 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
-      const before = claim && said !== null ? await storeProgress(db, key, claim, said) : null;
-      const journal = claim && stored.length > 0 ? await (isUndos(stored) ? reportUndos : reportSteps)(db, key, claim, stored) : before;
+      const reported = claim && stored.length > 0 ? await (isUndos(stored) ? reportUndos : reportSteps)(db, key, claim, stored) : null;
+      const isHeld = claim !== null && (stored.length === 0 || reported !== null);
+      // After the steps, so that readers of the run's events see it in this order.
+      const progressed = isHeld && said !== null ? await storeProgress(db, key, claim, said) : null;
+      const journal = reported ?? progressed;
       if (journal !== null) return { steps: journal };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },

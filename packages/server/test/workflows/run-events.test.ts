@@ -43,7 +43,7 @@ describe("the events of a run", () => {
     expect(reader.events.find(({ event }) => event === "progress")?.data).toEqual({ progress: { done: 1 } });
     await workflow.end(run, { outcome: "completed", result: [2] });
     await reader.untilEnded();
-    const { steps, input, waitingFor, hookErrors, progress, ...ended } = await workflow.get(runId);
+    const { steps, input, waitingFor, hookErrors, undoErrors, progress, ...ended } = await workflow.get(runId);
     expect(reader.last).toMatchObject({ event: "status", data: ended });
     expect(reader.names).toEqual(["run", "running", "step a", "progress", "completed"]);
   });

@@ -83,15 +83,17 @@ export class RunEventStream extends Readable {
 
   /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
   async receive(look: RunLook): Promise<void> {
-    const { text, cursor } = framesFor(this.#cursor, look);
     try {
+      const { text, cursor } = framesFor(this.#cursor, look);
       await this.#hold(Buffer.byteLength(text));
+      this.#isReceiving = false;
+      this.#send(text, cursor, look);
     } catch (error) {
       this.fail(error);
-      return;
-    } finally {
-      this.#isReceiving = false;
     }
+  }
+
+  #send(text: string, cursor: EventCursor, look: RunLook): void {
     if (this.#isOver) {
       this.#giveBack();
       return;
