@@ -1,3 +1,4 @@
-const isWorker = process.argv[2] === "worker";
-if (isWorker) process.argv.splice(2, 1);
-await import(isWorker ? "./worker.ts" : "./demo.ts");
+const [, , name = ""] = process.argv;
+const isNamed = name === "worker" || name === "workflow";
+if (isNamed) process.argv.splice(2, 1);
+await import(isNamed ? `./${name}.ts` : "./demo.ts");

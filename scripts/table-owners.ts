@@ -49,6 +49,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   run_step: { owner: "workflows", holds: "Journals of runs: what their steps have done, and what they wait for." },
   run_key: { owner: "workflows", holds: "The names that callers gave to their triggers." },
   run_hook: { owner: "workflows", holds: "Lifecycle hooks of runs that have not fired yet, and those that failed." },
+  run_call: { owner: "workflows", holds: "HTTP calls of steps that have no outcome yet." },
   workflow_event: { owner: "workflows", holds: "Names of events that start runs of a workflow." },
   signal: { owner: "workflows", holds: "Signals that runs have registered, with the payloads of those that were completed." },
   event_key: { owner: "workflows", holds: "The names that callers gave to their events." },

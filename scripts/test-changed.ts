@@ -79,7 +79,7 @@ function testsOfSource(file: string): string[] {
     if (inFolder.length > 0) return inFolder;
     return [allTests.includes(own) ? own : "packages/cli/test/commands.test.ts"];
   }
-  if (where === "sdk") return allTests.filter((test) => test.startsWith("packages/sdk/test/"));
+  if (where === "sdk") return allTests.filter((test) => /^packages\/sdk\/test\/(?!faults\/)/.test(test));
   if (where === "contract") return [name, "api"].flatMap(testsIn);
   return (FOLDERS[name] ?? [name]).flatMap(testsIn);
 }

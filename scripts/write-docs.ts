@@ -17,6 +17,7 @@ import { withMigratedDatabase } from "./migrated-database.ts";
 import { readComments } from "./migration-comments.ts";
 import { brokenReferences } from "./page-links.ts";
 import { readMigrations } from "./read-migrations.ts";
+import { runProtocolSchema } from "./run-protocol-schema.ts";
 import { schemaPage } from "./schema-page.ts";
 import { EXCEPTIONS, TABLES } from "./table-owners.ts";
 
@@ -134,7 +135,10 @@ const PARTS = [
   { file: "docs/operations.md", name: "events", write: events },
 ];
 
-const FILES = [{ file: "lint/import-rules.jsonc", write: importRules }];
+const FILES = [
+  { file: "lint/import-rules.jsonc", write: importRules },
+  { file: "packages/contract/vectors/run-protocol.schema.json", write: runProtocolSchema },
+];
 
 const checks = process.argv.includes("--check");
 let stale = 0;

@@ -4,6 +4,7 @@ export * from "./callbacks.ts";
 export * from "./each.ts";
 export * from "./errors.ts";
 export * from "./explain.ts";
+export * from "./http-calls.ts";
 export * from "./jobs.ts";
 export * from "./keys.ts";
 export * from "./limits.ts";

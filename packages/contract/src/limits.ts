@@ -11,18 +11,30 @@ export const LIMITS = {
   delaySeconds: 31_536_000,
   cronLength: 256,
   resultBytes: 64 * 1024,
+  httpTimeoutMs: 900_000,
   workerNameLength: 128,
   workQueues: 100,
   /** Jobs that one call of a worker takes or settles. */
   workJobs: 500,
   extendJobs: 1_000,
   workWorkflows: 100,
+  /** Steps of a failed run that a retry executes again. */
+  retrySteps: 1_000,
+  /** Steps in the journal of a run, and how large their outputs and errors are together. */
+  journalSteps: 10_000,
+  journalBytes: 32 * 1024 * 1024,
   /** Steps that one call reports. */
   reportedSteps: 100,
   /** What a run says of its progress. */
   progressBytes: 4 * 1024,
   eventNameLength: 128,
   signalIdLength: 256,
+  /** How long a step waits for a run that it has started. */
+  invokeTimeoutMs: 86_400_000,
+  /** How many runs may have started one another in a row. */
+  invokeDepth: 16,
+  /** Signals of a run that it has not waited for. */
+  pendingSignals: 100,
   /** Events that one workflow may be started by. */
   workflowEvents: 100,
   /** Workflows that one event may start. */

@@ -54,3 +54,6 @@ export const TagFilter = Type.String({
   description: "Only jobs with this tag, or with one of several, separated by commas.",
   examples: ["welcome"],
 });
+
+/** Signals are named in paths, where these would mean another path. */
+export const SIGNAL_ID = "^(?!\\.{1,2}$)";

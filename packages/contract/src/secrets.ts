@@ -27,7 +27,7 @@ const restrictions = {
         uniqueItems: true,
         examples: [["emails"]],
       }),
-      { description: "Queues whose jobs and settings may use the secret; null: all." },
+      { description: "Queues whose jobs and settings may use the secret; null: all, and all workflows." },
     ),
   ),
   allowed_hosts: Type.Optional(
@@ -70,7 +70,9 @@ export const Secret = Type.Object(
   {
     name: SecretName,
     value_hint: Type.String({ description: "The first characters of the value, at most 4 and at most a quarter of it, then `...`." }),
-    allowed_queues: Nullable(Type.Array(Type.String()), { description: "Queues whose jobs and settings may use the secret; null: all." }),
+    allowed_queues: Nullable(Type.Array(Type.String()), {
+      description: "Queues whose jobs and settings may use the secret; null: all, and all workflows.",
+    }),
     allowed_hosts: Nullable(Type.Array(Type.String()), { description: "Hosts that the secret may be sent to; null: all." }),
     created_at: Moment("When the secret was first stored."),
     updated_at: Moment("When its value or its restrictions last changed."),

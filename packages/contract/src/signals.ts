@@ -1,12 +1,14 @@
 import { type Static, Type } from "typebox";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
+import { SIGNAL_ID } from "./names.ts";
 import { RUN_ID, RunId, StepKey } from "./workflows.ts";
 
 /** Source: specification, Signal; contract §11. */
 export const SignalId = Type.String({
   title: "SignalId",
   format: "storable",
+  pattern: SIGNAL_ID,
   minLength: 1,
   maxLength: LIMITS.signalIdLength,
   description: "Id of a signal, chosen by the workflow: unique in the workspace among runs that have not ended.",

@@ -5,7 +5,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { Progress, ReportedStep, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
+import { Progress, ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -48,7 +48,8 @@ const settleFields = {
     Type.Integer({
       minimum: 0,
       maximum: LIMITS.delaySeconds,
-      description: "With `failed`: wait at least this long before the next attempt. Seconds. The job's backoff applies if it is longer.",
+      description:
+        "With `failed` or `released`: wait at least this long before the next attempt. Seconds. After a failure the job's backoff applies if it is longer.",
     }),
   ),
 };
@@ -77,10 +78,18 @@ export const SettleJob = Type.Object(
     error_name: Type.Optional(
       Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "With `failed`, of a run: name of the error's class." }),
     ),
+    retry_steps: Type.Optional(
+      Type.Array(StepKey, {
+        maxItems: LIMITS.retrySteps,
+        description:
+          "With `failed`, of a run: the step whose failure ended the run, and steps that the program asked for since. `POST /v1/runs/:id/retry` " +
+          "lets the run execute them again. Unless given: failed steps with this error.",
+      }),
+    ),
     steps: Type.Optional(
       Type.Array(ReportedStep, {
         maxItems: LIMITS.reportedSteps,
-        description: "With `suspended`: steps that wait and are not in the journal.",
+        description: "Of a run: steps that are not in the journal yet. Those that wait are only for `suspended`.",
       }),
     ),
     progress: Type.Optional({ ...Progress, description: "Of a run: what its code says of its progress. Any JSON value of at most 4 KiB." }),

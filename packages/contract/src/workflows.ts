@@ -1,8 +1,9 @@
 import { type Static, Type } from "typebox";
-import { Attempts, Backoff, IdempotencyKey } from "./jobs.ts";
+import { HttpCall } from "./http-calls.ts";
+import { Attempts, Backoff, IdempotencyKey, LastError } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
-import { EventName, NAME } from "./names.ts";
+import { EventName, NAME, SIGNAL_ID } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 import { Cron, Timezone } from "./schedules.ts";
 
@@ -110,7 +111,12 @@ export type ListWorkflows = Static<typeof ListWorkflows>;
 
 export const TriggerWorkflow = Type.Object(
   {
-    input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value, null when left out." })),
+    input: Type.Optional(
+      Type.Unknown({
+        description:
+          "What the workflow gets: any JSON value, null when left out. Texts in it may contain templates like `${{ secrets.NAME }}`.",
+      }),
+    ),
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "TriggerKey",
@@ -150,7 +156,10 @@ export const EventId = Type.String({
 const eventFields = {
   name: EventName,
   data: Type.Optional(
-    Type.Unknown({ description: "What the workflows get as input: any JSON value of at most 1 MiB, null when left out." }),
+    Type.Unknown({
+      description:
+        "What the workflows get as input: any JSON value of at most 1 MiB, null when left out. Texts in it may contain templates.",
+    }),
   ),
   ts: Type.Optional(
     Type.Number({
@@ -206,10 +215,28 @@ export const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
-export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "undo"] as const;
+const ReportedError = Type.Object(
+  {
+    name: Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "Name of the error's class." }),
+    message: Type.String({ format: "storable", maxLength: LIMITS.workerErrorLength, description: "What went wrong." }),
+  },
+  {
+    title: "ReportedError",
+    description: "With `failed`: why the step failed.",
+    additionalProperties: false,
+    examples: [{ name: "Error", message: "The card was declined." }],
+  },
+);
+
+export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "http", "invoke", "undo"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
-const StepStatus = Type.Enum(["completed", "failed", "waiting"], { title: "StepStatus", description: "The status of a step." });
+export const STEP_STATUSES = ["completed", "failed", "waiting", "cancelled"] as const;
+export type StepStatus = (typeof STEP_STATUSES)[number];
+const StepStatus = Type.Enum([...STEP_STATUSES], {
+  title: "StepStatus",
+  description: "The status of a step. `cancelled`: a sleep or a wait that the program no longer waits for.",
+});
 
 export const StepKey = Type.String({
   title: "StepKey",
@@ -219,6 +246,18 @@ export const StepKey = Type.String({
   description: "Name of the step, unique in its run.",
   examples: ["load user"],
 });
+
+/** Why a step failed. */
+const StepFailure = Type.Object(
+  {
+    ...RunError.properties,
+    code: Type.Optional(Type.String({ description: "Of an `http` step: what went wrong with its last attempt, like a job's." })),
+    status: Type.Optional(
+      Nullable(Type.Integer(), { description: "Of an `http` step: the status of the last response; null when there was none." }),
+    ),
+  },
+  { title: "StepFailure", description: "Why a step failed.", examples: [{ name: "Error", message: "The card was declined." }] },
+);
 
 const step = {
   key: "load user",
@@ -240,7 +279,7 @@ export const RunStep = Type.Object(
     type: StepType,
     status: StepStatus,
     output: Nullable(Type.Unknown(), { description: "What a completed step returned." }),
-    error: Nullable(RunError, { description: "Why a step failed." }),
+    error: Nullable(StepFailure, { description: "Why a step failed." }),
     attempt: Type.Integer({ description: "Which attempt of the step had this outcome, from 1." }),
     startedAt: Moment("When it began."),
     endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
@@ -261,7 +300,7 @@ export const ReportedStep = Type.Object(
     output: Type.Optional(
       Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
     ),
-    error: Type.Optional(RunError),
+    error: Type.Optional(ReportedError),
     undoable: Type.Optional(Type.Boolean({ description: "Whether the program can undo a completed step. False unless given." })),
     attempt: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
@@ -278,6 +317,7 @@ export const ReportedStep = Type.Object(
     signal: Type.Optional(
       Type.String({
         format: "storable",
+        pattern: SIGNAL_ID,
         minLength: 1,
         maxLength: LIMITS.signalIdLength,
         description: "The signal that a wait is for.",
@@ -290,6 +330,7 @@ export const ReportedStep = Type.Object(
         description: "How long a wait is for its signal from now. Milliseconds.",
       }),
     ),
+    http: Type.Optional(HttpCall),
   },
   {
     title: "ReportedStep",
@@ -302,15 +343,19 @@ export type ReportedStep = Static<typeof ReportedStep>;
 
 const trigger = Type.Object(
   {
-    type: Type.Enum(["api", "event", "schedule"], { description: "What started the run." }),
+    type: Type.Enum(["api", "event", "schedule", "invoke"], { description: "What started the run." }),
     eventId: Type.Optional(EventId),
     name: Type.Optional(EventName),
     ts: Type.Optional(Type.Number({ description: "When the event happened. Milliseconds since 1970." })),
     scheduledFor: Type.Optional(Moment("The tick of the workflow's `cron`.")),
+    runId: Type.Optional(RunId),
+    step: Type.Optional(StepKey),
   },
   {
     title: "RunTrigger",
-    description: "What started a run. `event`: an event, with its id, name and time. `schedule`: a tick of the workflow's `cron`.",
+    description:
+      "What started a run. `event`: an event, with its id, name and time. `schedule`: a tick of the workflow's `cron`. " +
+      "`invoke`: a step of another run.",
     examples: [{ type: "api" }, { type: "event", eventId: EVENT_ID, name: "user.created", ts: 1_795_426_200_000 }],
   },
 );
@@ -323,6 +368,7 @@ const run = {
   attempt: 1,
   attempts: 3,
   trigger: { type: "api" },
+  parentRunId: null,
   idempotencyKey: null,
   error: null,
   nextAttemptAt: null,
@@ -339,6 +385,7 @@ const listed = {
   attempt: Type.Integer({ description: "Executions that failed, and one." }),
   attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
   trigger,
+  parentRunId: Nullable(RunId, { description: "The run of which a step started it." }),
   idempotencyKey: Nullable(Type.String(), { description: "The key that it was triggered with." }),
   error: Nullable(RunError, { description: "Why it failed, or its last execution did." }),
   nextAttemptAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it is executed again after a failure." }),
@@ -352,11 +399,18 @@ export type ListedRun = Static<typeof ListedRun>;
 
 const WaitingFor = Type.Object(
   {
-    type: Type.Enum(["sleep", "signal"], { description: "What the step does." }),
+    type: Type.Enum(["sleep", "signal", "http", "invoke"], { description: "What the step does." }),
     step: StepKey,
     until: Type.Optional(Moment("When a sleep ends.")),
     signal: Type.Optional(Type.String({ description: "The signal that is to be completed." })),
-    timeoutAt: Type.Optional(Moment("When the wait for a signal ends without it.")),
+    runId: Type.Optional(RunId),
+    timeoutAt: Type.Optional(Moment("When the wait for a signal or a run ends without it.")),
+    method: Type.Optional(Type.String({ description: "Of an HTTP call." })),
+    url: Type.Optional(Type.String({ description: "Of an HTTP call, with its templates." })),
+    attempt: Type.Optional(Type.Integer({ description: "How often the call was begun." })),
+    attempts: Type.Optional(Type.Integer({ description: "How often the call is tried at most." })),
+    nextAttemptAt: Type.Optional(Nullable(Moment("RFC 3339 in UTC."), { description: "When a call that failed is tried again." })),
+    lastError: Type.Optional(Nullable(LastError, { description: "Why the last attempt of the call failed." })),
   },
   {
     title: "WaitingFor",
@@ -511,6 +565,34 @@ export const StepEventSent = Type.Object(sent, {
   examples: [{ eventId: EVENT_ID, runIds: [RUN_ID] }],
 });
 export type StepEventSent = Static<typeof StepEventSent>;
+
+/** A run that a step of a run starts, and waits for (docs/run-protocol.md). Source: specification, Workflow behavior 1. */
+export const InvokeWorkflow = Type.Object(
+  {
+    lease_token: LeaseToken,
+    key: StepKey,
+    workflow: WorkflowId,
+    input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value of at most 1 MiB, null when left out." })),
+    timeout: Type.Integer({
+      minimum: 1,
+      maximum: LIMITS.invokeTimeoutMs,
+      description: "How long the step waits for the run. Milliseconds; at most 24 hours. The run goes on when it has passed.",
+    }),
+  },
+  {
+    title: "InvokeWorkflow",
+    description: "A run that a step of a run starts, and waits for.",
+    additionalProperties: false,
+    examples: [{ lease_token: TOKEN, key: "bill", workflow: "billing.start", input: { userId: "u1" }, timeout: 3_600_000 }],
+  },
+);
+export type InvokeWorkflow = Static<typeof InvokeWorkflow>;
+
+export const Invoked = Type.Object(
+  { runId: RunId },
+  { title: "Invoked", description: "The run that the step waits for.", examples: [{ runId: RUN_ID }] },
+);
+export type Invoked = Static<typeof Invoked>;
 
 export const StepsStored = Type.Object(
   { steps: Type.Integer({ description: "How many steps the journal has." }) },

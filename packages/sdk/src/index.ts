@@ -42,6 +42,7 @@ export type {
 export type { Duration } from "./workflow/duration.ts";
 export {
   DuplicateStepError,
+  HttpError,
   JournalMismatchError,
   RunAbortedError,
   SignalTimeoutError,
@@ -50,6 +51,7 @@ export {
   StepTimeoutError,
 } from "./workflow/errors.ts";
 export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
+export { type HttpRequest, type HttpResponse, type JsonOf, json } from "./workflow/http-request.ts";
 export type { Remembered } from "./workflow/remembered.ts";
 export { type SignalDefinition, signal } from "./workflow/signal.ts";
 export { type CronSchedule, cron, type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";

@@ -22,8 +22,9 @@ create trigger notify_deleted after delete on run for each row
 
 -- Whether the program can undo the step, once it has completed.
 alter table run_step add column undoable boolean not null default false;
-alter table run_step drop constraint run_step_type_check;
-alter table run_step add constraint run_step_type_check check (type in ('run', 'value', 'sleep', 'event', 'signal', 'wait', 'undo'));
+
+-- Of a wait that was cancelled: the place of that among the changes of the journal, where `seq` stays.
+alter table run_step add column cancelled_seq integer;
 
 -- The job that undoes the steps of a run that has ended. It has the run's id.
 alter type job_kind add value 'undo';

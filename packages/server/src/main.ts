@@ -15,7 +15,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
 import { createWorkers } from "#workers";
-import { createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
+import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -71,7 +71,7 @@ export async function composeNode({
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind, runKind(ids, () => engine.waker), undoKind, hookKind(audit, clock)],
+    kinds: [callbacks.kind, callKind(callbacks.calls), runKind(ids, () => engine.waker), undoKind, hookKind(audit, clock)],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
@@ -123,7 +123,14 @@ export async function composeNode({
   const { rateLimiter } = usage;
 
   const schedules = createSchedules({ ...shared, waker, room: () => engine.room(), startRuns: startScheduledRuns });
-  const workflows = createWorkflows({ ...shared, waker, aborter, prove: workers.prove, onNextRun: (ms) => schedules.expect(ms) });
+  const workflows = createWorkflows({
+    ...shared,
+    waker,
+    aborter,
+    prove: workers.prove,
+    proveReport: workers.proveReport,
+    onNextRun: (ms) => schedules.expect(ms),
+  });
 
   const modules = [
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),

@@ -117,3 +117,28 @@ test("a cancelled run is retried", async ({ command, service }) => {
   await service.ok("POST", `/v1/runs/${runId}/cancel`);
   expect(await command.json("run", "retry", runId)).toMatchObject({ runId, status: "pending" });
 });
+
+test("a run is shown with its steps, and what an http step waits for", async ({ command, service }) => {
+  const server = await service.handler({ answers: 503 });
+  const flow = await putWorkflow(service);
+  const runId = await flow.trigger({ input: 1 });
+  const steps = [
+    { key: "load", type: "run", status: "failed", error: { name: "Error", message: "Gone." } },
+    { key: "charge", type: "http", status: "waiting", http: { url: server.url } },
+    { key: "ok", type: "wait", status: "waiting", signal: "approve.u1", timeout: 1_000 },
+  ];
+  await flow.end(await flow.take(), { outcome: "suspended", steps });
+  await until(async () => typeof (await flow.get(runId)).waitingFor[0]?.nextAttemptAt === "string", "an attempt to fail");
+  expect(await command.json("run", "get", runId)).toMatchObject({
+    runId,
+    waitingFor: [{ type: "http", step: "charge" }, { type: "signal" }],
+  });
+  const [fields, table] = (await command.output("run", "get", runId)).split("\n\n");
+  expect(fields).toContain("status\twaiting");
+  const call = expect.stringMatching(/^GET http:\S+ \(1 of 3 attempts, next at \S+\): The response has the status 503\.$/);
+  expect(readRows(table ?? "")).toMatchObject([
+    { STEP: "load", TYPE: "run", STATUS: "failed", DETAIL: "Gone." },
+    { STEP: "charge", TYPE: "http", STATUS: "waiting", DETAIL: call },
+    { STEP: "ok", DETAIL: expect.stringMatching(/^approve\.u1 until /) },
+  ]);
+});

@@ -1,3 +1,4 @@
+export type { HttpMock } from "./answer-call.ts";
 export { type SignalAnswers, timesOut } from "./answers.ts";
 export type { SentByRun } from "./memory-run.ts";
 export type { Failures, Mocks } from "./substitutes.ts";

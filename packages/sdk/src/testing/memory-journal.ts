@@ -1,11 +1,13 @@
-import type { ReportedStep, RunStep } from "@tidemill/contract";
+import type { HttpCall, ReportedStep, RunStep } from "@tidemill/contract";
 import { momentMs, momentText } from "../clock.ts";
+import type { CallOutcome } from "./answer-call.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** The journal of a run, in memory. */
 export class MemoryJournal {
   readonly #clock: VirtualClock;
   readonly #steps = new Map<string, RunStep>();
+  readonly #calls = new Map<string, HttpCall>();
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -17,9 +19,25 @@ export class MemoryJournal {
     return [...all.filter(({ status }) => status !== "waiting"), ...all.filter(({ status }) => status === "waiting")];
   }
 
-  /** A step that is in the journal is left as it is. */
+  /** A step that is in the journal is left as it is, unless it is cancelled. */
   append(steps: readonly ReportedStep[]): void {
-    for (const step of steps) if (!this.#steps.has(step.key)) this.#steps.set(step.key, this.#entry(step));
+    for (const step of steps) {
+      const stored = this.#steps.get(step.key);
+      if (!stored) {
+        this.#steps.set(step.key, this.#entry(step));
+        if (step.http) this.#calls.set(step.key, step.http);
+      } else if (step.status === "cancelled") {
+        this.#steps.set(step.key, { ...stored, status: "cancelled", output: null, error: null, endedAt: stored.endedAt ?? this.#now });
+      }
+    }
+  }
+
+  /** The steps that wait for calls, and these. */
+  get calls(): { readonly step: RunStep; readonly call: HttpCall }[] {
+    return this.steps.flatMap((step) => {
+      const call = this.#calls.get(step.key);
+      return call && step.status === "waiting" ? [{ step, call }] : [];
+    });
   }
 
   /** The step that waits and ends first, if nobody answers one before. */
@@ -42,6 +60,11 @@ export class MemoryJournal {
   /** Ends a step that waits with the payload of its signal. */
   answer(step: RunStep, output: unknown): void {
     this.#end(step, { status: "completed", output });
+  }
+
+  /** Ends a step that waits with the outcome of its call. */
+  endCall(step: RunStep, outcome: CallOutcome): void {
+    this.#end(step, outcome);
   }
 
   /** Its place in the journal is that of its outcome. */

@@ -8,6 +8,7 @@ import { progressText } from "../workflow/progress.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
+import { answerCall } from "./answer-call.ts";
 import { answerTo, type SignalAnswers } from "./answers.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
@@ -93,8 +94,11 @@ export class MemoryRun {
     const crash = new AbortController();
     const wasCancelled = this.isCancelled;
     this.isUndone = wasCancelled;
+    let sent = this.progress.length;
     const store = async (steps: readonly ReportedStep[]): Promise<void> => {
       this.#journal.append(steps);
+      // What was said before is sent along.
+      sent = this.progress.length;
       if (this.isCancelled && !wasCancelled) crash.abort(new RunAbortedError("cancelled"));
       else if (this.#crashes) crash.abort(new RunAbortedError("shutdown"));
     };
@@ -118,8 +122,11 @@ export class MemoryRun {
       signal: crash.signal,
       replace,
     });
-    if ("steps" in outcome) this.#journal.append(outcome.steps ?? []);
-    return outcome;
+    const { steps = [] } = outcome as { readonly steps?: readonly ReportedStep[] };
+    this.#journal.append(steps);
+    if (!this.#crashes || steps.every(({ status }) => status === "waiting")) return outcome;
+    this.progress.length = sent;
+    return { outcome: "released" };
   }
 
   /** As a worker, it leaves out what cannot be sent. */
@@ -136,8 +143,11 @@ export class MemoryRun {
     return { eventId: `evt_test_${this.events.length}`, runIds: [] };
   }
 
-  /** Completes the signals that the test answers; if there are none, it ends the step that ends first. */
-  wake(): void {
+  /** Answers the calls, or completes the signals that the test answers; if there are none, it ends the step that ends first. */
+  async wake(): Promise<void> {
+    const { calls } = this.#journal;
+    for (const { step, call } of calls) this.#journal.endCall(step, await answerCall(step.key, call, this.#substitutes, this.#clock));
+    if (calls.length > 0) return;
     const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
     const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
     const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));

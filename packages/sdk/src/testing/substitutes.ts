@@ -1,7 +1,11 @@
+import type { HttpCall } from "@tidemill/contract";
 import type { StepContext } from "../workflow/context.ts";
 import type { RunHost, StepFunction } from "../workflow/host.ts";
 
-/** What a step returns in place of what its function would: a value, or a function. By the step's name, or its key in the journal. */
+/**
+ * What a step returns in place of what its function would: a value, or a function. By the step's name, or its key in the journal. Of
+ * `step.http` it is the response (`HttpMock`), or a function of the call that returns it.
+ */
 export type Mocks = Readonly<Record<string, unknown>>;
 
 /** How a step fails: with this error, or so many times with one of the helper's before it succeeds. */
@@ -29,6 +33,17 @@ export class Substitutes {
       return result;
     };
   };
+
+  /** The response to a call, which `unmocked` gives if the test does not. */
+  replaceCall(step: { readonly name: string; readonly key: string }, call: HttpCall, unmocked: () => unknown): () => Promise<unknown> {
+    const mocked = this.#mocked(step, unmocked) as unknown as (given: HttpCall) => unknown;
+    return async () => {
+      this.#throwChosen(step);
+      const response = await mocked(call);
+      this.effects.set(step.key, 1);
+      return response;
+    };
+  }
 
   #mocked({ name, key }: { readonly name: string; readonly key: string }, fn: StepFunction): StepFunction {
     const found = [key, name].find((one) => Object.hasOwn(this.#mocks, one));

@@ -10,7 +10,7 @@ import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 export interface TestSettings {
-  /** By step name, or key in the journal (`name:2`): what the step returns in place of executing its function. A function is called. */
+  /** By step name, or key in the journal (`name:2`): what the step returns in place of executing its function. A function is called. Of `step.http`: the response. */
   readonly mocks?: Mocks;
   /** By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time out. */
   readonly signals?: SignalAnswers;
@@ -125,7 +125,7 @@ async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkf
       await run.checkReplay(outcome.result);
       return { status: "completed", result: outcome.result, error: null };
     }
-    if (outcome.outcome === "suspended") run.wake();
+    if (outcome.outcome === "suspended") await run.wake();
     if (outcome.outcome !== "failed") continue;
     const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
     if (name === "JournalMismatchError") throw new Error(`The workflow is not deterministic. ${message}`);

@@ -10,10 +10,16 @@ type Ending =
       readonly outcome: "completed";
       /** JSON, made when the handler ended: what it returned may change later. */
       readonly result?: string;
+      /** Of a run. */
+      readonly steps?: readonly ReportedStep[];
     }
   | Failed
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
-  | { readonly outcome: "released" };
+  | {
+      readonly outcome: "released";
+      /** Seconds. */
+      readonly retry_in?: number;
+    };
 
 interface Failed {
   readonly outcome: "failed";
@@ -23,6 +29,9 @@ interface Failed {
   readonly retry?: boolean;
   /** Seconds. */
   readonly retry_in?: number;
+  /** Of a run. */
+  readonly retry_steps?: readonly string[];
+  readonly steps?: readonly ReportedStep[];
 }
 
 /** An outcome of a job, a run or a hook, to be reported. */

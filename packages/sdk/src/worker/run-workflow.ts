@@ -3,6 +3,8 @@ import { executeRun } from "../workflow/execute.ts";
 import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
+import { notStored } from "../workflow/not-stored.ts";
+import { charactersOf } from "../workflow/outbox.ts";
 import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
@@ -13,6 +15,8 @@ import { ProgressSender } from "./progress-sender.ts";
 
 /** Steps in one call. */
 const MAX_STEPS = 100;
+/** Characters of the steps that are reported with an outcome. */
+const MAX_CHARACTERS = 64 * 1024;
 
 type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
@@ -48,8 +52,8 @@ export async function runWorkflow(
     whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
   try {
     const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, progress, signal: controller.signal });
-    const reported = "steps" in outcome ? await storeRest(outcome, store) : asReported(outcome);
-    return { ...reported, ...newest.end() };
+    const ending = outcome.outcome === "released" ? outcome : await reported(outcome, store);
+    return { ...ending, ...newest.end() };
   } catch (error) {
     newest.end();
     const { name, message } = failureOf(error);
@@ -57,18 +61,30 @@ export async function runWorkflow(
   }
 }
 
-const asReported = (outcome: RunOutcome): Outcome =>
-  outcome.outcome === "completed" ? { outcome: "completed", result: JSON.stringify(outcome.result) } : outcome;
-
-/** Stores the steps of an outcome that the service does not take with it. */
-async function storeRest(outcome: Extract<RunOutcome, { steps?: unknown }>, store: Store): Promise<Outcome> {
-  const { steps = [] } = outcome;
-  const first = steps.length - (outcome.outcome === "suspended" ? MAX_STEPS : 0);
-  try {
-    for (let from = 0; from < first; from += MAX_STEPS) await store(steps.slice(from, Math.min(first, from + MAX_STEPS)));
-  } catch (error) {
-    // The next execution would have the same steps.
-    return { outcome: "failed", error: failureOf(error).message, error_name: "Error", retry: false };
+/** Reports an outcome with the steps that are not stored yet. If they are long, it stores them first. */
+async function reported(outcome: Exclude<RunOutcome, { outcome: "released" }>, store: Store): Promise<Outcome> {
+  const steps = [...(outcome.steps ?? [])];
+  const isLong = steps.reduce((sum, step) => sum + charactersOf(step), 0) > MAX_CHARACTERS;
+  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (!isLong || status === "waiting"));
+  const rest = first === -1 ? [] : steps.splice(first);
+  while (steps.length > 0) {
+    const part = steps.splice(0, MAX_STEPS);
+    try {
+      await store(part);
+    } catch (error) {
+      // The next execution would have the same steps.
+      return { outcome: "failed", error: notStored(part, error).message, error_name: "Error", retry: false };
+    }
   }
-  return outcome.outcome === "suspended" ? { outcome: "suspended", steps: steps.slice(Math.max(0, first)) } : asReported(outcome);
+  const withRest = rest.length > 0 && { steps: rest };
+  switch (outcome.outcome) {
+    case "suspended":
+      return { outcome: "suspended", steps: rest };
+    case "completed":
+      return { outcome: "completed", result: JSON.stringify(outcome.result), ...withRest };
+    case "failed": {
+      const { steps: _, ...failed } = outcome;
+      return { ...failed, ...withRest };
+    }
+  }
 }

@@ -1,7 +1,9 @@
+import type { StepType } from "@tidemill/contract";
 import { type OpenStep, StepPromise } from "./step-promise.ts";
 
 /** A step that the program has asked for. */
 export class AskedStep {
+  readonly type: StepType;
   readonly key: string;
   /** Name and key, without the number of the use. */
   readonly base: string;
@@ -10,7 +12,8 @@ export class AskedStep {
   #hasEnded = false;
 
   /** @param onAwaited called when the program waits for it first */
-  constructor(key: string, base: string, onAwaited: () => void) {
+  constructor(type: StepType, key: string, base: string, onAwaited: () => void) {
+    this.type = type;
     this.key = key;
     this.base = base;
     this.#open = StepPromise.open(() => {

@@ -1,5 +1,6 @@
 import type { Moment } from "../clock.ts";
 import type { Duration } from "./duration.ts";
+import type { HttpRequest, HttpResponse } from "./http-request.ts";
 import type { Remembered } from "./remembered.ts";
 import type { SignalDefinition } from "./signal.ts";
 import type { EventDefinition } from "./start.ts";
@@ -113,6 +114,16 @@ export interface Step {
    * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} when the signal belongs to another run that has not ended
    */
   waitForSignal<Payload = unknown>(name: string, signal: SignalToAwait<Payload>, options?: StepKey): Promise<Payload>;
+
+  /**
+   * Lets the service make an HTTP call. The worker is free meanwhile, and never sees the secrets that the service fills into the address, the
+   * headers and the body. The call is tried again after a response with a status of 500 or more, or with 408, 425 or 429, and when there is
+   * none. Every attempt has the same `Idempotency-Key` header.
+   *
+   * @returns the response, with a status from 200 to 299 and at most 1 MiB
+   * @throws {HttpError} with the status of the last response, when no attempt succeeded
+   */
+  http<Body = unknown>(name: string, request: HttpRequest<Body>, options?: StepKey): Promise<HttpResponse<Body>>;
 
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a

@@ -1,9 +1,7 @@
-import { TidemillError } from "../error.ts";
 import { wait } from "../wait.ts";
-import { NonRetryableError } from "../worker/errors.ts";
 import { JournalMismatchError } from "./errors.ts";
 import { type Execution, isLeaseLost } from "./execution.ts";
-import { failureOf } from "./failure.ts";
+import { notStored } from "./not-stored.ts";
 import { turn } from "./turn.ts";
 
 /**
@@ -25,13 +23,16 @@ export async function drive(execution: Execution, onlyUndoes = false): Promise<v
     if (execution.end) break;
     if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
     if (execution.deliver()) continue;
-    if (execution.journal.unasked > 0) misfit.watch();
+    if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
     else if (onlyUndoes) execution.finish({ kind: "suspended" });
     else advance(execution);
     await execution.changes.next();
   }
   patience.abort();
 }
+
+/** Whether the program waits for a step that it had cancelled. */
+const isStuck = ({ cancelled }: Execution): boolean => [...cancelled].some((step) => step.isAwaited);
 
 function advance(execution: Execution): void {
   const { unbegun, waiting, executing, outbox } = execution;
@@ -41,41 +42,36 @@ function advance(execution: Execution): void {
   }
   // A sleep beside a step in progress begins now, not when the execution is suspended.
   if (executing.size > 0) storeWaiting(execution);
-  if (outbox.hasHeld || unbegun.size > 0) void send(execution);
-  else if (executing.size === 0 && [...waiting.keys()].some((step) => step.isAwaited)) execution.finish({ kind: "suspended" });
+  const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls;
+  if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) execution.finish({ kind: "suspended" });
+  else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0) void send(execution);
 }
 
 function storeWaiting({ waiting, outbox }: Execution): void {
   for (const [step, reported] of waiting) {
     if (!reported) continue;
-    outbox.add(reported, { early: false });
+    outbox.add(reported);
     waiting.set(step, null);
   }
 }
 
 async function send(execution: Execution): Promise<void> {
-  const keys = execution.outbox.unsent.map(({ key }) => `"${key}"`);
+  const steps = execution.outbox.unsent;
   try {
     await execution.outbox.send();
     execution.changes.notify();
   } catch (error) {
     if (execution.host.signal.aborted || isLeaseLost(error)) {
       execution.finish({ kind: "aborted" });
-    } else execution.finish({ kind: "threw", error: refusal(keys.join(", "), error) });
+    } else execution.finish({ kind: "threw", error: notStored(steps, error) });
   }
-}
-
-function refusal(keys: string, error: unknown): Error {
-  const isPermanent = error instanceof TidemillError && error.status !== null && error.status < 500;
-  const message = `The outcome of step ${keys} could not be stored: ${failureOf(error).message}`;
-  return isPermanent ? new NonRetryableError(message, { cause: error }) : new Error(message, { cause: error });
 }
 
 /** Ends an execution whose program does not come to steps that the journal has, though it waits for others. */
 class MisfitWatch {
   readonly #execution: Execution;
   readonly #signal: AbortSignal;
-  #unasked = 0;
+  #seen = "";
 
   constructor(execution: Execution, signal: AbortSignal) {
     this.#execution = execution;
@@ -84,13 +80,18 @@ class MisfitWatch {
 
   /** Gives the program time: it may be busy with something else than steps. Each step that it comes to gives it more. */
   watch(): void {
-    const { journal, keys, host } = this.#execution;
-    if (!keys.hasOpen || journal.unasked === this.#unasked) return;
-    const { unasked } = journal;
-    this.#unasked = unasked;
+    const { journal, keys, cancelled, host } = this.#execution;
+    const now = () => `${journal.unasked} ${cancelled.size}`;
+    const seen = now();
+    if (!keys.hasOpen || seen === this.#seen) return;
+    this.#seen = seen;
     const check = () => {
-      if (journal.unasked !== unasked || !keys.hasOpen) return;
-      this.#execution.finish({ kind: "threw", error: JournalMismatchError.neverAsked(journal.firstUnasked ?? "") });
+      if (now() !== seen || !keys.hasOpen) return;
+      const [stuck] = cancelled;
+      const unasked = journal.firstUnasked;
+      const error =
+        unasked === undefined && stuck ? JournalMismatchError.cancelled(stuck.key) : JournalMismatchError.neverAsked(unasked ?? "");
+      this.#execution.finish({ kind: "threw", error });
     };
     void wait(host.misfitAfterMs, this.#signal).then(check, () => {});
   }

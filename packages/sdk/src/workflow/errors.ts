@@ -1,5 +1,7 @@
-import type { RunError, StepType } from "@tidemill/contract";
+import type { RunError, RunStep, StepType } from "@tidemill/contract";
 import { type AbortCause, AbortedError, NonRetryableError } from "../worker/errors.ts";
+
+type StepFailure = NonNullable<RunStep["error"]>;
 
 /** A step failed. Its `name` and `message` are those of the error that the step threw, also when the failure is remembered. */
 export class StepError extends Error {
@@ -17,6 +19,20 @@ export class StepError extends Error {
 export class SignalTimeoutError extends StepError {
   constructor(step: string, message: string) {
     super(step, { name: "SignalTimeoutError", message });
+  }
+}
+
+/** A call that the service made for a step got no response with a status from 200 to 299. */
+export class HttpError extends StepError {
+  /** Of the last response; null when there was none. */
+  readonly status: number | null;
+  /** What went wrong with the last attempt, for example HTTP_STATUS, TIMEOUT, DNS or SECRET_NOT_FOUND. */
+  readonly code: string;
+
+  constructor(step: string, { message, status = null, code = "HTTP_STATUS" }: Omit<StepFailure, "name">) {
+    super(step, { name: "HttpError", message });
+    this.status = status;
+    this.code = code;
   }
 }
 
@@ -65,6 +81,10 @@ export class JournalMismatchError extends Error {
 
   static neverAsked(step: string): JournalMismatchError {
     return new JournalMismatchError(step, `The journal has step "${step}", but the code does not come to it. ${ADVICE}`);
+  }
+
+  static cancelled(step: string): JournalMismatchError {
+    return new JournalMismatchError(step, `The journal has step "${step}" as cancelled, but the code waits for it. ${ADVICE}`);
   }
 }
 

@@ -14,6 +14,9 @@ import { undoBegun } from "./undo.ts";
 import { undoFailed, undoRun } from "./undo-steps.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
+/** Steps that the service takes in `retry_steps`. */
+const MAX_RETRY_STEPS = 1_000;
+
 /** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
 export async function executeRun({ options, program }: AnyWorkflow, run: TakenRun, needed: NeededHost): Promise<RunOutcome> {
   const host = liveHost(needed);
@@ -34,70 +37,82 @@ export async function executeRun({ options, program }: AnyWorkflow, run: TakenRu
   );
   const onlyUndoes = run.undo === true || undoBegun(execution.journal) !== null;
   await drive(execution, onlyUndoes);
-  host.signal.removeEventListener("abort", abort);
   const end = execution.end ?? { kind: "aborted" };
-  return onlyUndoes && end.kind !== "aborted" ? undoRun(execution, run) : conclude(execution, end, run);
+  const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run) : await conclude(execution, run, end);
+  host.signal.removeEventListener("abort", abort);
+  return outcome;
 }
 
-async function conclude(execution: Execution, end: End, run: TakenRun): Promise<RunOutcome> {
+async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
   const { executing, outbox, waiting } = execution;
-  if (end.kind !== "suspended" && execution.undos.size > 0) return concludeWithUndos(execution, end, run);
-  executing.cancelAll((key) => new StepCancelledError(key));
+  // The next attempt gets the outcomes of steps in progress, and must not execute them beside themselves.
+  if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await executing.ended();
+  if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, end))) {
+    // They may complete all the same, and are then undone, too.
+    executing.abortAll(new Error("The run has failed."));
+    await executing.ended();
+  } else executing.cancelAll((key) => new StepCancelledError(key));
   await outbox.sent();
-  switch (end.kind) {
-    case "returned":
-      return completed(execution, end.result);
-    case "threw":
-      return failed(execution, end.error);
-    case "suspended":
-      return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
-  }
+  if (end.kind === "suspended")
+    return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
+  const outcome = outcomeOf(execution, end);
+  return mustUndo(execution, run, outcome) ? failUndone(execution, run, outcome) : outcome;
 }
 
-/** If the run fails for good, its steps are undone before it says so. Steps in progress end first: they may complete. */
-async function concludeWithUndos(
-  execution: Execution,
-  end: Extract<End, { kind: "returned" | "threw" }>,
-  run: TakenRun,
-): Promise<RunOutcome> {
-  const { executing, outbox } = execution;
-  const outcome = end.kind === "returned" ? completed(execution, end.result) : failed(execution, end.error);
-  const isMisfit = outcome.outcome === "failed" && outcome.error_name === "JournalMismatchError";
-  const isOver = outcome.outcome === "failed" && !isMisfit && (outcome.retry === false || run.attempt >= run.attempts);
-  if (!isOver) executing.cancelAll((key) => new StepCancelledError(key));
-  else executing.abortAll(new Error("The run has failed."));
-  await executing.ended();
-  await outbox.sent();
-  if (!isOver) return end.kind === "returned" ? completed(execution, end.result) : outcome;
-  await outbox.sendFinal().catch(() => {});
+type Failed = Extract<RunOutcome, { outcome: "failed" }>;
+
+const outcomeOf = (execution: Execution, end: Extract<End, { kind: "returned" | "threw" }>): RunOutcome =>
+  end.kind === "returned" ? completed(execution, end.result) : failed(execution, end.error);
+
+const hasNextAttempt = (execution: Execution, { attempt, attempts }: TakenRun, error: unknown): boolean =>
+  attempt < attempts && retryOfRun(execution, error).retry !== false;
+
+/** Whether the run fails for good, and its program has said how steps are undone. Code that does not fit the journal undoes nothing. */
+const mustUndo = ({ undos }: Execution, { attempt, attempts }: TakenRun, outcome: RunOutcome): outcome is Failed =>
+  undos.size > 0 &&
+  outcome.outcome === "failed" &&
+  outcome.error_name !== "JournalMismatchError" &&
+  (outcome.retry === false || attempt >= attempts);
+
+/** Undoes the steps of a run that fails for good, before it says so. What they did is stored before. */
+async function failUndone(execution: Execution, run: TakenRun, outcome: Failed): Promise<RunOutcome> {
+  const isStored = await execution.outbox.sendLasting().then(
+    () => true,
+    () => false,
+  );
+  const { steps, ...failed } = outcome;
+  if (execution.toUndo.length === 0) return isStored ? failed : outcome;
   const isUndone = await undoFailed(execution, run, { name: outcome.error_name, message: outcome.error });
-  return isUndone ? { ...outcome, retry: false } : { outcome: "released" };
+  return isUndone ? { ...failed, retry: false } : { outcome: "released" };
 }
 
 function completed(execution: Execution, value: unknown): RunOutcome {
   const { firstUnasked } = execution.journal;
   if (firstUnasked !== undefined) return failed(execution, JournalMismatchError.neverAsked(firstUnasked));
   try {
-    const { unsent } = execution.outbox;
+    const unsent = execution.outbox.unsent.filter(({ status }) => status !== "waiting");
     return { outcome: "completed", result: remember(value, "the workflow"), ...(unsent.length > 0 && { steps: unsent }) };
   } catch (error) {
     return failed(execution, error);
   }
 }
 
-/** Outcomes that are not stored are left out: the next attempt may have others. */
 function failed(execution: Execution, error: unknown): RunOutcome {
   const { name, message } = failureOf(error);
-  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error) };
+  const isMisfit = error instanceof JournalMismatchError;
+  const lasting = isMisfit ? [] : execution.outbox.lasting.filter(({ status }) => status !== "waiting");
+  const steps = lasting.length > 0 && { steps: lasting };
+  const again = execution.retrySteps(error).slice(0, MAX_RETRY_STEPS);
+  const retry_steps = again.length > 0 && { retry_steps: again };
+  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), ...retry_steps, ...steps };
 }
 
 function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
   if (error instanceof JournalMismatchError) return { retry: true };
   if (!(error instanceof StepError)) return retryOf(error);
   // A replay throws a remembered failure again.
-  const isRemembered = !outbox.unsent.some(({ key }) => key === error.step);
-  return isRemembered ? { retry: false } : retryOf(thrown.get(error.step));
+  return outbox.isFleeting(error.step) ? retryOf(thrown.get(error.step)) : { retry: false };
 }
 
 /** Steps in progress end first. If the run is still this worker's, their outcomes are stored. */
@@ -106,6 +121,6 @@ async function release({ executing, outbox, host }: Execution): Promise<RunOutco
   await outbox.sent();
   const { reason } = host.signal;
   const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";
-  if (isHeld) await outbox.sendFinal().catch(() => {});
+  if (isHeld) await outbox.sendLasting().catch(() => {});
   return { outcome: "released" };
 }

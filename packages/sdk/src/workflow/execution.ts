@@ -3,7 +3,7 @@ import { momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
-import { JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
+import { HttpError, JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost } from "./host.ts";
@@ -23,9 +23,21 @@ export type End =
 
 /** What the service calls the error of a wait whose time has passed. */
 const SIGNAL_TIMEOUT = "SignalTimeoutError";
+/** And of a call. */
+const HTTP_ERROR = "HttpError";
 
 /** The run is no longer this worker's. */
 export const isLeaseLost = (error: unknown): boolean => error instanceof TidemillError && error.code === "LEASE_LOST";
+
+/** The steps whose failures an error comes from: itself, or its causes. */
+function stepsBehind(error: unknown): string[] {
+  const steps: string[] = [];
+  for (let one = error; one instanceof Error && steps.length < MAX_CAUSES; one = one.cause)
+    if (one instanceof StepError) steps.push(one.step);
+  return steps;
+}
+
+const MAX_CAUSES = 100;
 
 type Outcome = Pick<RunStep, "key" | "type" | "status"> & {
   readonly output?: unknown;
@@ -45,12 +57,20 @@ export class Execution {
   readonly unbegun = new Map<AskedStep, () => void>();
   /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
   readonly waiting = new Map<AskedStep, ReportedStep | null>();
+  /** Steps that the program has cancelled in an earlier execution, and asks for again. It cancels them again. */
+  readonly cancelled = new Set<AskedStep>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
   /** What undoes steps that the program has asked for, by their keys. */
   readonly undos = new Map<string, Undo>();
   end: End | null = null;
   readonly #steps = new Map<string, AskedStep>();
+  /** Keys of what the program has asked for, in that order. */
+  readonly #asked: string[] = [];
+  /** Failures that the program has seen, with how much it had asked for by then. The last one last. */
+  readonly #seenFailures = new Map<string, number>();
+  /** Failures of steps that the program does not wait for yet. */
+  readonly #unawaited = new Map<AskedStep, ReportedStep>();
   readonly #byPromise = new WeakMap<object, AskedStep>();
   /** Outcomes in the order of the journal; those before `#next` have been delivered. */
   readonly #outcomes: Outcome[];
@@ -85,12 +105,14 @@ export class Execution {
     try {
       const begin = prepare();
       const base = stepBase(name, key);
-      const step = new AskedStep(this.keys.open(base), base, () => this.changes.notify());
+      const step = new AskedStep(type, this.keys.open(base), base, () => this.#awaited(step));
       const remembered = this.journal.ask(step.key, type);
+      this.#asked.push(step.key);
       this.#steps.set(step.key, step);
       this.#byPromise.set(step.promise, step);
       if (!remembered) begin(step);
       else if (remembered.status === "waiting") this.wait(step, null);
+      else if (remembered.status === "cancelled") this.cancelled.add(step);
       this.changes.notify();
       return step.promise;
     } catch (error) {
@@ -117,6 +139,13 @@ export class Execution {
     return this.end !== null || this.journal.unasked > 0 || this.#next < this.#remembered;
   }
 
+  #awaited(step: AskedStep): void {
+    const failed = this.#unawaited.get(step);
+    this.#unawaited.delete(step);
+    if (failed) this.outbox.add(failed, { isFleeting: true });
+    this.changes.notify();
+  }
+
   wait(step: AskedStep, reported: ReportedStep | null): void {
     this.waiting.set(step, reported);
   }
@@ -140,6 +169,7 @@ export class Execution {
   value(name: string, make: (key: string) => unknown, at: string): unknown {
     if (this.end) return make(name);
     const key = this.keys.next(name);
+    this.#asked.push(key);
     try {
       const remembered = this.journal.ask(key, "value");
       if (remembered) return remembered.output;
@@ -147,7 +177,7 @@ export class Execution {
       this.finish({ kind: "threw", error });
     }
     const output = make(key);
-    this.outbox.add({ key, type: "value", status: "completed", output, attempt: 1, startedAt: at }, { early: true });
+    this.outbox.add({ key, type: "value", status: "completed", output, attempt: 1, startedAt: at });
     return output;
   }
 
@@ -159,8 +189,11 @@ export class Execution {
       this.#next += 1;
       if (step.hasEnded) continue;
       this.keys.close(step.base);
-      if (outcome.status === "failed") step.reject(this.#errorOf(outcome));
-      else step.resolve(outcome.type === "sleep" ? undefined : outcome.output);
+      if (outcome.status === "failed") {
+        this.#seenFailures.delete(outcome.key);
+        this.#seenFailures.set(outcome.key, this.#asked.length);
+        step.reject(this.#errorOf(outcome));
+      } else step.resolve(outcome.type === "sleep" ? undefined : outcome.output);
       return true;
     }
     return false;
@@ -172,9 +205,13 @@ export class Execution {
     if (!step || step.hasEnded || this.end) return;
     const reason = new StepCancelledError(step.key);
     this.unbegun.delete(step);
-    this.waiting.delete(step);
     this.executing.cancel(step.key, reason);
-    this.outbox.remove(step.key);
+    this.#unawaited.delete(step);
+    const wasUnsent = this.outbox.remove(step.key);
+    const isStored = this.waiting.get(step) === null ? !wasUnsent : this.journal.isWait(step.key);
+    this.waiting.delete(step);
+    this.cancelled.delete(step);
+    if (isStored) this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
     this.keys.close(step.base);
     step.reject(reason);
   }
@@ -189,24 +226,45 @@ export class Execution {
     return promise;
   }
 
+  /**
+   * The steps that a retry of the run executes again after it failed with `error`: the failure behind it, and what the program asked for
+   * since. If the error names no step, it is taken to come from the failure that the program saw last, unless it went on after that.
+   */
+  retrySteps(error: unknown): string[] {
+    const cause = stepsBehind(error).find((key) => this.#seenFailures.has(key));
+    const [last] = [...this.#seenFailures].at(-1) ?? [];
+    const isLast = last !== undefined && this.#seenFailures.get(last) === this.#asked.length;
+    const failed = cause ?? (isLast ? last : undefined);
+    if (failed === undefined) return [];
+    return [failed, ...this.#asked.slice(this.#seenFailures.get(failed))];
+  }
+
+  /** A failure that is not final counts if the program goes on after it. It cannot have done so before it waits for the step. */
   #report({ reported, thrown, isFinal }: StepOutcome): void {
     const hasFailed = reported.status === "failed";
     if (hasFailed) this.thrown.set(reported.key, thrown);
-    this.outbox.add(reported, { early: hasFailed && !isFinal });
+    const step = this.#steps.get(reported.key);
+    if (hasFailed && !isFinal && step && !step.isAwaited) this.#unawaited.set(step, reported);
+    else this.outbox.add(reported, { isFleeting: hasFailed && !isFinal });
     this.changes.notify();
   }
 
   #release(step: ReportedStep): void {
-    if (step.type === "value" || step.status === "waiting") return;
+    if (step.type === "value" || step.status === "waiting" || step.status === "cancelled") return;
     this.#outcomes.push(step);
     this.changes.notify();
   }
 
   #errorOf({ key, type, error }: Outcome): StepError {
-    const { name, message } = error ?? { name: "Error", message: "" };
-    const made = type === "wait" && name === SIGNAL_TIMEOUT ? new SignalTimeoutError(key, message) : new StepError(key, { name, message });
+    const made = stepErrorOf(key, type, error ?? { name: "Error", message: "" });
     const thrown = this.thrown.get(key);
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;
   }
+}
+
+function stepErrorOf(key: string, type: StepType, error: NonNullable<RunStep["error"]>): StepError {
+  if (type === "wait" && error.name === SIGNAL_TIMEOUT) return new SignalTimeoutError(key, error.message);
+  if (type === "http" && error.name === HTTP_ERROR) return new HttpError(key, error);
+  return new StepError(key, error);
 }

@@ -49,6 +49,5 @@ export async function callHook(
 ) {
   const { hook, runId, workflowId: functionId, attempt, result = null, error = null } = taken;
   const call = options[hook] as ((context: object) => unknown) | undefined;
-  if (!call) throw new Error(`The code of this worker has no ${hook}.`);
-  await call({ runId, functionId, attempt, ...(hook === "onSuccess" ? { result } : { error }) });
+  await call?.({ runId, functionId, attempt, ...(hook === "onSuccess" ? { result } : { error }) });
 }

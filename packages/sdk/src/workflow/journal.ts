@@ -19,7 +19,9 @@ export class Journal {
 
   /** Outcomes that the program waits for, in the order in which they were stored. */
   get outcomes(): RunStep[] {
-    return [...this.#steps.values()].filter(({ type, status }) => type !== "value" && type !== "undo" && status !== "waiting");
+    return [...this.#steps.values()].filter(
+      ({ type, status }) => type !== "value" && type !== "undo" && status !== "waiting" && status !== "cancelled",
+    );
   }
 
   /** How many steps the program has not asked for. */
@@ -31,6 +33,12 @@ export class Journal {
   get firstUnasked(): string | undefined {
     const [first] = this.#unasked;
     return first;
+  }
+
+  /** Whether a step is one that the service ends, and the program has not been told to have cancelled it. */
+  isWait(key: string): boolean {
+    const step = this.#steps.get(key);
+    return (step?.type === "sleep" || step?.type === "wait") && step.status !== "cancelled";
   }
 
   has(key: string): boolean {

@@ -12,17 +12,25 @@ interface Item {
   readonly key: string;
   /** The outcome, or the call that brings it. */
   readonly what: ReportedStep | StepCall;
-  /** Whether the program may see it before it is stored. */
-  readonly early: boolean;
-  readonly characters: number;
+  /** A failure that counts only if the program goes on after it: otherwise the run's next attempt executes the step again. */
+  readonly isFleeting: boolean;
 }
 
-/** Outcomes on their way to the journal. They reach it, and the program, in the order in which they were added. */
+const isFinal = ({ what, isFleeting }: Item): boolean => typeof what !== "function" && what.type !== "value" && !isFleeting;
+
+/** What it did must be undone if the run fails, also when nobody waits for it any more. */
+const isUndoable = (item: Item | undefined): boolean =>
+  item !== undefined && typeof item.what !== "function" && item.what.undoable === true;
+
+/**
+ * Outcomes on their way to the journal. They reach it, and the program, in the order in which they were added. The program sees them before
+ * they are stored, but no step begins until all that it has seen is stored (I8). So those that it sees last are stored with its end.
+ */
 export class Outbox {
   readonly #store: (steps: readonly ReportedStep[]) => Promise<void>;
   readonly #release: (step: ReportedStep) => void;
   #items: Item[] = [];
-  /** How many of the first items the program may see already. */
+  /** How many of the first items the program may see already: those before the first call. */
   #released = 0;
   /** How many of the first items are being stored. */
   #sending = 0;
@@ -34,25 +42,24 @@ export class Outbox {
     this.#release = release;
   }
 
-  /** Adds an outcome. The program sees it when it is stored; an `early` one as soon as those before it. */
-  add(step: ReportedStep, { early }: { readonly early: boolean }): void {
-    const characters = early || step.output === undefined ? 0 : JSON.stringify(step.output).length;
-    this.#items.push({ key: step.key, what: step, early, characters });
-    this.#releaseEarly();
+  add(step: ReportedStep, { isFleeting = false }: { readonly isFleeting?: boolean } = {}): void {
+    this.#items.push({ key: step.key, what: step, isFleeting });
+    this.#releaseNext();
   }
 
   /** Adds a step that a call of its own stores when those before it are stored. */
   addCall(key: string, call: StepCall): void {
-    this.#items.push({ key, what: call, early: false, characters: 0 });
+    this.#items.push({ key, what: call, isFleeting: false });
   }
 
-  /** Takes back an outcome that is not being stored. */
-  remove(key: string): void {
+  /** Takes back an outcome that is not being stored, and that need not be undone. Returns whether there was one. */
+  remove(key: string): boolean {
     const at = this.#items.findIndex((item) => item.key === key);
-    if (at < this.#sending) return;
+    if (at < this.#sending || isUndoable(this.#items[at])) return false;
     this.#items.splice(at, 1);
     if (at < this.#released) this.#released -= 1;
-    this.#releaseEarly();
+    this.#releaseNext();
+    return true;
   }
 
   /** Whether the program has seen outcomes that are not stored. */
@@ -60,9 +67,14 @@ export class Outbox {
     return this.#released > 0;
   }
 
-  /** Whether the program waits for outcomes to be stored. */
-  get hasHeld(): boolean {
-    return this.#items.length > this.#released;
+  /** Whether the program waits for a call. */
+  get hasCalls(): boolean {
+    return this.#items.some(({ what }) => typeof what === "function");
+  }
+
+  /** Whether there is an outcome that must not be lost. */
+  get hasFinal(): boolean {
+    return this.#items.some(isFinal);
   }
 
   /** Outcomes that are neither stored nor being stored. */
@@ -70,26 +82,40 @@ export class Outbox {
     return stepsOf(this.#items.slice(this.#sending));
   }
 
-  /** Stores what there is. One call at a time: so the journal has the order of this list. */
+  /** Those of them that count although the execution fails or is given up. What came after a fleeting failure may be different next time. */
+  get lasting(): ReportedStep[] {
+    const items = this.#items.slice(this.#sending);
+    const fleeting = items.findIndex((item) => item.isFleeting);
+    return stepsOf(items.filter((item, index) => fleeting === -1 || index < fleeting || isFinal(item)));
+  }
+
+  /** Whether a step has a failure that does not count if the execution ends now. */
+  isFleeting(key: string): boolean {
+    return this.#items.some((item) => item.key === key && item.isFleeting);
+  }
+
+  /** Stores what there is. One call at a time: so the journal has the order of this list. What cannot be stored is forgotten. */
   async send(): Promise<void> {
     if (this.#sending > 0 || this.#items.length === 0) return;
     const what = this.#items[0]?.what;
     try {
       await (typeof what === "function" ? this.#sendCall(what) : this.#sendBatch());
+    } catch (error) {
+      this.#items = [];
+      this.#released = 0;
+      throw error;
     } finally {
       this.#sending = 0;
     }
-    this.#releaseEarly();
+    this.#releaseNext();
   }
 
   async #sendBatch(): Promise<void> {
     this.#sending = this.#batchSize();
     this.#call = this.#store(stepsOf(this.#items.slice(0, this.#sending)));
     await this.#call;
-    const stored = stepsOf(this.#items.splice(0, this.#sending));
-    const seen = Math.min(this.#released, stored.length);
-    this.#released -= seen;
-    for (const step of stored.slice(seen)) this.#release(step);
+    this.#items.splice(0, this.#sending);
+    this.#released -= this.#sending;
   }
 
   async #sendCall(call: StepCall): Promise<void> {
@@ -97,8 +123,7 @@ export class Outbox {
     const called = call();
     this.#call = called;
     const { step, isStored } = await called;
-    const failed = isStored ? [] : [{ key: step.key, what: step, early: true, characters: 0 }];
-    this.#items.splice(0, 1, ...failed);
+    this.#items.splice(0, 1, ...(isStored ? [] : [{ key: step.key, what: step, isFleeting: true }]));
     if (isStored) this.#release(step);
   }
 
@@ -107,30 +132,35 @@ export class Outbox {
     await this.#call.catch(() => {});
   }
 
-  /**
-   * Stores all outcomes that are final, when no call is under way. What is early is forgotten: no step has begun since the program saw it.
-   */
-  async sendFinal(): Promise<void> {
-    this.#items = this.#items.filter(({ early, what }) => !early && typeof what !== "function");
-    this.#released = 0;
+  /** Stores all outcomes that count although the execution is given up, when no call is under way. */
+  async sendLasting(): Promise<void> {
+    const { lasting } = this;
+    const seen = new Set(this.#items.slice(0, this.#released).map(({ key }) => key));
+    for (const step of lasting) if (!seen.has(step.key)) this.#release(step);
+    this.#items = lasting.map((step) => ({ key: step.key, what: step, isFleeting: false }));
+    this.#released = this.#items.length;
     while (this.#items.length > 0) await this.send();
   }
 
   #batchSize(): number {
     let characters = 0;
-    const end = this.#items.slice(0, MAX_STEPS).findIndex((item, index) => {
-      characters += item.characters;
-      return index > 0 && (characters > MAX_CHARACTERS || typeof item.what === "function");
+    const end = this.#items.slice(0, MAX_STEPS).findIndex(({ what }, index) => {
+      if (typeof what === "function") return true;
+      characters += charactersOf(what);
+      return index > 0 && characters > MAX_CHARACTERS;
     });
     return end === -1 ? Math.min(MAX_STEPS, this.#items.length) : end;
   }
 
-  #releaseEarly(): void {
-    for (let next = this.#items[this.#released]; next?.early; next = this.#items[this.#released]) {
+  #releaseNext(): void {
+    for (let next = this.#items[this.#released]; next && typeof next.what !== "function"; next = this.#items[this.#released]) {
       this.#released += 1;
-      for (const step of stepsOf([next])) this.#release(step);
+      this.#release(next.what);
     }
   }
 }
+
+/** How long the output of a step is, as JSON. */
+export const charactersOf = ({ output }: ReportedStep): number => (output === undefined ? 0 : JSON.stringify(output).length);
 
 const stepsOf = (items: readonly Item[]): ReportedStep[] => items.flatMap(({ what }) => (typeof what === "function" ? [] : [what]));

@@ -10,6 +10,9 @@ export type RunOutcome =
       readonly retry?: boolean;
       /** Seconds. */
       readonly retry_in?: number;
+      /** Steps that a retry of the run executes again. */
+      readonly retry_steps?: readonly string[];
+      readonly steps?: readonly ReportedStep[];
     }
   | { readonly outcome: "suspended"; readonly steps: readonly ReportedStep[] }
   | { readonly outcome: "released" };

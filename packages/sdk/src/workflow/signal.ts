@@ -20,6 +20,6 @@ const MAX_ID = 256;
 
 /** @throws {TypeError} for an id that a signal cannot have */
 export function signalId(id: string): string {
-  if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID) return id;
-  throw new TypeError(`The id of a signal must be 1 to ${MAX_ID} characters, not ${JSON.stringify(id)}.`);
+  if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID && id !== "." && id !== "..") return id;
+  throw new TypeError(`The id of a signal must be 1 to ${MAX_ID} characters other than "." and "..", not ${JSON.stringify(id)}.`);
 }

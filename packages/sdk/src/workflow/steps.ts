@@ -4,6 +4,8 @@ import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step
 import { type Duration, durationMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
+import { httpCall } from "./http-call.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { remember } from "./remembered.ts";
 import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
@@ -59,6 +61,13 @@ export function stepsOf(execution: Execution, runId: string): Step {
         execution.wait(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...wake });
     });
 
+  const http = (name: string, request: HttpRequest, { key }: StepKey = {}): Promise<unknown> =>
+    execution.ask("http", name, key, () => {
+      const call = httpCall(request, `step "${name}"`);
+      return (step) =>
+        execution.wait(step, { key: step.key, type: "http", status: "waiting", startedAt: momentText(host.nowMs()), http: call });
+    });
+
   const race = (steps: Readonly<Record<string, PromiseLike<unknown>>>): Promise<unknown> => {
     const { promise, resolve, reject } = StepPromise.open<unknown>(() => {});
     const all = Object.entries(steps);
@@ -87,6 +96,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
     sendEvent,
     signal,
     waitForSignal,
+    http,
     race,
   } as Step;
 }

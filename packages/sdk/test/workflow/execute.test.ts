@@ -26,7 +26,7 @@ describe("steps in a row", () => {
       const see = (name: string) => seen.push([name, run.keys]);
       return [await step.run("a", () => see("a")), await step.run("b", () => see("b"))];
     });
-    expect(await run.execute()).toEqual({ outcome: "completed", result: [1, 2] });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: [1, 2] });
     expect(seen).toEqual([
       ["a", []],
       ["b", ["a"]],
@@ -45,7 +45,7 @@ describe("steps in a row", () => {
       ],
       { journal: [done("a", "remembered")] },
     );
-    expect(await run.execute()).toEqual({ outcome: "completed", result: ["remembered", "new"] });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["remembered", "new"] });
     expect(executed).toEqual(["b"]);
   });
 
@@ -55,7 +55,7 @@ describe("steps in a row", () => {
       await step.run("nothing", () => {}),
     ]);
     const expected = { outcome: "completed", result: ["1970-01-01T00:00:00.000Z", null] };
-    expect(await run.execute()).toEqual(expected);
+    expect(await run.execute()).toMatchObject(expected);
     expect(await run.execute()).toEqual(expected);
   });
 
@@ -117,10 +117,10 @@ describe("steps at the same time", () => {
     expect(await execution).toMatchObject({ result: ["a", "b"] });
   });
 
-  test("outcomes that come while others are being stored share the next call", async () => {
+  test("outcomes that come while others are being stored share the next call; the last ones go with the end", async () => {
     const { started, fn, end } = manual();
     const goOn = Promise.withResolvers<void>();
-    const run = new MemoryRun(({ step }: Context) => Promise.all(["a", "b", "c"].map((name) => step.run(name, fn(name)))));
+    const run = new MemoryRun(({ step }: Context) => Promise.all(["a", "b", "c", "d"].map((name) => step.run(name, fn(name)))));
     const execution = run.execute({
       store: async (steps) => {
         run.calls.push(steps.map(({ key }) => key));
@@ -130,11 +130,13 @@ describe("steps at the same time", () => {
         await goOn.promise;
       },
     });
-    await expect.poll(() => started.length).toBe(3);
+    await expect.poll(() => started.length).toBe(4);
     end("a");
     await expect.poll(() => run.calls.length).toBe(1);
     goOn.resolve();
-    await execution;
+    await expect.poll(() => run.calls.length).toBe(2);
+    end("d");
+    expect(await execution).toMatchObject({ outcome: "completed", steps: [{ key: "d" }] });
     expect(run.calls).toEqual([["a"], ["b", "c"]]);
   });
 
@@ -233,9 +235,122 @@ describe("failures of steps", () => {
         return "loaded";
       });
     });
-    expect(await run.execute()).toEqual({ outcome: "failed", error: "no connection", error_name: "Error" });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no connection", error_name: "Error" });
     expect(run.keys).toEqual(["before"]);
-    expect(await run.execute()).toEqual({ outcome: "completed", result: "loaded" });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "loaded", steps: [{ key: "load" }] });
+  });
+
+  test("a failure that the run's next attempt forgets takes nothing with it that the program did after it", async () => {
+    const { started, fn, end } = manual();
+    const run = new MemoryRun(async ({ step, run: { uuid } }: Context) => {
+      const slow = step.run("slow", fn("slow"));
+      uuid();
+      await step.run("quick", () => Promise.reject(new Error("no"))).catch(uuid);
+      await slow;
+      throw new Error("It fails.");
+    });
+    const execution = run.execute();
+    await expect.poll(() => started.length).toBe(1);
+    end("slow");
+    expect(await execution).toMatchObject({ outcome: "failed", error: "It fails." });
+    expect(run.keys).toEqual(["run.uuid", "slow"]);
+  });
+
+  test("one that nobody waits for yet does not count, whatever the workflow does meanwhile", async () => {
+    let executed = 0;
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const flaky = step.run("flaky", () => {
+        executed += 1;
+        if (executed === 1) throw new Error("no connection");
+        return "loaded";
+      });
+      await step.run("x", () => {});
+      await step.run("y", () => {});
+      return flaky;
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no connection", error_name: "Error" });
+    expect(run.keys).toEqual(["x", "y"]);
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "loaded" });
+  });
+
+  test("one beside an event and a sleep is executed again in the run's next attempt", async () => {
+    let executed = 0;
+    const run = new MemoryRun(({ step }: Context) => {
+      const flaky = step.run("flaky", () => (++executed === 1 ? Promise.reject(new Error("no connection")) : "loaded"));
+      return Promise.all([flaky, step.sendEvent("tell", { name: "some.event" }), step.sleep("pause", "1s")]);
+    });
+    const failed = await run.execute();
+    expect(failed).toMatchObject({ outcome: "failed", error: "no connection" });
+    expect(failed).not.toHaveProperty("retry");
+    await run.execute();
+    run.wake();
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+    expect(executed).toBe(2);
+  });
+
+  test("steps in progress beside it end first, and are not executed again", async () => {
+    const { started, fn, end } = manual();
+    let executed = 0;
+    const run = new MemoryRun(({ step }: Context) =>
+      Promise.all([
+        step.run("flaky", () => (++executed === 1 ? Promise.reject(new Error("no connection")) : "loaded")),
+        step.run("slow", fn("slow")),
+        step.run("quick", () => "quick"),
+      ]),
+    );
+    const execution = run.execute();
+    await expect.poll(() => started).toEqual(["slow"]);
+    end("slow");
+    expect(await execution).toMatchObject({ outcome: "failed", steps: [{ key: "quick" }, { key: "slow" }] });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["loaded", "slow", "quick"] });
+    expect(started).toEqual(["slow"]);
+  });
+
+  const declined = () => Promise.reject(new NonRetryableError("declined"));
+
+  test.for<[string, (context: Context) => unknown, string[] | undefined]>([
+    ["the one that nobody caught", ({ step }) => step.run("pay", declined), ["pay"]],
+    [
+      "what came after it, and not what the workflow caught before",
+      async ({ step, run }) => {
+        await step.run("card A", declined).catch(() => step.run("card B", () => {}));
+        try {
+          await step.run("ship", declined);
+        } catch (error) {
+          run.now();
+          await step.run("refund", () => {});
+          throw error;
+        }
+      },
+      ["ship", "run.now", "refund"],
+    ],
+    [
+      "the cause of another error",
+      async ({ step }) => {
+        await step.run("pay", declined).catch((cause) => Promise.reject(new NonRetryableError("Not paid.", { cause })));
+      },
+      ["pay"],
+    ],
+    [
+      "the last one, if the workflow did nothing after it but throw",
+      async ({ step }) => {
+        await step.run("pay", declined).catch(() => Promise.reject(new NonRetryableError("Not paid.")));
+      },
+      ["pay"],
+    ],
+    [
+      "none, if the workflow went on",
+      async ({ step }) => {
+        await step.run("pay", declined).catch(() => {});
+        await step.run("next", () => {});
+        throw new NonRetryableError("No.");
+      },
+      undefined,
+    ],
+  ])("a retry of the run executes again %s", async ([, program, expected]) => {
+    const outcome = await new MemoryRun(program).execute();
+    expect(outcome).toMatchObject({ outcome: "failed", retry: false });
+    expect((outcome as { retry_steps?: string[] }).retry_steps).toEqual(expected);
   });
 
   test("with attempts of its own a step is tried so often within the execution, and its failure fails the run for good", async () => {
@@ -251,11 +366,12 @@ describe("failures of steps", () => {
         { attempts: 3, backoff: { delay: "1s" } },
       );
     const run = new MemoryRun(program);
-    expect(await run.execute({ wait: async (ms) => void waits.push(ms) })).toEqual({
+    expect(await run.execute({ wait: async (ms) => void waits.push(ms) })).toMatchObject({
       outcome: "failed",
       error: "no connection",
       error_name: "Error",
       retry: false,
+      steps: [{ key: "load", status: "failed" }],
     });
     expect(attempts).toEqual([1, 2, 3]);
     expect(waits.map((ms) => Math.floor(Math.log2(ms / 1_000)))).toEqual([0, 1]);
@@ -276,7 +392,9 @@ describe("failures of steps", () => {
         { attempts: 5 },
       ),
     );
-    expect(await run.execute()).toEqual({ outcome: "failed", error: "bad card", error_name: "NonRetryableError", retry: false });
+    const failed = { outcome: "failed", error: "bad card", error_name: "NonRetryableError", retry: false };
+    expect(await run.execute()).toMatchObject(failed);
+    expect(await run.execute()).toMatchObject(failed);
     expect(executed).toBe(1);
   });
 

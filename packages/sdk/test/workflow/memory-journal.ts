@@ -49,7 +49,12 @@ export class MemoryRun {
 
   /** Stores what is not in the journal yet. */
   append(steps: readonly ReportedStep[]): void {
-    for (const step of steps) if (!this.keys.includes(step.key)) this.journal.push(journalStep(step));
+    for (const step of steps) {
+      const at = this.keys.indexOf(step.key);
+      const stored = this.journal[at];
+      if (!stored) this.journal.push(journalStep(step));
+      else if (step.status === "cancelled") this.journal[at] = { ...stored, status: "cancelled", output: null, endedAt: AT };
+    }
   }
 
   /** One execution, from the top. */

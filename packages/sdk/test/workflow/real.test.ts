@@ -1,6 +1,8 @@
 import {
   cron,
   event,
+  HttpError,
+  json,
   type Logger,
   NonRetryableError,
   Tidemill,
@@ -348,4 +350,25 @@ test("a run whose worker stops while it undoes is undone by another one, and exe
   const run = await client.runs.get(runId);
   expect(run).toMatchObject({ error: { name: "RangeError", message: "Declined." }, undoErrors: [] });
   expect(run.steps.map(({ key }) => key)).toEqual(["flight", "hotel", "undo()", "undo(hotel)", "undo(flight)"]);
+});
+
+test("the service makes a call of step.http with a secret that the worker does not see", async ({ service, client, worker }) => {
+  const server = await service.handler({
+    answers: [500, { status: 200, headers: { "content-type": "application/json" }, body: '{"name":"Ada"}' }, 404],
+  });
+  await service.ok("POST", "/v1/secrets", { name: "API_KEY", value: "s3cr3t-key" });
+  const caller = workflow({ id: "caller" }, async ({ step }) => {
+    const headers = { authorization: "Bearer ${{ secrets.API_KEY }}" };
+    const { body } = await step.http("load", { url: server.url, headers, backoff: { delay: 1 }, of: json<{ name: string }>() });
+    const missing = await step.http("miss", { url: server.url, headers }).catch((error: unknown) => error);
+    return [body.name, missing instanceof HttpError && missing.status];
+  });
+  worker([caller]);
+  const runId = await trigger(client, "caller", null);
+  await until(() => server.received.length === 1, "the first call");
+  await until(async () => typeof (await client.runs.get(runId)).waitingFor[0]?.nextAttemptAt === "string", "it to fail");
+  await service.advance(1);
+  await untilStatus(client, runId, "completed");
+  expect(await client.runs.get(runId)).toMatchObject({ result: ["Ada", 404], steps: [{ attempt: 2 }, { attempt: 1 }] });
+  expect(server.received.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill("Bearer s3cr3t-key"));
 });

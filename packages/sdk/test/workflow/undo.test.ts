@@ -44,6 +44,29 @@ describe("undo", () => {
     expect(failing.undone).toHaveLength(3);
   });
 
+  test("runs for a step that completed, but lost a race, and is stored after it", async () => {
+    const undone: unknown[] = [];
+    const undo = (output: unknown) => void undone.push(output);
+    const run = new MemoryRun(async ({ step }: WorkflowContext<never>) => {
+      await step.race({ fast: step.run("fast", () => "fast", { undo }), slow: step.run("slow", () => "slow", { undo }) });
+      throw new NonRetryableError("no");
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no", retry: false });
+    expect(undone).toEqual(["slow", "fast"]);
+    expect(run.journal.map(({ key }) => key)).toEqual(["fast", "slow", "undo()", "undo(slow)", "undo(fast)"]);
+  });
+
+  test("runs for a step whose outcome came behind an event that is being sent", async () => {
+    const undone: unknown[] = [];
+    const run = new MemoryRun(async ({ step }: WorkflowContext<never>) => {
+      void step.sendEvent("tell", { name: "told" }).catch(() => {});
+      void step.run("book", () => "booked", { undo: (output) => void undone.push(output) }).catch(() => {});
+      await step.run("pay", () => Promise.reject(new NonRetryableError("no")));
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false });
+    expect(undone).toEqual(["booked"]);
+  });
+
   test("runs at once for a failure that is not tried again, also of a step", async () => {
     const undone: unknown[] = [];
     const tested = workflow({ id: "tested", attempts: 5 }, async ({ step }) => {

@@ -39,8 +39,8 @@ describe("an execution is suspended", () => {
     const execution = run.execute();
     await expect.poll(() => run.calls).toEqual([["pause"]]);
     goOn.resolve();
-    expect(await execution).toEqual({ outcome: "suspended", steps: [] });
-    expect(run.calls).toEqual([["pause"], ["work"]]);
+    expect(await execution).toMatchObject({ outcome: "suspended", steps: [{ key: "work", status: "completed" }] });
+    expect(run.calls).toEqual([["pause"]]);
   });
 
   test("not while the workflow awaits something else and none of its sleeps", async () => {
@@ -58,7 +58,8 @@ describe("an execution is suspended", () => {
       await elsewhere();
       return step.run("b", () => "b");
     });
-    expect(await run.execute()).toEqual({ outcome: "completed", result: "b" });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "b" });
+    expect(run.calls).toEqual([["a"]]);
     expect(await run.execute()).toEqual({ outcome: "completed", result: "b" });
   });
 
@@ -80,9 +81,31 @@ describe("step.race", () => {
   test("returns the winner, also in a replay", async () => {
     const run = new MemoryRun(race);
     const expected = { outcome: "completed", result: { winner: "work", value: "done" } };
-    expect(await run.execute()).toEqual(expected);
+    expect(await run.execute()).toMatchObject(expected);
     expect(await run.execute()).toEqual(expected);
     expect(run.keys).not.toContain("other");
+  });
+
+  test("cancels stored sleeps and waits that lost, once", async () => {
+    const wait = (step: Context["step"], name: string) => step.waitForSignal(name, { signal: "s", timeout: "2h" });
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const first = await step.race({ answer: wait(step, "first"), remind: step.sleep("remind", "1h") });
+      await step.run("mail", () => {});
+      return [first.winner, await wait(step, "second")];
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "first" }, { key: "remind" }] });
+    run.wake("remind");
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "mail" }, { key: "second" }] });
+    expect(run.calls).toEqual([["first"]]);
+    expect(run.journal).toMatchObject([{ key: "first", status: "cancelled" }, { key: "remind" }, { key: "mail" }, { key: "second" }]);
+    run.wake("second");
+    expect(await run.execute()).toEqual({ outcome: "completed", result: ["remind", null] });
+  });
+
+  test("a cancelled wait that changed code waits for is a misfit", async () => {
+    const journal = [{ ...done("first", null, "wait"), status: "cancelled" as const }];
+    const run = new MemoryRun(({ step }: Context) => step.waitForSignal("first", { signal: "s", timeout: "2h" }), { journal });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: expect.stringContaining('step "first" as cancelled') });
   });
 
   test("aborts the others, and does not wait for them", async () => {
@@ -255,7 +278,10 @@ describe("an execution that is aborted", () => {
 });
 
 describe("outcomes that cannot be stored", () => {
-  const work = ({ step }: Context) => step.run("work", () => 1);
+  const work = async ({ step }: Context) => {
+    await step.run("work", () => 1);
+    await step.run("next", () => expect.fail("It was executed."));
+  };
   const refused = (code: "LEASE_LOST" | "PAYLOAD_TOO_LARGE", status: number) => ({
     store: () => Promise.reject(new TidemillError({ code, message: "Refused.", status })),
   });

@@ -43,7 +43,17 @@ describe("a worker with workflows", () => {
       await step.run("after", () => void executed.push("after"));
     });
     const run = service.trigger("onboard");
-    await expect.poll(() => run.settled).toMatchObject([{ outcome: "suspended", steps: [{ key: "a day", sleepFor: 86_400_000 }] }]);
+    await expect
+      .poll(() => run.settled)
+      .toMatchObject([
+        {
+          outcome: "suspended",
+          steps: [
+            { key: "before", status: "completed" },
+            { key: "a day", sleepFor: 86_400_000 },
+          ],
+        },
+      ]);
     run.journal = run.journal.map((step) => ({ ...step, status: "completed" }));
     service.resume(run);
     await expect.poll(() => run.settled).toMatchObject([{ outcome: "suspended" }, { outcome: "completed" }]);
@@ -145,7 +155,10 @@ describe("a worker with workflows", () => {
     let tries = 0;
     service.onStore = async () => (++tries === 1 ? [503, {}] : undefined);
     let executed = 0;
-    worker(({ step }: WorkflowContext<never>) => step.run("work", () => ++executed));
+    worker(async ({ step }: WorkflowContext<never>) => {
+      await step.run("work", () => ++executed);
+      return step.run("next", () => executed);
+    });
     const run = service.trigger("onboard");
     await expect.poll(() => run.settled, { timeout: 10_000 }).toMatchObject([{ outcome: "completed", result: 1 }]);
     expect([tries, executed]).toEqual([2, 1]);
@@ -153,7 +166,7 @@ describe("a worker with workflows", () => {
 
   test("fails a run for good whose step is refused", async ({ service, worker }) => {
     service.onStore = async () => [413, { error: { code: "PAYLOAD_TOO_LARGE", message: "Too large.", details: {} } }];
-    worker(({ step }: WorkflowContext<never>) => step.run("work", () => "x"));
+    worker(({ step }: WorkflowContext<never>) => step.run("work", () => "x".repeat(100_000)));
     const run = service.trigger("onboard");
     await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", retry: false, error: expect.stringContaining('"work"') }]);
   });

@@ -1,9 +1,11 @@
 import type { AuditLog } from "#audit";
-import type { JobKind } from "#engine";
+import type { Deliverer, JobKind } from "#engine";
 import type { Module } from "#http";
 import type { Clock, Database, EmitEvent, Shares, Tenants } from "#kernel";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
+import { isCallWanted } from "#workflows";
+import { CallDeliverer } from "./call-deliverer.ts";
 import { CallbackDeliverer } from "./deliverer.ts";
 import { Endpoints } from "./endpoint.ts";
 import { mountCallbacks } from "./routes.ts";
@@ -23,7 +25,7 @@ export interface CallbacksOptions {
   readonly emit: EmitEvent;
 }
 
-/** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. */
+/** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. And HTTP calls for steps of runs. */
 export function createCallbacks({
   engine,
   tenants,
@@ -37,22 +39,14 @@ export function createCallbacks({
   clock,
   version,
   emit,
-}: CallbacksOptions): Module & { readonly kind: JobKind } {
+}: CallbacksOptions): Module & { readonly kind: JobKind; readonly calls: Deliverer } {
   const sender = new Sender(guard, ownPorts);
-  const deliverer = new CallbackDeliverer({
-    sender,
-    names,
-    hosts,
-    endpoints: new Endpoints(engine, guard),
-    secrets,
-    shares,
-    clock,
-    version,
-    emit,
-  });
+  const common = { sender, names, hosts, secrets, shares, clock, version, emit };
+  const deliverer = new CallbackDeliverer({ ...common, endpoints: new Endpoints(engine, guard) });
   return {
     routes: (api) => mountCallbacks(api, { tenants, audit, clock, version }),
     kind: { name: "queue", deliverer, recorded: true },
+    calls: new CallDeliverer({ ...common, guard, isWanted: (claim) => isCallWanted(engine, claim) }),
     services: [{ start: () => {}, stop: () => sender.close() }],
   };
 }

@@ -51,7 +51,7 @@ export function* classify(response: Response, nowMs: number, redactor: Redactor 
     message: redirect
       ? `The handler answered ${status}; redirects are not followed.`
       : `The handler answered ${status}${yield* excerptOf(headers, body, redactor)}`,
-    retryAfterSeconds: RETRY_AFTER.has(status) ? retryAfter(single(headers["retry-after"]), nowMs) : null,
+    retryAfterSeconds: RETRY_AFTER.has(status) ? retryAfter(headers["retry-after"], nowMs) : null,
     forGood: status === GONE || single(headers[NO_RETRY_HEADER.toLowerCase()])?.trim().toLowerCase() === "true",
   };
 }
@@ -64,13 +64,17 @@ const single = (value: string | string[] | undefined): string | undefined => (Ar
  */
 function* resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<string | null> {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
-  if (!/^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"))) return null;
+  if (!isJsonType(headers)) return null;
   const text = yield* jsonIn(body);
   return text === null ? null : yield* keepResult(text, redactor);
 }
 
+/** Whether a body is said to be JSON, or nothing is said of it. */
+export const isJsonType = (headers: Headers): boolean =>
+  /^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"));
+
 /** The text of a body that is one JSON value, without white space around it; else null. A byte order mark is left out. */
-function* jsonIn(body: Buffer): SlicedWork<string | null> {
+export function* jsonIn(body: Buffer): SlicedWork<string | null> {
   if (!isUtf8(body)) return null;
   try {
     const start = afterSpace(body, body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0);
@@ -87,7 +91,7 @@ function* jsonIn(body: Buffer): SlicedWork<string | null> {
 const isEncoded = (headers: Headers): boolean => !/^(identity)?$/i.test(single(headers["content-encoding"]) ?? "");
 
 /** The beginning of the body, for the error message. Secrets are taken out first: cutting first could leave half of one. */
-function* excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<string> {
+export function* excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<string> {
   const bytes = body && !isEncoded(headers) ? body : Buffer.alloc(0);
   if (redactor && !isUtf8(bytes)) return `; what it said is left out: ${NOT_UTF8}.`;
   const text = redactor ? yield* redactor.text(bytes.toString("utf8")) : bytes.subarray(0, EXCERPT_CHARACTERS * 4).toString("utf8");
@@ -98,7 +102,8 @@ function* excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | 
 }
 
 /** `Retry-After` in seconds from now: a number of seconds, or an HTTP date. */
-function retryAfter(value: string | undefined, nowMs: number): number | null {
+export function retryAfter(header: string | string[] | undefined, nowMs: number): number | null {
+  const value = single(header);
   if (value === undefined) return null;
   if (/^\s*\d+\s*$/.test(value)) return Number(value);
   const atMs = parseHttpDate(value);
@@ -133,7 +138,7 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
 /** The same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
 const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved." } as const;
 
-function* unreachable(error: unknown, redactor: Redactor | null): SlicedWork<AttemptResult> {
+export function* unreachable(error: unknown, redactor: Redactor | null): SlicedWork<Extract<AttemptResult, { kind: "unreachable" }>> {
   const { code, message } = error as { code?: string; message?: string };
   if (error instanceof PrivateNameError || CODES[code ?? ""] === "DNS") return UNRESOLVED;
   // A host with several addresses fails with one error per address. The first one gives the reason.

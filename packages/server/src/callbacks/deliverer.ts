@@ -17,6 +17,7 @@ import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
 import { CallbackTimeoutError, classify, isLookupNotRun, isShortage } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
+import { PostponedReports } from "./postponed-reports.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
 import { RequestContentError } from "./request-content-error.ts";
 import { signedHeaders } from "./signed-request.ts";
@@ -39,8 +40,6 @@ export interface DelivererOptions {
  * a name server. It uses no attempt. Milliseconds.
  */
 const POSTPONE_MS = 2_000;
-/** What the node lacks concerns many callbacks at once. It is reported this often. Milliseconds. */
-const REPORT_EVERY_MS = 10_000;
 
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 
@@ -52,10 +51,11 @@ class AbortedError extends Error {
 export class CallbackDeliverer implements Deliverer {
   readonly #options: DelivererOptions;
   readonly #running = new Set<Callback>();
-  #reportedMs = Number.NEGATIVE_INFINITY;
+  readonly #reports: PostponedReports;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
+    this.#reports = new PostponedReports(options.clock, options.emit);
   }
 
   start(claim: Claim): Attempt {
@@ -63,7 +63,7 @@ export class CallbackDeliverer implements Deliverer {
       claim,
       this.#options,
       () => this.#running.delete(callback),
-      (error) => this.#reportPostponed(error),
+      (error) => this.#reports.report(error),
     );
     this.#running.add(callback);
     callback.begin();
@@ -73,13 +73,6 @@ export class CallbackDeliverer implements Deliverer {
   sweep(): void {
     const nowMs = this.#options.clock.elapsedMs();
     for (const callback of this.#running) callback.endIfOverdue(nowMs);
-  }
-
-  #reportPostponed(error: unknown): void {
-    const nowMs = this.#options.clock.elapsedMs();
-    if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
-    this.#reportedMs = nowMs;
-    this.#options.emit("callbacks_postponed", { error });
   }
 }
 

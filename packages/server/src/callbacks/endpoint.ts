@@ -5,8 +5,8 @@ import { isReservedHeader } from "#http";
 import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneId } from "#lanes";
-import { type AddressGuard, signingKey } from "#outbound";
-import { findQueueOfLane, type Queue, readCallbackUrl } from "#queues";
+import { type AddressGuard, readCallbackUrl, signingKey } from "#outbound";
+import { findQueueOfLane, type Queue } from "#queues";
 import { secretNamesIn } from "#vault";
 import { withPlace } from "./request-content-error.ts";
 

@@ -59,7 +59,8 @@ function* fillContent(endpoint: Endpoint, template: PayloadTemplate, filler: Tem
   }
 }
 
-function pathOf({ origin, path }: Endpoint, filler: TemplateFiller): string {
+/** The path with its values, which stay single components of it. */
+export function pathOf({ origin, path }: Pick<Endpoint, "origin" | "path">, filler: TemplateFiller): string {
   const filled = filler.fill(path, asComponent);
   if (path.every((part) => typeof part === "string")) return filled;
   const read = URL.parse(origin + filled);
@@ -72,7 +73,7 @@ function pathOf({ origin, path }: Endpoint, filler: TemplateFiller): string {
 const asComponent: Encode = (text) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-function headerOf(value: string): string {
+export function headerOf(value: string): string {
   if (isHeaderValue(value)) return value;
   throw new TemplateError("has a secret with characters that a header may not have, such as line breaks");
 }

@@ -104,7 +104,11 @@ export function createEngine(options: EngineOptions): Engine {
   const { config, shares, clock, random, emit, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
-  const settler = new Settler(db, kinds, emit, (lanes) => dispatcher.wakePulled(lanes));
+  const settler = new Settler(db, kinds, emit, (lanes) => {
+    const { push = [], pull = [] } = Object.groupBy(lanes, ({ served }) => served ?? "pull");
+    if (push.length > 0) dispatcher.wake(push);
+    if (pull.length > 0) dispatcher.wakePulled(pull);
+  });
   const broadcaster = new Broadcaster(db, emit);
 
   const lease: NodeLease = new NodeLease({

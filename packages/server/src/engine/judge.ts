@@ -5,7 +5,7 @@ type UnsendableCode = Extract<AttemptError, "SECRET_NOT_FOUND" | "SECRET_NOT_ALL
 
 /** The result of an attempt. */
 export type AttemptResult =
-  | { readonly kind: "accepted"; readonly status: number | null; readonly result: string | null }
+  | { readonly kind: "accepted"; readonly status: number | null; readonly result: string | null; readonly report?: string }
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -24,6 +24,16 @@ export type AttemptResult =
       /** The worker wants no further attempt. */
       readonly forGood: boolean;
       readonly report?: string;
+    }
+  /** An attempt failed that says nothing about an endpoint of the lane: its jobs go to many. */
+  | {
+      readonly kind: "callFailed";
+      readonly code: AttemptError;
+      readonly message: string;
+      readonly status: number | null;
+      readonly retryAfterSeconds: number | null;
+      /** Another attempt would fail, too. */
+      readonly forGood: boolean;
     }
   /** The job waits for what its report says. Its kind sets when it is due. */
   | { readonly kind: "suspended"; readonly report: string }
@@ -45,7 +55,7 @@ export type AttemptResult =
 
 /** What happens to the job. `report` is for its kind, which stores it in the transaction of the settle. */
 export type Verdict =
-  | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null }
+  | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null; readonly report?: string }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
   /** The attempt is spared, because the circuit is open. With a wait of 0 the job goes back to `waiting`. */
@@ -77,18 +87,18 @@ export function judge(
   fraction: number,
   heldForMs: number | null = null,
 ): Verdict {
-  if (result.kind === "accepted") return { kind: "complete", status: result.status, result: result.result };
+  const report = "report" in result && result.report !== undefined ? { report: result.report } : {};
+  if (result.kind === "accepted") return { kind: "complete", status: result.status, result: result.result, ...report };
   if (result.kind === "withdrawn") return { kind: "giveBack", waitMs: 0 };
-  if (result.kind === "suspended") return { kind: "giveBack", waitMs: MAX_WAIT_MS, report: result.report };
+  if (result.kind === "suspended") return { kind: "giveBack", waitMs: MAX_WAIT_MS, ...report };
   if (result.kind === "postponed") return { kind: "giveBack", waitMs: result.waitMs };
-  const error: LastError = { code: result.code, message: result.message, status: result.kind === "refused" ? result.status : null };
+  const error: LastError = { code: result.code, message: result.message, status: "status" in result ? result.status : null };
   const counted = claim.attempt - claim.spared;
   const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
   if (heldForMs !== null) return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error };
   const forGood = "forGood" in result && result.forGood;
-  const report = "report" in result && result.report !== undefined ? { report: result.report } : {};
   return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }
 

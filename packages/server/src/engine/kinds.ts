@@ -1,4 +1,4 @@
-import type { Claim } from "#jobs";
+import type { Claim, JobKey } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { AttemptResult, Verdict } from "./judge.ts";
@@ -22,6 +22,11 @@ export interface Outcome {
   readonly verdict: Verdict;
 }
 
+/** A lane with new jobs. Workers serve it, unless `served` says that nodes do. */
+export interface EnqueuedLane extends LaneKey {
+  readonly served?: "push";
+}
+
 /** What differs by kind of job. Claims, limits, leases and settles are the same for all kinds. */
 export interface JobKind {
   readonly name: string;
@@ -32,13 +37,17 @@ export interface JobKind {
    * leave nothing behind but what `settled` writes.
    */
   readonly recorded: boolean;
+  /** Jobs that `settled` may change besides that of a claim. They are locked together with the jobs that are settled, in one order. */
+  readonly related?: (claim: Claim) => readonly JobKey[];
   /**
    * Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database.
    * If it cannot write an outcome, the job goes to the dead-letter queue.
    *
-   * @param enqueued to be called with each lane in which it has enqueued jobs: workers look there after the commit
+   * @param enqueued to be called with each lane in which it has enqueued jobs: who serves it looks there after the commit
    */
-  readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: LaneKey) => void) => Promise<void>;
+  readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: EnqueuedLane) => void) => Promise<void>;
+  /** Whether `settled` locks jobs of other kinds. Its outcomes have transactions of their own: so all transactions lock in the same order. */
+  readonly locksOthers?: true;
 }
 
 /** The registry of the kinds of job that this node knows. */

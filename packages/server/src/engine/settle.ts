@@ -15,7 +15,7 @@ import {
 import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type Transactional } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Verdict } from "./judge.ts";
-import type { JobKinds } from "./kinds.ts";
+import type { EnqueuedLane, JobKinds } from "./kinds.ts";
 
 /** More about an attempt that ended. */
 export interface AttemptFacts {
@@ -34,6 +34,8 @@ interface Settlement {
   readonly isReported: boolean;
   /** The database refused it before, when it was written alone. */
   readonly again?: boolean;
+  /** It is written without what its kind adds. */
+  readonly isBare?: boolean;
 }
 
 const WRITERS = 1;
@@ -44,23 +46,24 @@ const NO_EFFECT: CircuitEffect = { kind: "none" };
 
 /**
  * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is away it waits, so that no
- * result is lost. Two groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
- * transaction may have locked; and jobs of kinds whose outcomes change something else, which takes a transaction.
+ * result is lost. Three groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
+ * transaction may have locked; jobs of kinds whose outcomes change something else, which takes a transaction; and those that lock other jobs.
  */
 export class Settler {
   readonly #db: Transactional;
   readonly #kinds: JobKinds;
   readonly #emit: EmitEvent;
-  readonly #onEnqueued: (lanes: readonly LaneKey[]) => void;
+  readonly #onEnqueued: (lanes: readonly EnqueuedLane[]) => void;
   readonly #plain: Batcher<Settlement, boolean>;
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
+  readonly #lockingOthers: Batcher<Settlement, boolean>;
   #givenUp = false;
   /** Outcomes that are not written yet, by their claims. */
   readonly #pending = new Map<string, Promise<boolean>>();
 
   /** @param onEnqueued called with the lanes in which kinds have enqueued jobs, after the commit */
-  constructor(db: Transactional, kinds: JobKinds, emit: EmitEvent, onEnqueued: (lanes: readonly LaneKey[]) => void = () => {}) {
+  constructor(db: Transactional, kinds: JobKinds, emit: EmitEvent, onEnqueued: (lanes: readonly EnqueuedLane[]) => void = () => {}) {
     this.#onEnqueued = onEnqueued;
     this.#db = db;
     this.#kinds = kinds;
@@ -69,13 +72,15 @@ export class Settler {
       new Batcher<Settlement, boolean>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
-        weigh: ({ claim, verdict }) => weightOf(claim.payload + ((verdict.kind === "complete" && verdict.result) || "")),
+        weigh: ({ claim, verdict }) => weightOf(claim.payload + writtenBy(verdict)),
         workspaceOf: ({ claim }) => claim.workspaceId,
         write: (settlements) => this.#write(settlements, write),
       });
     this.#plain = batcher((settlements) => this.#writeRecords(settlements));
     this.#keyed = batcher((settlements) => this.#writeRecords(settlements));
-    this.#withEffects = batcher((settlements) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements)));
+    const withEffects = (settlements: readonly Settlement[]) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements));
+    this.#withEffects = batcher(withEffects);
+    this.#lockingOthers = batcher(withEffects);
   }
 
   /**
@@ -96,6 +101,7 @@ export class Settler {
 
   #batcherOf(claim: Claim): Batcher<Settlement, boolean> {
     const kind = this.#kinds.of(claim);
+    if (kind?.locksOthers) return this.#lockingOthers;
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
   }
@@ -106,7 +112,7 @@ export class Settler {
   }
 
   async settled(): Promise<void> {
-    await Promise.all([this.#plain.settled(), this.#keyed.settled(), this.#withEffects.settled()]);
+    await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
   }
 
   /** Stops waiting for a database that is away. Claims that are not settled by then are taken back later. */
@@ -151,9 +157,10 @@ export class Settler {
     if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
-      // Without `settled` of its kind, which may be what fails.
-      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], (ones) => refuse(this.#db, ones));
+      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
     }
+    // Without `settled` of its kind, which may be what fails.
+    if (first && !first.isBare) return this.#write([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
     return settlements.map(() => false);
   }
 
@@ -175,16 +182,19 @@ export class Settler {
     const discarded = settlements.filter((one) => ends(one) && !isRecorded(one));
     const completed = settlements.filter((one) => one.verdict.kind === "complete" && isRecorded(one));
     const refused = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
-    await lockJobsAcrossWorkspaces(tx, settlements.map(keyOf));
+    const related = settlements.flatMap(({ claim }) => this.#kinds.of(claim)?.related?.(claim) ?? []);
+    await lockJobsAcrossWorkspaces(tx, [...settlements.map(keyOf), ...related]);
     const gone = discarded.length > 0 ? await discardAcrossWorkspaces(tx, discarded.map(keyOf)) : NOTHING_MOVED;
     const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
     const refusals = refused.length + discarded.length > 0 ? await refuse(tx, refused, discarded, true) : NOTHING_MOVED;
     const moved = new Set<JobId>([gone, done, refusals].flatMap(({ ids }) => ids ?? []));
-    const enqueued = new Map<LaneId, LaneKey>();
+    const enqueued = new Map<LaneId, EnqueuedLane>();
     for (const kind of this.#kinds) {
       const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name && moved.has(claim.id));
       if (outcomes.length > 0)
-        await kind.settled?.(tx, outcomes, ({ workspaceId, laneId }) => enqueued.set(laneId, { workspaceId, laneId }));
+        await kind.settled?.(tx, outcomes, ({ workspaceId, laneId, served }) =>
+          enqueued.set(laneId, { workspaceId, laneId, ...(served && { served }) }),
+        );
     }
     return { moved: moved.size, ids: [...moved], opened: refusals.opened, enqueued: [...enqueued.values()] };
   }
@@ -195,7 +205,7 @@ interface Written {
   readonly moved: number;
   readonly ids: readonly JobId[] | null;
   readonly opened: readonly LaneKey[];
-  readonly enqueued?: readonly LaneKey[];
+  readonly enqueued?: readonly EnqueuedLane[];
 }
 
 type Write = (settlements: readonly Settlement[]) => Promise<Written>;
@@ -212,6 +222,10 @@ const UNSTORABLE: Verdict = {
   kind: "fail",
   error: { code: "NODE_LOST", message: "The outcome of the attempt could not be stored.", status: null },
 };
+
+/** What a verdict writes beside its job. */
+const writtenBy = (verdict: Verdict): string =>
+  ((verdict.kind === "complete" && verdict.result) || "") + (("report" in verdict && verdict.report) || "");
 
 /** A claim is the only one of its job's attempt. */
 const nameOf = ({ id, attempt }: Claim): string => `${id}/${attempt}`;

@@ -17,20 +17,25 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Whether a header may have this value: Latin-1 without control characters, tabs allowed. */
 export const isHeaderValue = (value: string): boolean => HEADER_VALUE.test(value);
 
-/** Headers that belong to the connection, or that every callback sets itself. */
-const RESERVED = new Set<string>([
+/** Headers that belong to the connection. */
+const OF_CONNECTION = new Set([
   "connection",
   "content-length",
-  "content-type",
   "expect",
   "host",
   "keep-alive",
   "te",
-  "traceparent",
-  "tracestate",
   "trailer",
   "transfer-encoding",
   "upgrade",
+]);
+
+/** Headers that belong to the connection, or that every callback sets itself. */
+const RESERVED = new Set<string>([
+  ...OF_CONNECTION,
+  "content-type",
+  "traceparent",
+  "tracestate",
   "user-agent",
   ...Object.values(WEBHOOK_HEADERS),
 ]);
@@ -50,6 +55,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   /** A URL with templates is checked further by the module `queues`. */
   "callback-url": (text) => (hasTemplate(text) ? isStorable(text) : isCallbackUrl(text)),
   "callback-header-name": (name) => TOKEN.test(name) && !isReservedHeader(name),
+  "http-header-name": (name) => TOKEN.test(name) && !OF_CONNECTION.has(name.toLowerCase()) && !/^proxy-/i.test(name),
   "header-value": isHeaderValue,
   host: (text) => readHost(text) !== null,
   /** PostgreSQL's `text` cannot store NUL, and UTF-8 cannot encode a lone surrogate. */
@@ -68,6 +74,7 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "date-time": "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z",
   "callback-url": "must be an http or https URL without user, password or fragment",
   "callback-header-name": "must be a header name that callbacks do not set themselves",
+  "http-header-name": "must be a header name that does not belong to the connection",
   "header-value": "must contain only characters that a header value may have",
   host: "must be a host name or an IP address, without scheme, port or wildcard",
   storable: "must not contain NUL characters or lone surrogates",

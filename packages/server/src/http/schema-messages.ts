@@ -1,4 +1,4 @@
-import { EVENT_NAME, NAME, SECRET_NAME } from "@tidemill/contract";
+import { EVENT_NAME, NAME, SECRET_NAME, SIGNAL_ID } from "@tidemill/contract";
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { FORMAT_MESSAGES } from "./formats.ts";
 
@@ -67,6 +67,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   [EVENT_NAME]:
     'must be lower-case letters, digits or underscores, in parts separated by dots, like "user.created"; slashes are not allowed',
   [SECRET_NAME]: "must be 1 to 128 capital letters, digits or underscores, and begin with a letter",
+  [SIGNAL_ID]: 'must not be "." or ".."',
   "\\S": "must not be blank",
   "^[ -~]*$": "must contain only printable ASCII characters",
   "^cbs_[A-Za-z0-9_-]{43}$": "must be cbs_ followed by 43 letters, digits, dashes or underscores",

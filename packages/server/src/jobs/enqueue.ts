@@ -1,7 +1,6 @@
 import {
   Batcher,
   type EmitEvent,
-  isAway,
   type JobId,
   MAX_PAGE_BYTES,
   momentMs,
@@ -9,6 +8,7 @@ import {
   ProblemError,
   type SharedResource,
   type Transactional,
+  togetherOrAlone,
   tolerate,
   type UuidSource,
   type WorkspaceId,
@@ -165,16 +165,9 @@ export class Enqueuer {
     return jobs.some(({ idempotency }) => idempotency) ? keyed : plain;
   }
 
-  async #writeGroup(requests: InsertRequest[], insert: Insert): Promise<EnqueueOutcome[]> {
-    try {
-      return await this.#write(this.#letThrough(requests), insert);
-    } catch (error) {
-      // A request that the database refuses must not fail the others of its batch.
-      if (requests.length === 1 || isAway(error)) throw error;
-      this.#emit("enqueue_batch_split", { requests: requests.length, error });
-      const outcomes = await Promise.allSettled(requests.map((request) => this.#write([request], insert)));
-      return outcomes.map((outcome) => (outcome.status === "fulfilled" ? (outcome.value[0] ?? null) : (outcome.reason as Error)));
-    }
+  #writeGroup(requests: InsertRequest[], insert: Insert): Promise<EnqueueOutcome[]> {
+    const write = (some: InsertRequest[]) => this.#write(some.length === requests.length ? this.#letThrough(some) : some, insert);
+    return togetherOrAlone(requests, write, (error) => this.#emit("enqueue_batch_split", { requests: requests.length, error }));
   }
 
   /** Lets single jobs go straight through while this node has room. None may overtake a job of its queue in the same write. */

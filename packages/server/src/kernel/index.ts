@@ -56,4 +56,5 @@ export * from "./shares/resources.ts";
 export * from "./shares/shared-resource.ts";
 export * from "./shares/shares.ts";
 export * from "./system-error.ts";
+export * from "./together-or-alone.ts";
 export * from "./tolerate.ts";

@@ -4,8 +4,8 @@ import { textArray, type WorkspaceId } from "#kernel";
 /** Identifies a lane among those of all workspaces. */
 export type LaneId = number & { readonly __of: "lane" };
 
-/** What a lane belongs to. */
-export type LaneKind = "queue" | "workflow";
+/** What a lane belongs to. `http` is for the HTTP calls of a workflow, whose name it has. */
+export type LaneKind = "queue" | "workflow" | "http";
 
 /** How the jobs of a lane are served: nodes deliver them (push), workers fetch them (pull), or neither (none). */
 export type LaneService = "push" | "pull" | "none";

@@ -1,4 +1,5 @@
 export * from "./address-guard.ts";
+export * from "./callback-url.ts";
 export * from "./names/create-names.ts";
 export * from "./names/hosts-in-use.ts";
 export type { Names } from "./names/names.ts";

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Headers, Response } from "./request.ts";
+import type { Headers, Request, Response } from "./request.ts";
 import { InvalidResponseError, type ResponseLimiter } from "./response-limiter.ts";
 
 /** A body that is too long to keep is still read up to this length, so that the connection can be reused. After that it is closed. */
@@ -10,6 +10,7 @@ const EMPTY = Buffer.alloc(0);
 /** Reads the response to one request. */
 export class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #maxBodyBytes: number;
+  readonly #onLength: Request["onLength"];
   readonly #currentLimiter: () => ResponseLimiter | null;
   readonly #onDone: (response: Response) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -22,8 +23,13 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #done = false;
 
   /** @param currentLimiter returns the limiter of the connection whose bytes the parser is reading */
-  constructor(maxBodyBytes: number, currentLimiter: () => ResponseLimiter | null, onDone: (response: Response) => void) {
+  constructor(
+    { maxBodyBytes, onLength }: Pick<Request, "maxBodyBytes" | "onLength">,
+    currentLimiter: () => ResponseLimiter | null,
+    onDone: (response: Response) => void,
+  ) {
     this.#maxBodyBytes = maxBodyBytes;
+    this.#onLength = onLength;
     this.#currentLimiter = currentLimiter;
     this.#onDone = onDone;
   }
@@ -71,7 +77,13 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   /** Copies the chunk: even a chunk of one byte would keep the 64 KiB buffer that it was read with in memory. */
   #keep(chunk: Buffer, from: number): void {
     if (this.#bytes > this.#body.length) {
-      const larger = Buffer.allocUnsafe(Math.min(Math.max(FIRST_BODY_BYTES, 2 * this.#bytes), this.#maxBodyBytes));
+      const length = Math.min(Math.max(FIRST_BODY_BYTES, 2 * this.#bytes), this.#maxBodyBytes);
+      const refusal = this.#onLength?.(length);
+      if (refusal) {
+        this.abort(refusal);
+        return;
+      }
+      const larger = Buffer.allocUnsafe(length);
       this.#body.copy(larger);
       this.#body = larger;
     }

@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import { Agent, buildConnector } from "undici";
+import { Agent, buildConnector, type Dispatcher } from "undici";
 import { type AddressGuard, BlockedAddressError, literalAddress } from "./address-guard.ts";
 import { isOwnAddress, lookupElsewhere, OwnPortError } from "./own-ports.ts";
 import type { Abort, Request, Response } from "./request.ts";
@@ -11,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 export type OwnPorts = () => readonly number[];
 
-/** Sends POST requests over keep-alive connections whose addresses the guard has checked. Does not follow redirects. */
+/** Sends requests over keep-alive connections whose addresses the guard has checked. Does not follow redirects. */
 export class Sender {
   readonly #agent: Agent;
   #limiter: ResponseLimiter | null = null;
@@ -34,10 +34,10 @@ export class Sender {
   }
 
   send(request: Request, onDone: (response: Response) => void): Abort {
-    const reader = new ResponseReader(request.maxBodyBytes, () => this.#limiter, onDone);
-    const { origin, path, headers, body } = request;
+    const reader = new ResponseReader(request, () => this.#limiter, onDone);
+    const { origin, path, method = "POST", headers, body } = request;
     try {
-      this.#agent.dispatch({ origin, path, method: "POST", headers, body }, reader);
+      this.#agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, reader);
     } catch (error) {
       reader.onResponseError(null, error as Error);
     }

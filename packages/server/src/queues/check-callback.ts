@@ -1,7 +1,6 @@
 import { type CreateQueue, type PatchQueue, parseTemplates, TemplateError } from "@tidemill/contract";
 import { invalid } from "#kernel";
-import type { AddressGuard } from "#outbound";
-import { readCallbackUrl } from "./callback-url.ts";
+import { type AddressGuard, readCallbackUrl } from "#outbound";
 
 /**
  * Checks a request's callback settings beyond their shape. Host names are not resolved here: the addresses that they resolve to can

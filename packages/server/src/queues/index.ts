@@ -1,4 +1,3 @@
-export * from "./callback-url.ts";
 export * from "./create.ts";
 export * from "./patch.ts";
 export * from "./queue.ts";

@@ -2,7 +2,7 @@ import type { QueueCircuit } from "@tidemill/contract";
 import type { Static } from "typebox";
 import { findCircuit } from "#circuits";
 import type { Db } from "#kernel";
-import { readCallbackUrl } from "./callback-url.ts";
+import { readCallbackUrl } from "#outbound";
 import type { Queue } from "./queue.ts";
 
 /** A queue's circuit as the API shows it. */

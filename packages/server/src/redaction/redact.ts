@@ -44,10 +44,14 @@ export class Redactor {
     this.#values = secrets;
   }
 
-  /** The text without the values. The text must be complete: the rest of a value that was cut off is not found. */
-  *text(text: string): SlicedWork<string | null> {
+  /**
+   * The text without the values. The text must be complete: the rest of a value that was cut off is not found.
+   *
+   * @param maxBytes how long it may become. More of it allows more work
+   */
+  *text(text: string, maxBytes: number = LIMITS.resultBytes): SlicedWork<string | null> {
     const bytes = bytesOf(text);
-    const matches = yield* this.#find(bytes, "text");
+    const matches = yield* this.#find(bytes, "text", maxBytes);
     return matches?.length === 0 ? text : matches && textOf(replaceMatches(bytes, matches));
   }
 
@@ -56,22 +60,23 @@ export class Redactor {
    * When one value stands across several tokens, the result is a single string.
    *
    * @param text valid JSON
+   * @param maxBytes how long it may become. More of it allows more work
    */
-  *json(text: string): SlicedWork<string | null> {
+  *json(text: string, maxBytes: number = LIMITS.resultBytes): SlicedWork<string | null> {
     const bytes = bytesOf(text);
-    const matches = yield* this.#find(bytes, "json");
+    const matches = yield* this.#find(bytes, "json", maxBytes);
     if (!matches || matches.length === 0) return matches && text;
     const redacted = replaceInJson(bytes, matches);
     return redacted === null ? JSON.stringify(textOf(replaceMatches(bytes, matches))) : textOf(redacted);
   }
 
   /** The matches in order; null when finding them is too much work, or the text would become too long. */
-  *#find(bytes: string, kind: "text" | "json"): SlicedWork<Match[] | null> {
+  *#find(bytes: string, kind: "text" | "json", maxBytes: number): SlicedWork<Match[] | null> {
     this.#secrets ??= yield* secretsByVariant(this.#values);
     // A value is no longer than the text that holds it. Only a number may be printed shorter.
     const values = [...this.#secrets].filter(([value]) => value.length <= Math.max(bytes.length, MAX_NUMBER_LENGTH));
     if (values.length === 0 || bytes === "") return [];
-    const budget = new WorkBudget();
+    const budget = new WorkBudget(Math.max(1, maxBytes / LIMITS.resultBytes));
     const { short, long } = yield* this.#findersOf(values, budget);
     if (budget.isExhausted) return null;
     const matches = new Matches(bytes.length);
@@ -83,7 +88,7 @@ export class Redactor {
       yield* budget.pause();
     }
     const merged = matches.merged();
-    return growthOf(merged) > Math.max(0, LIMITS.resultBytes - bytes.length) ? null : merged;
+    return growthOf(merged) > Math.max(0, maxBytes - bytes.length) ? null : merged;
   }
 
   /** Kept for all responses to attempts that resolved the same secrets. */

@@ -7,8 +7,13 @@ const SLICE_STEPS = 250_000;
 
 /** How much work one text may still cost, and when to pause. */
 export class WorkBudget {
-  #left = MAX_STEPS;
+  #left: number;
   #untilPause = SLICE_STEPS;
+
+  /** @param times how many times 64 KiB the text may have */
+  constructor(times = 1) {
+    this.#left = times * MAX_STEPS;
+  }
 
   spend(steps: number): void {
     this.#left -= steps;

@@ -28,14 +28,21 @@ export class Quotas {
   }
 
   /** Takes executions. Returns null, or the QUOTA_EXCEEDED that refuses them. */
-  take({ workspaceId, executions }: Demand): ProblemError | null {
+  take(demand: Demand): ProblemError | null {
+    const { workspaceId, executions } = demand;
+    const refusal = this.refusalOf(demand);
     const quota = this.#quotas.get(workspaceId);
-    if (!quota) return null;
-    const { used, limit, plan } = quota;
-    if (executions > 0 && used + executions > limit) return problem("QUOTA_EXCEEDED", { used, limit, plan });
     // Executions that are given back were never stored. A fresh count does not include them.
-    if (executions > 0 || !quota.counted) quota.used += executions;
-    return null;
+    if (quota && !refusal && (executions > 0 || !quota.counted)) quota.used += executions;
+    return refusal;
+  }
+
+  /** The QUOTA_EXCEEDED that would refuse executions, or null. Takes none. */
+  refusalOf({ workspaceId, executions }: Demand): ProblemError | null {
+    const quota = this.#quotas.get(workspaceId);
+    if (!quota || executions <= 0 || quota.used + executions <= quota.limit) return null;
+    const { used, limit, plan } = quota;
+    return problem("QUOTA_EXCEEDED", { used, limit, plan });
   }
 
   /** Writes the changed quotas. */

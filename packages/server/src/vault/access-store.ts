@@ -4,7 +4,8 @@ import type { SealedSecret } from "./envelope.ts";
 /** The secrets that a group of attempts names. */
 export interface SecretsRequest {
   readonly workspaceId: WorkspaceId;
-  readonly queue: string;
+  /** Null: no queue uses them, so that a secret for some queues is refused. */
+  readonly queue: string | null;
   readonly host: string;
   readonly names: readonly string[];
   /** The id of its audit event. */
@@ -50,7 +51,7 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
       ), found as materialized (
         select * from (
           select n."group", n.name, n.at, r.workspace_id, s.id, s.updated_at, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
-            case when r.queue <> all(s.allowed_queues) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused,
+            case when r.queue <> all(s.allowed_queues) or (r.queue is null and s.allowed_queues is not null) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused,
             sum(coalesce(octet_length(s.ciphertext), 0)) over (order by n."group") as bytes
           from named n join requested r using ("group") left join secret s on s.workspace_id = r.workspace_id and s.name = n.name
         ) measured

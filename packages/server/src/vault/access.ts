@@ -74,8 +74,9 @@ export class SecretAccess {
   async #resolveFirst(uses: SecretUse[]): Promise<(SecretResolution | null)[]> {
     const { db, ids } = this.#options;
     const { groups, groupOf } = groupUses(uses);
-    const requests = groups.map(({ use: { workspaceId, queue, host, names }, attempts }) => {
-      const input = JSON.stringify({ queue, host, attempts });
+    const requests = groups.map(({ use, attempts }) => {
+      const { workspaceId, queue, host, names } = use;
+      const input = JSON.stringify({ ...userOf(use), host, attempts });
       return { workspaceId, queue, host, names, eventId: ids.next(), input };
     });
     const found = await accessSecretsAcrossWorkspaces(db, requests);
@@ -129,12 +130,15 @@ export class SecretAccess {
   }
 }
 
-const unreadableEvent = ({ use: { workspaceId, queue, host }, attempts }: UseGroup, name: string): NewAuditEvent => ({
-  workspaceId,
+/** Who uses secrets, in an audit event. */
+const userOf = ({ queue, workflow }: SecretUse): object => (workflow === undefined ? { queue } : { workflow });
+
+const unreadableEvent = ({ use, attempts }: UseGroup, name: string): NewAuditEvent => ({
+  workspaceId: use.workspaceId,
   eventType: "secret.unreadable",
   actorId: SYSTEM,
   resourceType: "secret",
   resourceId: name,
-  input: { queue, host, attempts, secrets: [name] },
+  input: { ...userOf(use), host: use.host, attempts, secrets: [name] },
   output: null,
 });

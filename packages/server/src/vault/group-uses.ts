@@ -4,7 +4,7 @@ import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
 import { SecretError, type SecretResolution, type SecretUse } from "./secret-use.ts";
 
-/** Attempts of one queue that name the same secrets for the same host. They share one resolution and one audit event. */
+/** Attempts of one queue, or workflow, that name the same secrets for the same host. They share one resolution and one audit event. */
 export interface UseGroup {
   readonly use: SecretUse;
   /** Ids of jobs, by attempt number. */
@@ -16,7 +16,7 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
   const groups: UseGroup[] = [];
   const known = new Map<string, number>();
   const groupOf = uses.map((use) => {
-    const key = `${use.workspaceId} ${use.queue} ${use.host} ${use.names.join()}`;
+    const key = `${use.workspaceId} ${use.queue ?? ""} ${use.workflow ?? ""} ${use.host} ${use.names.join()}`;
     const at = known.get(key) ?? groups.push({ use, attempts: {} }) - 1;
     known.set(key, at);
     const { attempts } = groups[at] as UseGroup;
@@ -34,7 +34,7 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
  * @param open decrypts a value
  */
 export function* resolveGroup(
-  { use: { queue, host } }: UseGroup,
+  { use: { queue, workflow, host } }: UseGroup,
   found: readonly FoundSecret[],
   open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
 ): SlicedWork<SecretResolution> {
@@ -42,7 +42,10 @@ export function* resolveGroup(
   const changes: Timestamp[] = [];
   for (const { name, sealed, changedAt, refused } of found) {
     if (!sealed || changedAt === null) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
-    if (refused === "queue") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be used by the queue ${queue}.`);
+    if (refused === "queue") {
+      const user = queue === null ? `workflows such as ${workflow}: it is for queues alone` : `the queue ${queue}`;
+      return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be used by ${user}.`);
+    }
     if (refused === "host") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);
     const value = open(sealed);
     if (value instanceof UnreadableSecretError)

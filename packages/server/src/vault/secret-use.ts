@@ -5,10 +5,13 @@ import type { Redactor } from "#redaction";
 /** An attempt that needs secrets. */
 export interface SecretUse {
   readonly workspaceId: WorkspaceId;
-  readonly queue: string;
+  /** Of the job. Null: a run uses them. */
+  readonly queue: string | null;
+  /** Of the run. */
+  readonly workflow?: string;
   /** Where the request goes. */
   readonly host: string;
-  /** As the API shows it. */
+  /** Of the job, or the run, as the API shows it. */
   readonly jobId: string;
   readonly attempt: number;
   readonly names: readonly string[];

@@ -1,14 +1,24 @@
 import { LIMITS, TemplateError } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import { type Claim, showJobId } from "#jobs";
-import { type LoopTime, ProblemError, type SlicedWork } from "#kernel";
-import { fillPayload, mayHoldTemplates, parsePayload, type SecretAccess, SecretError, secretNamesIn, TemplateFiller } from "#vault";
+import { type LoopTime, ProblemError, type RunId, type SlicedWork } from "#kernel";
+import {
+  fillPayload,
+  mayHoldTemplates,
+  parsePayload,
+  type SecretAccess,
+  SecretError,
+  type SecretUse,
+  secretNamesIn,
+  TemplateFiller,
+} from "#vault";
+import { showRunId } from "#workflows";
 import type { ReportRedactor } from "./held-jobs.ts";
 
 /** A payload that could not be filled waits this long. Milliseconds. */
 const POSTPONE_MS = 2_000;
 
-/** A job's payload as its worker gets it, and what takes its secrets out of what the worker reports. */
+/** A job's payload, or a run's input, as its worker gets it, and what takes its secrets out of what the worker reports. */
 export interface FilledPayload {
   readonly payload: string;
   /** Null when the payload has no secrets. */
@@ -33,29 +43,42 @@ function* nothing(): SlicedWork<null> {
 }
 
 /** Fills the secrets into the payload of a job that a worker takes. Otherwise it returns how the attempt ends. */
-export async function fillSecrets(
-  { secrets, loopTime }: FillSecrets,
+export const fillSecrets = (deps: FillSecrets, claim: Claim, queue: string, worker: string): Promise<FilledPayload | AttemptResult> =>
+  fill(deps, claim, { field: "payload", text: claim.payload }, { queue, jobId: showJobId(claim.id) }, worker);
+
+/** The same for the input of a run. */
+export const fillInput = (
+  deps: FillSecrets,
   claim: Claim,
-  queue: string,
+  workflow: string,
+  worker: string,
+  input: string,
+): Promise<FilledPayload | AttemptResult> =>
+  fill(deps, claim, { field: "input", text: input }, { queue: null, workflow, jobId: showRunId(claim.id as string as RunId) }, worker);
+
+async function fill(
+  { secrets, loopTime }: FillSecrets,
+  { workspaceId, attempt, startedAt }: Claim,
+  { field, text }: { readonly field: string; readonly text: string },
+  user: Pick<SecretUse, "queue" | "workflow" | "jobId">,
   worker: string,
 ): Promise<FilledPayload | AttemptResult> {
-  const { payload, workspaceId, attempt } = claim;
-  if (!mayHoldTemplates(payload)) return { payload, redactor: null, secretLength: 0 };
-  const inSlices = <Result>(work: SlicedWork<Result>) => loopTime.run(workspaceId, payload.length, work);
+  if (!mayHoldTemplates(text)) return { payload: text, redactor: null, secretLength: 0 };
+  const inSlices = <Result>(work: SlicedWork<Result>) => loopTime.run(workspaceId, text.length, work);
   try {
-    const template = await inSlices(parsePayload(payload));
+    const template = await inSlices(parsePayload(text, field));
     const names = secretNamesIn(template.strings);
     if (names.length > LIMITS.callbackSecrets) throw new TemplateError(`names more than ${LIMITS.callbackSecrets} secrets`);
-    const use = { workspaceId, queue, host: `worker ${worker}`, jobId: showJobId(claim.id), attempt, names };
+    const use = { workspaceId, host: `worker ${worker}`, attempt, names, ...user };
     const { values, redactor, changedAt } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
     const filled = await inSlices(fillPayload(template, new TemplateFiller(values)));
     const secretLength = [...values.values()].reduce((sum, { length }) => sum + length, 0);
     // After a rotation the worker may hold the former value: it may have got the job before, by another response.
-    const isKnown = changedAt === null || changedAt <= claim.startedAt;
+    const isKnown = changedAt === null || changedAt <= startedAt;
     return { payload: filled, redactor: isKnown ? redactor : KEEPS_NOTHING, secretLength };
   } catch (error) {
     if (error instanceof SecretError) return { kind: "unsendable", code: error.code, message: error.message };
-    if (error instanceof TemplateError) return { kind: "unsendable", code: "TEMPLATE_INVALID", message: `The payload ${error.message}.` };
+    if (error instanceof TemplateError) return { kind: "unsendable", code: "TEMPLATE_INVALID", message: `The ${field} ${error.message}.` };
     if (error instanceof ProblemError) return { kind: "postponed", waitMs: POSTPONE_MS };
     throw error;
   }

@@ -1,8 +1,8 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
-import { type Db, type EmitEvent, type Timestamp, tolerate } from "#kernel";
-import { giveHook, giveRuns, giveUndos } from "#workflows";
-import { type FillSecrets, fillSecrets } from "./fill-secrets.ts";
+import { type EmitEvent, type JobId, type Timestamp, type Transactional, tolerate } from "#kernel";
+import { type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
+import { type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
 import { leaseToken } from "./lease-token.ts";
@@ -29,34 +29,24 @@ export interface Given {
   readonly response: symbol;
 }
 
-/** Kinds of jobs that are not those of queues. */
-const OF_WORKFLOWS: readonly string[] = ["run", "undo", "hook"];
-
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
 export async function giveJobs(
   deps: GiveJobs,
-  db: Db,
+  db: Transactional,
   worker: KnownWorker,
   taken: readonly GivenJob[],
   version: string | null,
 ): Promise<Given> {
   const response = Symbol();
-  const ofKind = (kind: string) => taken.filter(({ claim }) => claim.kind === kind);
-  const [runs, undos, hooks] = [ofKind("run"), ofKind("undo"), ofKind("hook")];
-  const jobs = taken.filter(({ claim }) => !OF_WORKFLOWS.includes(claim.kind));
-  const asRun = ({ claim, queue }: GivenJob) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) });
-  const [given, begun, undone] = await Promise.all([
+  const runs = taken.filter(({ claim }) => isOfRun(claim));
+  const hooks = taken.filter(({ claim }) => claim.kind === "hook");
+  const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
+  const [given, runTexts] = await Promise.all([
     Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
-    giveRuns(db, worker.workspaceId, runs.map(asRun), version),
-    giveUndos(db, worker.workspaceId, undos.map(asRun)),
+    giveRunsTo(deps, db, worker, runs, version, response),
   ]);
-  const runTexts = new Map([...begun, ...undone]);
-  const executions = [...runs, ...undos];
-  for (const { claim, queue } of executions) {
-    if (runTexts.has(claim.id)) deps.held.add({ claim, response, queue, redactor: null }, 0);
-  }
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
-  const kept = [...jobs.filter((_, index) => given[index] !== null), ...executions.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
+  const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
   return {
     texts: given.filter((text) => text !== null),
     runTexts: [...runTexts.values()],
@@ -64,6 +54,34 @@ export async function giveJobs(
     claims: kept.map(({ claim }) => claim),
     response,
   };
+}
+
+/**
+ * Begins executions. Returns them as JSON texts, by their jobs; without those whose run has ended, those whose input names secrets that it
+ * may not have, and those for which the response has no room.
+ */
+async function giveRunsTo(
+  deps: GiveJobs,
+  db: Transactional,
+  worker: KnownWorker,
+  taken: readonly GivenJob[],
+  version: string | null,
+  response: symbol,
+): Promise<ReadonlyMap<JobId, string>> {
+  const runs = taken.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) }));
+  const fill = ({ claim, workflow }: ClaimedRun, input: string) => fillInput(deps, claim, workflow, worker.name, input);
+  const texts = new Map<JobId, string>();
+  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill);
+  const claimsLeft = left.map(({ claim }) => claim);
+  if (claimsLeft.length > 0) void giveBackJobs(deps, worker, claimsLeft);
+  for (const { claim, workflow, filled, text } of given) {
+    if (text === null) await end(deps, worker, claim, filled);
+    else {
+      texts.set(claim.id, text);
+      deps.held.add({ claim, response, queue: workflow, redactor: filled.redactor }, filled.secretLength);
+    }
+  }
+  return texts;
 }
 
 async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {

@@ -28,7 +28,9 @@ export class HeldJobs {
 
   /** @param secretLength how long the secrets are that the redactor knows. Characters */
   add({ claim, response, queue, redactor }: HeldJob, secretLength: number): void {
-    this.#jobs.set(claim.id, { claim: { ...claim, payload: "" }, response, queue, hasSecrets: redactor !== null });
+    // That of a run is short, and its settle needs it.
+    const payload = claim.kind === "run" ? claim.payload : "";
+    this.#jobs.set(claim.id, { claim: { ...claim, payload }, response, queue, hasSecrets: redactor !== null });
     if (redactor) this.#redactors.set(claim.id, redactor, { size: Math.max(1, secretLength) });
   }
 

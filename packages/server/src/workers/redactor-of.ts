@@ -1,15 +1,25 @@
+import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import { type FillSecrets, fillSecrets, KEEPS_NOTHING } from "./fill-secrets.ts";
-import type { ReportRedactor } from "./held-jobs.ts";
+import type { Db, RunId } from "#kernel";
+import { findTemplatedInput, isOfRun } from "#workflows";
+import { type FilledPayload, type FillSecrets, fillInput, fillSecrets, KEEPS_NOTHING } from "./fill-secrets.ts";
 
-/** What takes the secrets of a job out of what its worker reports. Null when its payload has none. */
-export type RedactorOf = (claim: Claim, queue: string, worker: string) => Promise<ReportRedactor | null>;
+/** What takes the secrets of a job or run out of what its worker reports. */
+type FoundRedactor = Pick<FilledPayload, "redactor" | "secretLength">;
+export type RedactorOf = (db: Db, claim: Claim, name: string, worker: string) => Promise<FoundRedactor>;
 
-/** Reads the secrets of a job again, for a settle that reaches another node than the one that gave the job out. */
+const NONE: FoundRedactor = { redactor: null, secretLength: 0 };
+
+/** Reads the secrets of a job or run again, for a report that reaches another node than the one that gave it out. */
 export const redactorOf =
   (fill: FillSecrets): RedactorOf =>
-  async (claim, queue, worker) => {
-    if (claim.payload === "") return null;
-    const filled = await fillSecrets(fill, claim, queue, worker);
-    return "payload" in filled ? filled.redactor : KEEPS_NOTHING;
+  async (db, claim, name, worker) => {
+    // A hook has no templates: its payload is what the run has led to.
+    if (claim.kind === "hook" || claim.payload === "") return NONE;
+    if (!isOfRun(claim)) return asRedactor(await fillSecrets(fill, claim, name, worker));
+    const input = await findTemplatedInput(db, { workspaceId: claim.workspaceId, id: claim.id as string as RunId });
+    return input === null ? NONE : asRedactor(await fillInput(fill, claim, name, worker, input));
   };
+
+const asRedactor = (filled: FilledPayload | AttemptResult): FoundRedactor =>
+  "payload" in filled ? filled : { redactor: KEEPS_NOTHING, secretLength: 0 };

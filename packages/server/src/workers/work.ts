@@ -1,7 +1,7 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import type { OverLimit, Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
-import { type Clock, type Db, type JobId, problem, type Tenants, toMoment, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, type JobId, problem, type Tenants, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -82,7 +82,7 @@ const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorke
 /** Jobs that were claimed are given back if the response fails. */
 async function respond(
   deps: WorkDeps,
-  db: Db,
+  db: Transactional,
   worker: KnownWorker,
   jobs: readonly GivenJob[],
   settling: Promise<Settled[]>,
@@ -125,7 +125,7 @@ async function lanesOf(
   { polls, clock }: WorkDeps,
   db: Db,
   workspaceId: WorkspaceId,
-  kind: LaneKind,
+  kind: Exclude<LaneKind, "http">,
   names: readonly string[],
 ): Promise<PolledLane[]> {
   const nowMs = clock.elapsedMs();

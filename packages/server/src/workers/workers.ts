@@ -4,12 +4,13 @@ import type { Clock, Database, EmitEvent, Random, Shares, Tenants, WorkspaceId }
 import { PeriodicLoop } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
-import type { ProveExecution } from "#workflows";
+import type { ProveExecution, ProveReport } from "#workflows";
 import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
 import { proveClaims } from "./prove-claims.ts";
+import { proveReport } from "./prove-report.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
@@ -41,6 +42,8 @@ export interface Workers extends Module {
   workspaceChanged(workspaceId: WorkspaceId): void;
   /** Checks that a token proves the execution of a run. */
   readonly prove: ProveExecution;
+  /** The same for a report of steps. */
+  readonly proveReport: ProveReport;
   /** Ends the requests that wait for jobs. */
   drain(): void;
 }
@@ -73,6 +76,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     },
     workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
     prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
+    proveReport: proveReport(deps),
     drain: () => polls.close(),
   };
 }

@@ -1,47 +1,81 @@
-import type { RunError } from "@tidemill/contract";
-import type { Db } from "#kernel";
-import { findKeys, type StepToInsert } from "./execution-store.ts";
-import { type RunKey, showRunId } from "./run.ts";
-import { consumeSignals, hasTooManySignals, registerSignals, type SignalRow } from "./signal-store.ts";
+import { LIMITS, type RunError } from "@tidemill/contract";
+import type { Db, RunId } from "#kernel";
+import { showRunId } from "./run.ts";
+import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "./signal-store.ts";
+import type { StepsToInsert, StepToInsert } from "./step-store.ts";
+import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcrossWorkspaces } from "./wait-store.ts";
 
-/** Why a run may not have a signal. Null: it may. */
-export async function refusalOf(tx: Db, run: RunKey, signal: SignalRow | undefined): Promise<RunError | null> {
-  if (!signal) throw new Error("A signal that was registered is not there.");
-  if (signal.run_id !== run.id)
-    return {
-      name: "SignalTakenError",
-      message: `The signal "${signal.id}" belongs to the run ${showRunId(signal.run_id)}, which has not ended.`,
-    };
-  if (await hasTooManySignals(tx, run))
-    return { name: "TooManySignalsError", message: "The run has 100 signals that it has not waited for." };
-  return null;
-}
+/** Why a run may not have a signal that belongs to another one. */
+export const signalTaken = (signal: string, owner: RunId): RunError => ({
+  name: "SignalTakenError",
+  message: `The signal "${signal}" belongs to the run ${showRunId(owner)}, which has not ended.`,
+});
+
+/** Why a run may not have one more signal. */
+export const tooManySignals = (): RunError => ({
+  name: "TooManySignalsError",
+  message: `The run has ${LIMITS.pendingSignals} signals that it has not waited for.`,
+});
+
+/** Whether steps need `beginWaits` before they are stored. */
+export const changeWaits = (steps: readonly StepToInsert[]): boolean =>
+  steps.some(({ type, status }) => status === "cancelled" || (status === "waiting" && type !== "sleep"));
 
 /**
- * Registers the signals of steps that begin to wait. A step whose signal is completed already has its outcome at once, and one whose signal
- * belongs to another run has failed. All other steps are returned as they are.
+ * Prepares steps that change what their runs wait for, whose jobs are locked: cancels those that are cancelled, and registers the signals
+ * of those that begin to wait. A wait that may not have its signal fails when the next execution begins, like one that has an outcome: so
+ * only who begins an execution ends waits.
+ *
+ * @returns the steps to store
  */
-export async function beginWaits(tx: Db, run: RunKey, steps: readonly StepToInsert[]): Promise<readonly StepToInsert[]> {
-  const waits = steps.filter(({ type }) => type === "wait");
-  if (waits.length === 0) return steps;
-  const known = await findKeys(
-    tx,
-    run,
-    waits.map(({ key }) => key),
-  );
-  const asked = waits.filter(({ key }) => !known.has(key)).map(({ signal }) => signal as string);
-  if (asked.length === 0) return steps;
-  const signals = await registerSignals(tx, run, asked, false);
-  const begun: StepToInsert[] = [];
-  for (const step of steps) begun.push(step.type === "wait" && !known.has(step.key) ? await begin(tx, run, step, signals) : step);
-  return begun;
+export async function beginWaits(tx: Db, reports: readonly StepsToInsert[]): Promise<readonly StepsToInsert[]> {
+  const changing = reports.filter(({ steps }) => changeWaits(steps));
+  if (changing.length === 0) return reports;
+  await lockRunsAcrossWorkspaces(tx, changing);
+  const cancelled = changing.flatMap((run) => run.steps.filter(isCancelled).map(({ key }) => ({ ...keyOf(run), key })));
+  if (cancelled.length > 0) await cancelWaitsAcrossWorkspaces(tx, cancelled);
+  const refusals = await register(tx, changing);
+  return reports.map((run) => ({
+    ...run,
+    steps: run.steps.flatMap((step) => {
+      const refusal = refusals.get(step);
+      return isCancelled(step) ? [] : [refusal ? { ...step, error: JSON.stringify(refusal) } : step];
+    }),
+  }));
 }
 
-async function begin(tx: Db, run: RunKey, step: StepToInsert, signals: ReadonlyMap<string, SignalRow>): Promise<StepToInsert> {
-  const signal = signals.get(step.signal as string);
-  const refusal = await refusalOf(tx, run, signal);
-  if (refusal) return { ...step, status: "failed", error: JSON.stringify(refusal), wakeInMs: null };
-  if (!signal?.payload) return step;
-  await consumeSignals(tx, run, [signal.id]);
-  return { ...step, status: "completed", output: signal.payload, wakeInMs: null };
+const isCancelled = ({ status }: StepToInsert): boolean => status === "cancelled";
+const keyOf = ({ workspaceId, id }: StepsToInsert) => ({ workspaceId, id });
+
+/** Adds a signal to those that a run has not waited for. Returns false if these are too many. */
+export function mayHave(pending = new Set<string>(), signal = ""): boolean {
+  if (!pending.has(signal) && pending.size >= LIMITS.pendingSignals) return false;
+  pending.add(signal);
+  return true;
+}
+
+/** Registers the signals of steps that begin to wait. Returns the steps that may not have theirs, and why. */
+async function register(tx: Db, reports: readonly StepsToInsert[]): Promise<ReadonlyMap<StepToInsert, RunError>> {
+  const waits = reports.flatMap((run) =>
+    run.steps.flatMap((step) =>
+      step.type === "wait" && step.signal !== null ? [{ ...keyOf(run), step, key: step.key, signal: step.signal }] : [],
+    ),
+  );
+  const refusals = new Map<StepToInsert, RunError>();
+  if (waits.length === 0) return refusals;
+  const stored = await findStoredAcrossWorkspaces(tx, waits);
+  const pending = await findPendingSignalsAcrossWorkspaces(tx, reports);
+  const asked = waits.filter(({ id, step, signal }, index) => {
+    if (stored.has(index)) return false;
+    if (mayHave(pending.get(id), signal)) return true;
+    refusals.set(step, tooManySignals());
+    return false;
+  });
+  if (asked.length === 0) return refusals;
+  const owners = await registerSignalsAcrossWorkspaces(tx, asked, false);
+  for (const [index, { id, step, signal }] of asked.entries()) {
+    const owner = owners[index] as RunId;
+    if (owner !== id) refusals.set(step, signalTaken(signal, owner));
+  }
+  return refusals;
 }

@@ -1,8 +1,10 @@
 import type { Actor, AuditLog } from "#audit";
-import { removeUnrecorded } from "#jobs";
+import { lockJobsAcrossWorkspaces, removeUnrecorded } from "#jobs";
 import { type JobId, problem, type Transactional, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { endRun } from "./end-run.ts";
+import type { WithdrawnCall } from "./calls/index.ts";
+import { endRunsAcrossWorkspaces } from "./end-run.ts";
+import { findAwaitingParents } from "./parent.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 
@@ -11,11 +13,13 @@ export interface CancelContext {
   readonly ids: UuidSource;
 }
 
-/** A run that was cancelled, the lease of the worker that was executing it, and its lane if a hook waits there. */
+/** A run that was cancelled, the lease of the worker that was executing it, and its calls. */
 export interface CancelledRun {
   readonly run: RunWithData;
   readonly leaseId: number | null;
-  readonly enqueued: LaneKey | null;
+  /** Where a hook waits, or a run that waited for this one. */
+  readonly enqueued: readonly LaneKey[];
+  readonly withdrawn: readonly WithdrawnCall[];
 }
 
 /**
@@ -32,12 +36,18 @@ export const cancelRun = (
   database.transaction(async (tx) => {
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(key.id));
-    // The job before the run, in the order in which a settle locks them.
-    const job = await removeUnrecorded(tx, { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId });
-    const cancelled = await endRun(tx, ids, key, { status: "cancelled", executions: job?.attempt ?? 0 });
+    // The jobs before the run, in the order in which a settle locks them.
+    const jobKey = { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId };
+    if (found.parent_run_id !== null) await lockJobsAcrossWorkspaces(tx, [jobKey, ...(await findAwaitingParents(tx, [key]))]);
+    const job = await removeUnrecorded(tx, jobKey);
+    const {
+      ids: cancelled,
+      enqueued,
+      withdrawn,
+    } = await endRunsAcrossWorkspaces(tx, ids, [{ ...key, status: "cancelled", executions: job?.attempt ?? 0 }]);
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
-    if (!cancelled) throw ended(run);
+    if (!cancelled.has(key.id)) throw ended(run);
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,
@@ -47,7 +57,7 @@ export const cancelRun = (
       input: null,
       output: null,
     });
-    return { run, leaseId: job?.lease_id ?? null, enqueued: cancelled.enqueued };
+    return { run, leaseId: job?.lease_id ?? null, enqueued, withdrawn };
   });
 
 const ended = ({ id, status }: Pick<RunWithData, "id" | "status">) =>

@@ -1,9 +1,9 @@
 import type { Actor, AuditLog } from "#audit";
-import { lockJobsAcrossWorkspaces, setDue } from "#jobs";
-import { type JobId, notFound, problem, type RunId, type Transactional } from "#kernel";
+import { lockJobsAcrossWorkspaces, setDueAcrossWorkspaces } from "#jobs";
+import { type JobId, notFound, problem, type RunId, type Transactional, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { showRunId } from "./run.ts";
-import { findSignal, storePayload } from "./signal-store.ts";
+import { findSignal, type OwnedSignal, storePayload } from "./signal-store.ts";
 
 /**
  * Completes a signal: the run that waits for it goes on. A payload that comes before the run waits is kept for it. The run's job is locked
@@ -21,20 +21,29 @@ export const completeSignal = (
   payload: string,
 ): Promise<{ runId: RunId; woken: LaneKey | null }> =>
   database.transaction(async (tx) => {
-    const found = await findSignal(tx, workspaceId, id);
-    if (!found) throw signalNotFound(id);
-    const lane = { workspaceId, laneId: found.lane_id };
-    const job = { ...lane, id: found.run_id as string as JobId };
-    await lockJobsAcrossWorkspaces(tx, [job]);
-    const now = await findSignal(tx, workspaceId, id);
-    if (!now || now.run_id !== found.run_id) throw signalNotFound(id);
+    let now = await findSignal(tx, workspaceId, id);
+    let locked: RunId | null = null;
+    // Another run may take the signal before the lock is there.
+    while (now && now.run_id !== locked) {
+      locked = now.run_id;
+      await lockJobsAcrossWorkspaces(tx, [jobOf(workspaceId, now)]);
+      now = await findSignal(tx, workspaceId, id);
+    }
+    if (!now) throw signalNotFound(id);
+    const lane = { workspaceId, laneId: now.lane_id };
     if (now.has_payload) throw problem("INVALID_STATE", { state: "completed" }, { message: `The signal "${id}" is completed already.` });
     if (now.has_ended || !(await storePayload(tx, { workspaceId, id: now.run_id }, id, payload))) throw signalNotFound(id);
-    if (now.is_awaited) await setDue(tx, job, null);
+    if (now.is_awaited) await setDueAcrossWorkspaces(tx, [{ ...jobOf(workspaceId, now), at: null }]);
     const resource = { resourceType: "signal", resourceId: id } as const;
     const input = { runId: showRunId(now.run_id) };
     await audit.record(tx, { workspaceId, actorId, eventType: "signal.completed", ...resource, input, output: null });
     return { runId: now.run_id, woken: now.is_awaited ? lane : null };
   });
+
+const jobOf = (workspaceId: WorkspaceId, { run_id, lane_id: laneId }: OwnedSignal) => ({
+  workspaceId,
+  laneId,
+  id: run_id as string as JobId,
+});
 
 const signalNotFound = (id: string) => notFound({ resource: "signal", id });

@@ -5,7 +5,7 @@ import { removeSchedulesOf } from "#schedules";
 import type { WorkflowContext } from "./workflow.ts";
 
 /**
- * Deletes a workflow with its runs. Callers see neither any more; a sweep deletes the rows later.
+ * Deletes a workflow with its runs and their calls. Callers see neither any more; a sweep deletes the rows later.
  *
  * @throws NOT_FOUND
  */
@@ -14,10 +14,11 @@ export const deleteWorkflow = (
   { audit }: Pick<WorkflowContext, "audit">,
   { workspaceId, actorId }: Actor,
   name: string,
-): Promise<LaneKey> =>
+): Promise<LaneKey[]> =>
   database.transaction(async (tx) => {
     const deleted = await markLaneDeleted(tx, workspaceId, "workflow", name);
     if (!deleted) throw await laneNotFound(tx, workspaceId, "workflow", name);
+    const calls = await markLaneDeleted(tx, workspaceId, "http", name);
     await removeSchedulesOf(tx, { workspaceId, laneId: deleted.id });
     await audit.record(tx, {
       workspaceId,
@@ -28,5 +29,5 @@ export const deleteWorkflow = (
       input: null,
       output: null,
     });
-    return { workspaceId, laneId: deleted.id };
+    return [deleted, ...(calls ? [calls] : [])].map(({ id: laneId }) => ({ workspaceId, laneId }));
   });

@@ -1,55 +1,111 @@
 import type { Hook } from "@tidemill/contract";
-import { insertOfKind } from "#jobs";
-import type { Db, JobId, UuidSource } from "#kernel";
+import { insertOfKind, setDueAcrossWorkspaces } from "#jobs";
+import type { Db, JobId, RunId, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { type EndedRun, markEnded, type RunEnd } from "./execution-store.ts";
-import { insertHook } from "./hook-store.ts";
-import { type RunKey, showRunId } from "./run.ts";
-import { enqueueUndo } from "./undo/enqueue-undo.ts";
-import { findUndo } from "./undo/store.ts";
+import { type WithdrawnCall, withdrawCalls } from "./calls/index.ts";
+import { type EndedRun, markEndedAcrossWorkspaces, type RunEnd } from "./end-store.ts";
+import { insertHooksAcrossWorkspaces } from "./hook-store.ts";
+import { findAwaitingParents } from "./parent.ts";
+import { showRunId } from "./run.ts";
+import { enqueueUndos } from "./undo/enqueue-undos.ts";
+import { findUndosAcrossWorkspaces, type Undo } from "./undo/store.ts";
 
 /** Which hook fires when a run ends. Source: specification, Lifecycle hooks. */
 const HOOK_OF: Readonly<Record<RunEnd["status"], Hook>> = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" };
 
-/**
- * Ends a run that has not ended, and enqueues the job of the hook that its workflow has for this end, and one that undoes its steps if that
- * is left to do. A run that never started has no `onCancel`.
- *
- * @returns null if the run had ended; else the lane if a hook or an undo waits there
- */
-export async function endRun(tx: Db, ids: UuidSource, run: RunKey, end: RunEnd): Promise<{ enqueued: LaneKey | null } | null> {
-  const undo = end.status === "completed" ? null : await findUndo(tx, run);
-  const ended = await markEnded(tx, run, end.status === "failed" && undo?.error ? { ...end, error: undo.error } : end);
-  if (!ended) return null;
-  if (undo?.isNeeded) await enqueueUndo(tx, run, ended.laneId, end.executions);
-  const isHooked = await enqueueHook(tx, ids, run, end, ended);
-  return { enqueued: isHooked || undo?.isNeeded ? { workspaceId: run.workspaceId, laneId: ended.laneId } : null };
+/** A hook to fire, with the run that it is for. */
+interface Firing {
+  readonly id: JobId;
+  readonly hook: Hook;
+  readonly end: RunEnd;
+  readonly ended: EndedRun;
 }
 
-/** Returns whether there is a hook for this end. */
-async function enqueueHook(tx: Db, ids: UuidSource, run: RunKey, end: RunEnd, ended: EndedRun): Promise<boolean> {
-  const hook = HOOK_OF[end.status];
-  if (!ended.hooks.includes(hook) || (hook === "onCancel" && !ended.started)) return false;
-  const { workspaceId } = run;
-  const { laneId } = ended;
-  const id = ids.next() as JobId;
-  await insertHook(tx, { workspaceId, id }, run.id, hook);
-  await insertOfKind(tx, [
-    {
-      ...{ workspaceId, laneId, id },
+/** The runs that have ended, and the lanes in which their hooks and undos wait, or runs that waited for them. */
+export interface RunsEnded {
+  readonly ids: ReadonlySet<RunId>;
+  readonly enqueued: readonly LaneKey[];
+  /** Their calls, which nobody waits for any more. */
+  readonly withdrawn: readonly WithdrawnCall[];
+}
+
+/**
+ * Ends those of these runs that have not ended, and enqueues the jobs of the hooks that their workflows have for these ends, and those that
+ * undo their steps if that is left to do. A run that never started has no `onCancel`. Runs that wait for them go on: the caller has locked their jobs together with those of the ended runs.
+ */
+export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: readonly RunEnd[]): Promise<RunsEnded> {
+  const undos = await findUndos(tx, ends);
+  const marked = await markEndedAcrossWorkspaces(
+    tx,
+    ends.map((end) => withErrorOf(end, undos.get(end.id))),
+  );
+  const ended = new Map(marked.map((one) => [one.id, one]));
+  const firings = ends.flatMap((end): Firing[] => {
+    const one = ended.get(end.id);
+    const hook = HOOK_OF[end.status];
+    if (!one?.hooks.includes(hook) || (hook === "onCancel" && !one.started)) return [];
+    return [{ id: ids.next() as JobId, hook, end, ended: one }];
+  });
+  const withdrawn: WithdrawnCall[] = [];
+  for (const end of ends) if (ended.get(end.id)?.hasCalls) withdrawn.push(...(await withdrawCalls(tx, end)));
+  const toUndo = ends.flatMap(({ workspaceId, id, executions }) => {
+    const laneId = undos.get(id)?.isNeeded ? ended.get(id)?.laneId : undefined;
+    return laneId === undefined ? [] : [{ workspaceId, id, laneId, executions }];
+  });
+  if (toUndo.length > 0) await enqueueUndos(tx, toUndo);
+  if (firings.length > 0) await fire(tx, firings);
+  const woken = await wakeParents(
+    tx,
+    ends.filter(({ id }) => ended.get(id)?.hasParent),
+  );
+  const hooked = firings.map(({ end: { workspaceId }, ended: { laneId } }) => ({ workspaceId, laneId }));
+  const undone = toUndo.map(({ workspaceId, laneId }) => ({ workspaceId, laneId }));
+  return { ids: new Set(ended.keys()), enqueued: [...hooked, ...undone, ...woken], withdrawn };
+}
+
+async function findUndos(tx: Db, ends: readonly RunEnd[]): Promise<ReadonlyMap<RunId, Undo>> {
+  const unsuccessful = ends.filter(({ status }) => status !== "completed");
+  return unsuccessful.length > 0 ? findUndosAcrossWorkspaces(tx, unsuccessful) : new Map();
+}
+
+/** A run whose program has begun to undo fails with the error for which it did so. */
+const withErrorOf = (end: RunEnd, undo: Undo | undefined): RunEnd =>
+  end.status === "failed" && undo?.error ? { ...end, error: undo.error } : end;
+
+/** Lets the runs go on that wait for runs that have ended, whose jobs are locked. Returns their lanes. */
+async function wakeParents(tx: Db, ended: readonly RunEnd[]): Promise<readonly LaneKey[]> {
+  const parents = ended.length > 0 ? await findAwaitingParents(tx, ended) : [];
+  if (parents.length > 0)
+    await setDueAcrossWorkspaces(
+      tx,
+      parents.map((job) => ({ ...job, at: null })),
+    );
+  return parents;
+}
+
+async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
+  await insertHooksAcrossWorkspaces(
+    tx,
+    firings.map(({ id, hook, end }) => ({ workspaceId: end.workspaceId, id, runId: end.id, hook })),
+  );
+  await insertOfKind(
+    tx,
+    firings.map(({ id, hook, end, ended }) => ({
+      ...{ workspaceId: end.workspaceId, laneId: ended.laneId, id },
       kind: "hook",
-      payload: payloadOf(run, hook, ended, end.result ?? "null"),
+      // Before the runs that wait: a hook should not come hours after its run.
+      priority: 1,
+      payload: payloadOf(hook, ended, end.result ?? "null"),
       // It fires once, whatever comes of it.
       attempts: 1,
       backoffDelayMs: 0,
       runAtMs: null,
       concurrencyKey: null,
-    },
-  ]);
-  return true;
+    })),
+  );
 }
 
 /** What the hook gets: of the end that it is for, since the run may be retried before it fires. */
-const payloadOf = ({ id }: RunKey, hook: Hook, { attempt, error }: EndedRun, result: string): string =>
+const payloadOf = (hook: Hook, { id, attempt, error }: EndedRun, result: string): string =>
   `{"hook":"${hook}","runId":"${showRunId(id)}","attempt":${attempt},` +
   `${hook === "onSuccess" ? `"result":${result}` : `"error":${error ?? "null"}`}}`;

@@ -2,6 +2,7 @@ import { LIMITS, RunPath, SendEvent, SendStepEvent, SentEvent, StepEventSent } f
 import { type Api, principalOf, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import { type Clock, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
+import { checkPayloadTemplates } from "#vault";
 import { fingerprintOfEvent } from "./event-fingerprint.ts";
 import type { ProveExecution } from "./report-steps.ts";
 import { readRunId, runNotFound, showRunId } from "./run.ts";
@@ -44,6 +45,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
       const { workspaceId } = principalOf(request);
       const { name, ts = clock.nowMs(), idempotencyKey: key } = request.body;
       const data = dataOf(request.body);
+      await runForRequest(shares.loopTime, request, workspaceId, data.length, checkPayloadTemplates(data, "data"));
       const fingerprint = () => runForRequest(shares.loopTime, request, workspaceId, data.length, fingerprintOfEvent(name, data));
       const idempotency = key === undefined ? null : { key, fingerprint: await fingerprint() };
       const sent = await tenants.of(workspaceId).transaction((tx) => sendEvent(tx, ids, workspaceId, { name, data, ts, idempotency }));
@@ -74,6 +76,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
       const { lease_token, key, name, ts = clock.nowMs() } = request.body;
       const { id } = request.params;
       const data = dataOf(request.body);
+      await runForRequest(shares.loopTime, request, workspaceId, data.length, checkPayloadTemplates(data, "data"));
       const db = tenants.of(workspaceId);
       const run = { workspaceId, id: readRunId(id) as RunId };
       const claim = await prove(db, workspaceId, { id, lease_token });

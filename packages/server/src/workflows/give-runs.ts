@@ -1,8 +1,10 @@
+import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import type { Db, JobId, RunId, Timestamp, WorkspaceId } from "#kernel";
+import type { RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
-import { journalText, showRunId } from "./run.ts";
-import { readJournals } from "./run-store.ts";
+import { journalText, type StepRow, showRunId } from "./run.ts";
+import { readInputs, readJournals } from "./run-store.ts";
+import { findEnded } from "./undo/store.ts";
 
 /** A claimed execution, with the id of its workflow and the token for its worker. */
 export interface ClaimedRun {
@@ -11,27 +13,68 @@ export interface ClaimedRun {
   readonly token: string;
 }
 
-/** Begins executions. Returns them as JSON texts for their worker, by their jobs; without those whose run has ended meanwhile. */
-export async function giveRuns(
-  db: Db,
+/** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
+type GivenRun<Filled> = ClaimedRun &
+  ({ readonly text: string; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
+
+/** Executions that have begun, and those for which the response had no room. */
+export interface GivenRuns<Filled> {
+  readonly given: readonly GivenRun<Filled>[];
+  readonly left: readonly ClaimedRun[];
+}
+
+/** Whether an execution only undoes the steps of a run that has ended. */
+const isUndo = ({ claim }: ClaimedRun): boolean => claim.kind === "undo";
+
+/** Inputs and journals in one response, if it has more than one run. Bytes. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Begins executions. Runs that have ended meanwhile are left out, and of those that undo steps of runs that have ended, runs that are gone.
+ *
+ * @param fill fills the secrets into an input
+ */
+export async function giveRuns<Filled extends { readonly payload: string }>(
+  database: Transactional,
   workspaceId: WorkspaceId,
   runs: readonly ClaimedRun[],
   version: string | null,
-): Promise<ReadonlyMap<JobId, string>> {
-  if (runs.length === 0) return new Map();
-  const ids = runs.map(({ claim }) => claim.id as string as RunId);
-  const begun = new Map((await beginExecutions(db, workspaceId, ids, version)).map((run) => [run.id as string, run]));
-  const journals = await readJournals(db, workspaceId, ids);
-  const texts = new Map<JobId, string>();
+  fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
+): Promise<GivenRuns<Filled>> {
+  if (runs.length === 0) return { given: [], left: [] };
+  const idsOf = (some: readonly ClaimedRun[]) => some.map(({ claim }) => claim.id as string as RunId);
+  const [undone, executed] = [runs.filter(isUndo), runs.filter((run) => !isUndo(run))];
+  const found = await Promise.all([
+    executed.length > 0 ? beginExecutions(database, workspaceId, idsOf(executed), version) : [],
+    undone.length > 0 ? findEnded(database, workspaceId, idsOf(undone)) : [],
+  ]);
+  const begun = new Map(found.flat().map((run) => [run.id as string, run]));
+  const fitting: { readonly run: ClaimedRun; readonly found: BegunRun }[] = [];
+  const left: ClaimedRun[] = [];
+  let bytes = 0;
   for (const run of runs) {
     const found = begun.get(run.claim.id);
-    if (found) texts.set(run.claim.id, runText(run, found, journalText(journals.get(found.id) ?? [])));
+    if (!found) continue;
+    bytes += found.bytes;
+    if (fitting.length > 0 && bytes > MAX_BYTES) left.push(run);
+    else fitting.push({ run, found });
   }
-  return texts;
+  const withSteps = fitting.filter(({ found }) => found.steps > 0).map(({ found }) => found.id);
+  const long = fitting.filter(({ found }) => found.input === null).map(({ found }) => found.id);
+  const [journals, inputs] = await Promise.all([
+    withSteps.length > 0 ? readJournals(database, workspaceId, withSteps) : new Map<RunId, StepRow[]>(),
+    long.length > 0 ? readInputs(database, workspaceId, long) : new Map<RunId, string>(),
+  ]);
+  const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
+    const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
+    if (!("payload" in filled)) return { ...run, text: null, filled };
+    return { ...run, text: textOf(run, found, filled.payload, journalText(journals.get(found.id) ?? [])), filled };
+  });
+  return { given: await Promise.all(given), left };
 }
 
-/** An execution for its worker. Source: docs/run-protocol.md. */
-export const runText = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, journal: string, undo = false): string =>
-  `{"runId":"${showRunId(run.id)}","workflowId":${JSON.stringify(workflow)},"version":${JSON.stringify(run.version)},` +
-  `"attempt":${run.failures + 1},"attempts":${run.attempts},"input":${run.input},"trigger":${run.trigger},` +
-  `"createdAt":"${run.created_at}","journal":${journal},${undo ? '"undo":true,' : ""}"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}"}`;
+/** Source: docs/run-protocol.md. */
+const textOf = (run: ClaimedRun, found: BegunRun, input: string, journal: string): string =>
+  `{"runId":"${showRunId(found.id)}","workflowId":${JSON.stringify(run.workflow)},"version":${JSON.stringify(found.version)},` +
+  `"attempt":${found.failures + 1},"attempts":${found.attempts},"input":${input},"trigger":${found.trigger},` +
+  `"createdAt":"${found.created_at}","journal":${journal},${isUndo(run) ? '"undo":true,' : ""}"lease_token":"${run.token}","lease_expires_at":"${run.claim.leaseUntil}"}`;

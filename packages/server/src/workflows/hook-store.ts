@@ -1,5 +1,5 @@
 import type { Hook, Run } from "@tidemill/contract";
-import { type Db, type JobId, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, type JobId, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { RunKey } from "./run.ts";
 
 /** Identifies a hook of a run, by its job. */
@@ -8,8 +8,20 @@ export interface HookKey {
   readonly id: JobId;
 }
 
-export const insertHook = (tx: Db, { workspaceId, id }: HookKey, runId: RunId, hook: Hook): Promise<unknown> =>
-  rows(tx, sql`insert into run_hook (workspace_id, id, run_id, hook) values (${workspaceId}, ${id}, ${runId}, ${hook})`);
+/** A hook that is to fire. */
+export interface HookToInsert extends HookKey {
+  readonly runId: RunId;
+  readonly hook: Hook;
+}
+
+export const insertHooksAcrossWorkspaces = (tx: Db, hooks: readonly HookToInsert[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      insert into run_hook (workspace_id, id, run_id, hook)
+      select * from unnest(${plainArray(hooks.map((one) => one.workspaceId))}::uuid[], ${plainArray(hooks.map((one) => one.id))}::uuid[],
+        ${plainArray(hooks.map((one) => one.runId))}::uuid[], ${textArray(hooks.map((one) => one.hook))}::text[])`,
+  );
 
 /** A hook that has ended. */
 export interface EndedHook {

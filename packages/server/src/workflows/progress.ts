@@ -1,6 +1,7 @@
 import { LIMITS } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { type Db, invalid, problem, row, sql } from "#kernel";
+import { type Db, invalid, largeTextArray, plainArray, problem, row, rows, type SlicedWork, sql } from "#kernel";
+import type { RunRedactor } from "./redact-steps.ts";
 import type { RunKey } from "./run.ts";
 
 /**
@@ -18,11 +19,21 @@ export function readProgress(progress: unknown): string {
   return text;
 }
 
+/** What is kept of it: without the secrets of the run's input. Null: nothing, since it cannot be searched for them. */
+export function* keepProgress(progress: string, redactor: RunRedactor | null): SlicedWork<string | null> {
+  return redactor ? yield* redactor.json(progress, LIMITS.progressBytes) : progress;
+}
+
 /**
- * Replaces what a run has said of its progress. Locks the job before the run, as a settle does. Returns the number of its steps; null, and
+ * Replaces what a run has said of its progress; null leaves it as it is. Locks the job before the run, as a settle does. Returns the number of its steps; null, and
  * nothing is stored, if the claim no longer holds. Uses the primary keys.
  */
-export const storeProgress = async (db: Db, { workspaceId, id }: RunKey, claim: NamedClaim, progress: string): Promise<number | null> => {
+export const storeProgress = async (
+  db: Db,
+  { workspaceId, id }: RunKey,
+  claim: NamedClaim,
+  progress: string | null,
+): Promise<number | null> => {
   const stored = await row<{ steps: number }>(
     db,
     sql`
@@ -31,9 +42,25 @@ export const storeProgress = async (db: Db, { workspaceId, id }: RunKey, claim: 
           and lease_id is not distinct from ${claim.leaseId}::bigint and attempt = ${claim.attempt}
         for share
       )
-      update run set progress = ${progress}
+      update run set progress = coalesce(${progress}, progress)
       where workspace_id = ${workspaceId} and id = ${id} and exists (select from held)
       returning steps`,
   );
   return stored?.steps ?? null;
 };
+
+/** What a run has said of its progress: JSON text. */
+export interface ProgressToStore extends RunKey {
+  readonly progress: string;
+}
+
+/** Replaces what runs have said of their progress, whose jobs are locked. Uses the primary key. */
+export const storeProgressAcrossWorkspaces = (tx: Db, runs: readonly ProgressToStore[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      update run r set progress = p.progress
+      from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
+        ${largeTextArray(runs.map((one) => one.progress))}::text[]) as p (workspace_id, id, progress)
+      where r.workspace_id = any(array[p.workspace_id]) and r.id = p.id`,
+  );

@@ -1,16 +1,18 @@
+import type { RunError } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { problem, type Transactional } from "#kernel";
-import { refusalOf } from "./begin-waits.ts";
-import { insertSteps, lockExecution } from "./execution-store.ts";
+import { type Db, problem, type RunId, type Transactional } from "#kernel";
+import { mayHave, signalTaken, tooManySignals } from "./begin-waits.ts";
+import { lockExecution } from "./execution-store.ts";
+import { outputOfStored } from "./output-of-stored.ts";
 import type { RunKey } from "./run.ts";
-import { findStep } from "./run-store.ts";
-import { registerSignals } from "./signal-store.ts";
+import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "./signal-store.ts";
+import { completedStep, insertStepsAcrossWorkspaces } from "./step-store.ts";
 
 /**
  * Registers a signal for a run, and stores the step that asked for it. If the journal has the step, nothing changes.
  *
  * @returns the output of the step, as JSON text; null, and nothing is stored, if the claim no longer holds
- * @throws CONFLICT for a signal of another run, or too many of them
+ * @throws CONFLICT for a signal of another run, for too many of them, and for a key of a step of another type
  */
 export const registerSignal = (
   database: Transactional,
@@ -21,21 +23,18 @@ export const registerSignal = (
 ): Promise<string | null> =>
   database.transaction(async (tx) => {
     if (!(await lockExecution(tx, run, claim))) return null;
-    const stored = await findStep(tx, run, key);
-    if (stored) return stored.output ?? "null";
-    const refusal = await refusalOf(tx, run, (await registerSignals(tx, run, [signal], true)).get(signal));
+    const stored = await outputOfStored(tx, run, key, "signal");
+    if (stored !== null) return stored;
+    const refusal = await register(tx, run, signal);
     if (refusal) throw problem("CONFLICT", { signal, reason: refusal.name }, { message: refusal.message });
     const output = JSON.stringify({ signal });
-    const outcome = {
-      status: "completed",
-      output,
-      error: null,
-      attempt: 1,
-      startedAt: null,
-      wakeAt: null,
-      wakeInMs: null,
-      signal,
-    } as const;
-    await insertSteps(tx, run, [{ key, type: "signal", ...outcome }]);
+    await insertStepsAcrossWorkspaces(tx, [{ ...run, claim: null, steps: [{ ...completedStep(key, "signal", output), signal }] }]);
     return output;
   });
+
+async function register(tx: Db, run: RunKey, signal: string): Promise<RunError | null> {
+  const pending = await findPendingSignalsAcrossWorkspaces(tx, [run]);
+  if (!mayHave(pending.get(run.id), signal)) return tooManySignals();
+  const [owner] = await registerSignalsAcrossWorkspaces(tx, [{ ...run, signal }], true);
+  return owner === run.id ? null : signalTaken(signal, owner as RunId);
+}

@@ -1,10 +1,15 @@
 import { LIMITS, type ReportedStep } from "@tidemill/contract";
 import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
-import { type Db, invalid, problem, type Transactional, type WorkspaceId } from "#kernel";
-import { beginWaits } from "./begin-waits.ts";
-import { insertSteps, lockExecution, type StepToInsert } from "./execution-store.ts";
+import { type Db, invalid, problem, type Transactional, type UuidSource, type WorkspaceId } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { beginWaits, changeWaits } from "./begin-waits.ts";
+import { beginCalls, readCall } from "./calls/index.ts";
+import { lockExecution } from "./execution-store.ts";
+import type { RunRedactor } from "./redact-steps.ts";
 import type { RunKey } from "./run.ts";
+import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
+import { journalTooLarge, type StepWriter } from "./step-writer.ts";
 import { isUndoKey } from "./undo/key.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
@@ -14,20 +19,46 @@ export type ProveExecution = (
   execution: { readonly id: string; readonly lease_token: string },
 ) => Promise<NamedClaim | null>;
 
+/** The same for a report, with what takes the secrets of the run's input out of it. */
+export type ProveReport = (...of: Parameters<ProveExecution>) => Promise<ProvenReport | null>;
+
+export interface ProvenReport {
+  readonly claim: NamedClaim;
+  readonly redactor: RunRedactor | null;
+}
+
 /**
- * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
+ * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are. Of a run that has ended, only undos
+ * are stored.
  *
- * @returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds
+ * @returns how many steps the journal has, and the lane in which calls of steps wait; null, and nothing is stored, if the claim no longer holds
  */
-export const reportSteps = (
+export async function reportSteps(
+  writer: StepWriter,
   database: Transactional,
+  ids: UuidSource,
   key: RunKey,
   claim: NamedClaim,
   steps: readonly StepToInsert[],
-): Promise<number | null> =>
-  database.transaction(async (tx) =>
-    (await lockExecution(tx, key, claim)) ? insertSteps(tx, key, await beginWaits(tx, key, steps)) : null,
-  );
+): Promise<StepsReported | null> {
+  if (!changeWaits(steps)) {
+    const stored = await writer.add({ ...key, claim, steps });
+    return stored === null ? null : { steps: stored, lane: null };
+  }
+  return database.transaction(async (tx) => {
+    if (!(await lockExecution(tx, key, claim))) return null;
+    const { reports, lanes } = await beginCalls(tx, ids, await beginWaits(tx, [{ ...key, claim: null, steps }]));
+    const stored = (await insertStepsAcrossWorkspaces(tx, reports)).get(key.id);
+    if (stored === null) throw journalTooLarge();
+    return stored === undefined ? null : { steps: stored, lane: lanes[0] ?? null };
+  });
+}
+
+/** How many steps a journal has, and the lane in which calls of its steps wait. */
+export interface StepsReported {
+  readonly steps: number;
+  readonly lane: LaneKey | null;
+}
 
 /**
  * Reported steps as they are stored.
@@ -39,31 +70,21 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
   steps.map((step, at) => {
     const misfit = misfitOf(step);
     if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
-    const {
-      key,
-      type,
-      status,
-      error,
-      attempt = 1,
-      startedAt = null,
-      sleepFor,
-      sleepUntil = null,
-      signal = null,
-      timeout,
-      undoable = false,
-    } = step;
+    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
+    const { http, undoable = false } = step;
     return {
       key,
       type,
       status,
       output: status === "completed" ? outputOf(step.output) : null,
-      error: error ? JSON.stringify(error) : null,
+      error: error ? JSON.stringify({ name: error.name, message: error.message }) : null,
       attempt,
       startedAt: startedAt as StepToInsert["startedAt"],
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
       wakeInMs: sleepFor ?? timeout ?? null,
       signal,
       undoable,
+      ...(http && { call: readCall(http, `${path}[${at}].http`) }),
     };
   });
 
@@ -73,39 +94,38 @@ function outputOf(output: unknown): string {
   return text;
 }
 
+/** The statuses with which a program reports steps of a type. The service ends waits, and stores what it executes. */
+const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["status"][]>> = {
+  run: ["completed", "failed"],
+  value: ["completed", "failed"],
+  event: ["failed"],
+  signal: ["failed"],
+  sleep: ["waiting", "cancelled"],
+  wait: ["waiting", "cancelled"],
+  invoke: ["failed", "cancelled"],
+  http: ["waiting", "cancelled"],
+  undo: ["completed", "failed"],
+};
+
 /** A field that a step must not or must have, in words. */
-function misfitOf({
-  type,
-  status,
-  output,
-  error,
-  sleepFor,
-  sleepUntil,
-  signal,
-  timeout,
-  undoable,
-  key,
-}: ReportedStep): { field: string; message: string } | null {
+function misfitOf(step: ReportedStep): { field: string; message: string } | null {
+  const { key, type, status, output, error, sleepFor, sleepUntil, signal, timeout, http, undoable } = step;
+  const misfit = (field: string, message: string) => ({ field, message });
+  const waits = (of: string) => type === of && status === "waiting";
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
-  if (type === "sleep" && status !== "waiting") return { field: "status", message: "must be waiting for a sleep: the service ends it" };
-  if (type === "event" && status === "completed")
-    return { field: "status", message: "must be failed for an event: the service stores one that it sends" };
-  if (type === "wait" && status !== "waiting") return { field: "status", message: "must be waiting for a wait: the service ends it" };
-  if (type === "wait" && signal === undefined) return { field: "signal", message: "must be given for a wait" };
-  if (type === "wait" && timeout === undefined) return { field: "timeout", message: "must be given for a wait" };
-  if (type !== "wait" && signal !== undefined) return { field: "signal", message: "is only for waits" };
-  if (type !== "wait" && timeout !== undefined) return { field: "timeout", message: "is only for waits" };
-  if (type === "signal" && status === "completed")
-    return { field: "status", message: "must be failed for a signal: the service stores one that it registers" };
-  if (type !== "sleep" && type !== "wait" && status === "waiting")
-    return { field: "status", message: `must not be waiting for a step of the type ${type}` };
-  if (type === "sleep" && sleeps !== 1) return { field: "sleepFor", message: "must be given for a sleep, or sleepUntil in its place" };
-  if (type !== "sleep" && sleeps > 0) return { field: "sleepFor", message: "is only for sleeps" };
-  if (type === "undo" && !isUndoKey(key)) return { field: "key", message: "must be undo(…), with the key of the step that is undone" };
-  if (undoable && (type !== "run" || status !== "completed"))
-    return { field: "undoable", message: "is only for completed steps of the type run" };
-  if (status === "failed" && !error) return { field: "error", message: "must be given for a failed step" };
-  if (status !== "failed" && error) return { field: "error", message: "is only for failed steps" };
-  if (status !== "completed" && output !== undefined) return { field: "output", message: "is only for completed steps" };
+  if (!STATUSES[type].includes(status)) return misfit("status", `must be ${STATUSES[type].join(" or ")} for a step of the type ${type}`);
+  if (waits("wait") && signal === undefined) return misfit("signal", "must be given for a wait");
+  if (waits("wait") && timeout === undefined) return misfit("timeout", "must be given for a wait");
+  if (!waits("wait") && signal !== undefined) return misfit("signal", "is only for waits");
+  if (!waits("wait") && timeout !== undefined) return misfit("timeout", "is only for waits");
+  if (waits("http") && http === undefined) return misfit("http", "must be given for an http step");
+  if (!waits("http") && http !== undefined) return misfit("http", "is only for http steps");
+  if (waits("sleep") && sleeps !== 1) return misfit("sleepFor", "must be given for a sleep, or sleepUntil in its place");
+  if (!waits("sleep") && sleeps > 0) return misfit("sleepFor", "is only for sleeps");
+  if (type === "undo" && !isUndoKey(key)) return misfit("key", "must be undo(…), with the key of the step that is undone");
+  if (undoable && (type !== "run" || status !== "completed")) return misfit("undoable", "is only for completed steps of the type run");
+  if (status === "failed" && !error) return misfit("error", "must be given for a failed step");
+  if (status !== "failed" && error) return misfit("error", "is only for failed steps");
+  if (status !== "completed" && output !== undefined) return misfit("output", "is only for completed steps");
   return null;
 }

@@ -1,4 +1,5 @@
-import { type Db, row, rows, sql } from "#kernel";
+import { type Db, row, rows, sql, textArray } from "#kernel";
+import type { Parent } from "./parent.ts";
 import type { RunKey } from "./run.ts";
 
 /** A run that goes on. */
@@ -6,9 +7,11 @@ export interface RevivedRun {
   readonly attempts: number;
   readonly executions: number;
   readonly backoff_delay_ms: number;
-  /** Whether it had failed, and the error that it had, as JSON text. */
-  readonly failed: boolean;
+  /** The error that it had, as JSON text. */
   readonly error: string | null;
+  /** Keys of the steps that it executes again. Null: its program did not say. */
+  readonly retry_steps: readonly string[] | null;
+  readonly parent: Pick<Parent, "laneId" | "id"> | null;
 }
 
 /** Takes back the end of a failed or cancelled run. Returns null if it is neither. Uses the primary keys. */
@@ -17,45 +20,56 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
     tx,
     sql`
       with before as (
-        select status, error from run where workspace_id = ${workspaceId} and id = ${id} and status in ('failed', 'cancelled') for no key update
+        select status, error, retry_steps from run
+        where workspace_id = ${workspaceId} and id = ${id} and status in ('failed', 'cancelled') for no key update
       )
-      update run r set status = case when r.started_at is null then 'pending' else 'running' end::run_status, failures = 0, error = null, retries = retries + 1,
-        ended_at = null, expires_at = null
+      update run r set status = case when r.started_at is null then 'pending' else 'running' end::run_status, failures = 0, error = null,
+        retries = r.retries + 1, ended_at = null, expires_at = null, retry_steps = null
       from before, lane l
       where r.workspace_id = ${workspaceId} and r.id = ${id} and r.status in ('failed', 'cancelled')
         and l.workspace_id = ${workspaceId} and l.id = r.lane_id
-      returning r.attempts, r.executions, l.backoff_delay_ms, before.status = 'failed' as failed, before.error`,
+      returning r.attempts, r.executions, l.backoff_delay_ms, before.error, before.retry_steps,
+        (select json_build_object('laneId', p.lane_id, 'id', p.id) from run p
+          where p.workspace_id = ${workspaceId} and p.id = r.parent_run_id) as parent`,
   );
 
 /**
- * Removes failed steps with the error of the run; all failed steps if a failed run has the error of none. Numbers the others anew. Uses the
- * primary keys.
+ * Removes the steps that a retry executes again, and numbers the others anew. If the program did not say which these are, they are the
+ * failed steps with the error of the run, which may say more than it does. Uses the primary keys.
  */
-export const forgetFailedSteps = (
+export const forgetSteps = (
   tx: Db,
   { workspaceId, id }: RunKey,
-  { failed, error }: Pick<RevivedRun, "failed" | "error">,
+  { error, retry_steps: keys }: Pick<RevivedRun, "error" | "retry_steps">,
 ): Promise<unknown> =>
   rows(
     tx,
     sql`
-      with failures as (
-        select key, coalesce(error::jsonb = ${error}::jsonb, false) as is_cause from run_step
-        where workspace_id = ${workspaceId} and run_id = ${id} and status = 'failed'
-      ), forgotten as (
-        select key from failures where is_cause or (${failed}::boolean and not exists (select from failures where is_cause))
+      with forgotten as (
+        select key from run_step
+        where workspace_id = ${workspaceId} and run_id = ${id} and case when ${keys !== null}::boolean
+          then key = any(${textArray(keys ?? [])}::text[]) else status = 'failed' and (error = ${error} or starts_with(error, left(${error}, -1) || ',')) end
         union all
-        -- Waits whose signal another run has taken since: the program asks for them anew.
-        select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.status = 'waiting' and s.signal is not null
-          and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id} and not g.consumed)
+        -- Waits whose signal another run has taken since: the program asks for them anew. So it does for the registration.
+        select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.signal is not null
+          and (s.status = 'waiting' or s.type = 'signal')
+          and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id})
+        union all
+        -- Calls that were withdrawn when the run ended.
+        select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.type = 'http' and s.status = 'waiting'
+          and s.answered_at is null
       ), gone as (
         delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key in (select key from forgotten)
       ), kept as (
-        select key, row_number() over (order by status = 'waiting', seq) as place from run_step
-        where workspace_id = ${workspaceId} and run_id = ${id} and key not in (select key from forgotten)
+        select key, row_number() over (order by status = 'waiting', seq) as place, octet_length(output) as output_bytes,
+          octet_length(error) as error_bytes
+        from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key not in (select key from forgotten)
       ), numbered as (
-        update run_step s set seq = kept.place from kept
-        where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.key = kept.key and s.seq <> kept.place
+        update run_step s set seq = kept.place, cancelled_seq = null from kept
+        where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.key = kept.key
+          and (s.seq <> kept.place or s.cancelled_seq is not null)
       )
-      update run set steps = (select count(*) from kept) where workspace_id = ${workspaceId} and id = ${id}`,
+      update run set steps = (select count(*) from kept), last_seq = (select count(*) from kept),
+        journal_bytes = coalesce((select sum(coalesce(output_bytes, 0) + coalesce(error_bytes, 0)) from kept), 0)
+      where workspace_id = ${workspaceId} and id = ${id}`,
   );

@@ -2,14 +2,16 @@ import type { Actor, AuditLog } from "#audit";
 import { insertOfKind } from "#jobs";
 import { type JobId, problem, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { forgetFailedSteps, reviveRun } from "./retry-store.ts";
+import { runPayload } from "./parent.ts";
+import { forgetSteps, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 import { hasUndone } from "./undo/store.ts";
 
 /**
- * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failures
- * that ended the run are forgotten; those that the workflow caught are kept, since what it did next is in the journal.
+ * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failure
+ * that ended the run is forgotten, with what the program did after it; failures that it caught before are kept, since what it did next is in
+ * the journal.
  *
  * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, or whose steps are undone
  */
@@ -23,13 +25,25 @@ export const retryRun = (
     const { workspaceId, id } = key;
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(id));
-    if (await hasUndone(tx, key)) throw undone(found.status);
     const revived = await reviveRun(tx, key);
-    if (!revived) throw problem("INVALID_STATE", { state: found.status, allowed_from: ["failed", "cancelled"] });
-    await forgetFailedSteps(tx, key, revived);
+    if (!revived) {
+      // Another retry may have been first.
+      const { status: state } = (await findRun(tx, key)) ?? found;
+      throw problem("INVALID_STATE", { state, allowed_from: ["failed", "cancelled"] });
+    }
+    if (await hasUndone(tx, key)) throw undone(found.status);
+    await forgetSteps(tx, key, revived);
     const lane = { workspaceId, laneId: found.lane_id };
     const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
-    const job = { ...lane, id: id as string as JobId, kind: "run", payload: "{}", attempts, spared, backoffDelayMs };
+    const job = {
+      ...lane,
+      id: id as string as JobId,
+      kind: "run",
+      payload: runPayload(revived.parent ?? undefined),
+      attempts,
+      spared,
+      backoffDelayMs,
+    };
     await insertOfKind(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
     const resource = { resourceType: "run", resourceId: showRunId(id) } as const;
     await audit.record(tx, { workspaceId, actorId, eventType: "run.retried", ...resource, input: null, output: null });

@@ -19,21 +19,25 @@ import {
   readPage,
   replies,
   routeDefaults,
+  runForRequest,
   sealNumber,
   workspaceOf,
 } from "#http";
-import { cutPage, problem, type Tenants } from "#kernel";
+import { cutPage, problem, type Shares, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
+import { checkPayloadTemplates } from "#vault";
 import { readCursorKey } from "#workspaces";
 import { deleteWorkflow } from "./delete.ts";
 import { putWorkflow } from "./put.ts";
 import { showRunId } from "./run.ts";
 import { findWorkflow, listWorkflows } from "./store.ts";
-import { type TriggerContext, triggerWorkflow } from "./trigger.ts";
+import type { Triggers } from "./triggers.ts";
 import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 
-export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
+export interface WorkflowRoutes extends WorkflowContext {
   readonly tenants: Tenants;
+  readonly triggers: Triggers;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
   readonly aborter: Aborter;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
@@ -42,8 +46,10 @@ export interface WorkflowRoutes extends WorkflowContext, TriggerContext {
 
 const { tags, security } = routeDefaults("Workflows");
 
+const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not register workflows." });
+
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -62,6 +68,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
     },
     async (request, reply) => {
       const actor = requestActor(request);
+      if (principalOf(request).queues !== null) throw boundToQueues();
       const { workflow, isNew, nextMs } = await putWorkflow(
         tenants.of(actor.workspaceId),
         context,
@@ -139,7 +146,8 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      aborter.abortLane(await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name));
+      const lanes = await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name);
+      for (const lane of lanes) aborter.abortLane(lane);
       return reply.code(204).send();
     },
   );
@@ -162,13 +170,18 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       },
     },
     async (request, reply) => {
-      const { workspaceId } = principalOf(request);
-      const { input, ...options } = request.body;
+      const { input, idempotencyKey = null, delay = 0 } = request.body;
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
-      const started = await triggerWorkflow(tenants.of(workspaceId), context, workspaceId, request.params.name, options, text);
-      if (started.dueMs !== null) waker.wakeAt(started.dueMs);
-      else if (!started.duplicate) waker.wakePulled([started.lane]);
+      const principal = principalOf(request);
+      await runForRequest(shares.loopTime, request, principal.workspaceId, text.length, checkPayloadTemplates(text, "input"));
+      const dueMs = delay > 0 ? context.clock.nowMs() + delay * 1_000 : null;
+      const trigger = { workflow: request.params.name, input: text, idempotencyKey, dueMs };
+      const started = await triggers.start(principal, trigger);
+      if (!started.duplicate) {
+        if (dueMs === null) waker.wakePulled([started.lane]);
+        else waker.wakeAt(dueMs);
+      }
       return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });
     },
   );

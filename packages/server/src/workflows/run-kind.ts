@@ -1,71 +1,110 @@
 import type { RunError } from "@tidemill/contract";
-import type { JobKind, Outcome } from "#engine";
-import { setDue } from "#jobs";
+import type { EnqueuedLane, JobKind, Outcome } from "#engine";
+import { removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
 import { type Db, momentMs, type RunId, type UuidSource } from "#kernel";
-import type { LaneKey, Waker } from "#lanes";
+import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
-import { endRun } from "./end-run.ts";
-import { findPending, insertSteps, recordFailure, type StepToInsert, setStatus } from "./execution-store.ts";
+import { beginCalls } from "./calls/index.ts";
+import { endRunsAcrossWorkspaces } from "./end-run.ts";
+import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
+import { parentJobOf } from "./parent.ts";
+import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import type { RunKey } from "./run.ts";
+import { progressOf, type RunReport, readReport } from "./run-report.ts";
 import { servedByWorkers } from "./served-by-workers.ts";
+import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert } from "./step-store.ts";
+import { suspendAcrossWorkspaces } from "./suspend-store.ts";
 
-/** What a program reported of an execution that it ended, as the settle carries it. */
-type RunReport =
-  | { readonly outcome: "suspended"; readonly steps: readonly StepToInsert[] }
-  | { readonly outcome: "failed"; readonly error: RunError };
+/** An execution that ended, with what it reported. */
+interface Ended {
+  readonly run: RunKey;
+  readonly outcome: Outcome;
+  readonly report: RunReport | null;
+}
 
 /** The kind of the jobs that execute runs. The job of a run has the run's id, and its settle moves the run. */
 export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
+  related: parentJobOf,
   deliverer: servedByWorkers,
   async settled(tx, outcomes, enqueued) {
-    for (const outcome of outcomes) {
-      const lane = await moveRun(tx, ids, outcome, waker());
-      if (lane) enqueued(lane);
-    }
+    const ended = outcomes.map(readOutcome);
+    const tooLarge = await storeSteps(tx, ids, ended, enqueued);
+    // After the steps, so that readers of a run's events see it in this order.
+    const progress = ended.flatMap(progressOf);
+    if (progress.length > 0) await storeProgressAcrossWorkspaces(tx, progress);
+    const ends = ended.flatMap((one) => (tooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
+    if (ends.length > 0) for (const lane of (await endRunsAcrossWorkspaces(tx, ids, ends)).enqueued) enqueued(lane);
+    const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
+    const failures = goOn.flatMap(failureOf);
+    if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
+    const suspended = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report);
+    if (suspended.length > 0) await suspend(tx, suspended, waker());
   },
 });
 
-/** Returns the lane if a hook waits there. */
-async function moveRun(tx: Db, ids: UuidSource, { claim, verdict }: Outcome, waker: Pick<Waker, "wakeAt">): Promise<LaneKey | null> {
-  const run: RunKey = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
-  switch (verdict.kind) {
-    case "complete":
-      return (
-        (await endRun(tx, ids, run, { status: "completed", result: verdict.result ?? "null", executions: claim.attempt }))?.enqueued ?? null
-      );
-    case "fail":
-      return (await endRun(tx, ids, run, { status: "failed", error: errorOf(verdict), executions: claim.attempt }))?.enqueued ?? null;
-    case "retry":
-      await recordFailure(tx, run, errorOf(verdict), verdict.waitMs);
-      return null;
-    case "giveBack": {
-      if (verdict.report === undefined) return null;
-      const report = JSON.parse(verdict.report) as Extract<RunReport, { outcome: "suspended" }>;
-      const steps = await beginWaits(tx, run, report.steps);
-      if (steps.length > 0) await insertSteps(tx, run, steps);
-      const pending = await findPending(tx, run);
-      // A step that was reported as waiting may have its outcome already.
-      const at = steps.every((step, index) => step.status === report.steps[index]?.status) ? pending.at : null;
-      await setStatus(tx, run, at === null ? "running" : pending.for_signal ? "waiting" : "sleeping");
-      await setDue(tx, claim, at);
-      if (at !== null) waker.wakeAt(momentMs(at));
-      return null;
-    }
-    default:
-      return null;
-  }
+function readOutcome(outcome: Outcome): Ended {
+  const { claim, verdict } = outcome;
+  const run = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
+  return { run, outcome, report: readReport(verdict) };
 }
 
+/** Stores what executions reported with their end. Returns the runs whose journal has no room for it. Those that go on no longer do. */
+async function storeSteps(
+  tx: Db,
+  ids: UuidSource,
+  ended: readonly Ended[],
+  enqueued: (lane: EnqueuedLane) => void,
+): Promise<ReadonlySet<RunId>> {
+  const reports = ended.flatMap(({ run, report }): StepsToInsert[] => {
+    const { steps = [] } = report ?? {};
+    return steps.length > 0 ? [{ ...run, claim: null, steps }] : [];
+  });
+  if (reports.length === 0) return new Set();
+  const begun = await beginCalls(tx, ids, await beginWaits(tx, reports));
+  for (const lane of begun.lanes) enqueued({ ...lane, served: "push" });
+  const stored = await insertStepsAcrossWorkspaces(tx, begun.reports);
+  const tooLarge = new Set([...stored].flatMap(([id, steps]) => (steps === null ? [id] : [])));
+  for (const { run, outcome } of ended) {
+    const goesOn = outcome.verdict.kind !== "complete" && outcome.verdict.kind !== "fail";
+    if (goesOn && tooLarge.has(run.id)) await removeUnrecorded(tx, outcome.claim);
+  }
+  return tooLarge;
+}
+
+/** A run whose last steps did not fit has its result all the same. */
+function tooLargeEnd(one: Ended): RunEnd[] {
+  const ends = endOf(one);
+  if (ends.length > 0) return ends;
+  return [{ ...one.run, status: "failed", error: JSON.stringify(JOURNAL_TOO_LARGE), executions: one.outcome.claim.attempt }];
+}
+
+function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {
+  const executions = claim.attempt;
+  if (verdict.kind === "complete") return [{ ...run, status: "completed", result: verdict.result ?? "null", executions }];
+  if (verdict.kind === "fail") {
+    const { retrySteps = null } = report ?? {};
+    return [{ ...run, status: "failed", error: errorOf(report, verdict.error), retrySteps, executions }];
+  }
+  return [];
+}
+
+const failureOf = ({ run, outcome: { verdict }, report }: Ended): RunFailure[] =>
+  verdict.kind === "retry" ? [{ ...run, error: errorOf(report, verdict.error), waitMs: verdict.waitMs }] : [];
+
 /** The error of a run: what the program reported, or what happened to its execution. */
-function errorOf({
-  report,
-  error,
-}: {
-  readonly report?: string;
-  readonly error: { readonly code: string; readonly message: string };
-}): string {
-  if (report === undefined) return JSON.stringify({ name: error.code, message: error.message } satisfies RunError);
-  return JSON.stringify((JSON.parse(report) as Extract<RunReport, { outcome: "failed" }>).error);
+const errorOf = (report: RunReport | null, { code, message }: { readonly code: string; readonly message: string }): string =>
+  JSON.stringify(report?.error ?? ({ name: code, message } satisfies RunError));
+
+async function suspend(tx: Db, ended: readonly Ended[], waker: Pick<Waker, "wakeAt">): Promise<void> {
+  const dueAt = await suspendAcrossWorkspaces(
+    tx,
+    ended.map(({ run }) => run),
+  );
+  await setDueAcrossWorkspaces(
+    tx,
+    ended.map(({ run, outcome: { claim } }) => ({ ...claim, at: dueAt.get(run.id) ?? null })),
+  );
+  for (const at of dueAt.values()) if (at !== null) waker.wakeAt(momentMs(at));
 }

@@ -1,36 +1,62 @@
 import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { cutPage, type Db, invalid, problem, type RunId, type Tenants, type UuidSource } from "#kernel";
-import { type Aborter, findLane, type PulledWaker } from "#lanes";
+import { type Api, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import { cutPage, type Db, invalid, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
+import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
+import { findPendingCalls } from "./calls/index.ts";
 import { cancelRun } from "./cancel.ts";
 import { findHookErrors } from "./hook-store.ts";
 import { listRuns } from "./list-runs.ts";
-import { readProgress, storeProgress } from "./progress.ts";
-import { type ProveExecution, readSteps, reportSteps } from "./report-steps.ts";
+import { keepProgress, readProgress, storeProgress } from "./progress.ts";
+import { type RunRedactor, redactSteps } from "./redact-steps.ts";
+import { type ProvenReport, type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, readJournal } from "./run-store.ts";
-import { isUndos, reportUndos } from "./undo/report-undos.ts";
+import type { StepToInsert } from "./step-store.ts";
+import type { StepWriter } from "./step-writer.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
   readonly ids: UuidSource;
-  readonly waker: PulledWaker;
-  readonly aborter: Pick<Aborter, "abortRun">;
-  readonly prove: ProveExecution;
+  readonly waker: Pick<Waker, "wake"> & PulledWaker;
+  readonly aborter: Pick<Aborter, "abortRun" | "abortJob">;
+  readonly proveReport: ProveReport;
+  readonly steps: StepWriter;
+  readonly shares: Pick<Shares, "loopTime">;
 }
 
 const { tags, security } = routeDefaults("Runs");
+/** The id of no lease. */
+const NO_LEASE = 0;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
-export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove }: RunRoutes): void {
+export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, proveReport, steps, shares }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
+  /** Searching for secrets takes long, however short an output is. */
+  const redacted = (request: FastifyRequest, steps: readonly StepToInsert[], redactor: RunRedactor | null) =>
+    redactor
+      ? runForRequest(shares.loopTime, request, workspaceOf(request), Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
+      : steps;
+
+  /** Stores what a run says of its progress. Returns the number of its steps, or null if the claim no longer holds. */
+  const say = async (request: FastifyRequest, key: RunKey, { claim, redactor }: ProvenReport, progress: string): Promise<number | null> => {
+    const kept = redactor
+      ? await runForRequest(shares.loopTime, request, key.workspaceId, Number.POSITIVE_INFINITY, keepProgress(progress, redactor))
+      : progress;
+    return storeProgress(tenants.of(key.workspaceId), key, claim, kept);
+  };
+
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
-    showRun(run, await readJournal(db, key), await findHookErrors(db, key));
+    showRun(run, {
+      steps: await readJournal(db, key),
+      calls: run.status === "waiting" || run.status === "running" ? await findPendingCalls(db, key) : [],
+      hookErrors: await findHookErrors(db, key),
+    });
 
   api.get(
     "/v1/runs",
@@ -107,9 +133,11 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
-      const { run, leaseId, enqueued } = await cancelRun(db, { audit, ids }, requestActor(request), key);
+      const { run, leaseId, enqueued, withdrawn } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
-      if (enqueued) waker.wakePulled([enqueued]);
+      // One whose lease is not known may be claimed at this moment, by any node.
+      for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
+      if (enqueued.length > 0) waker.wakePulled(enqueued);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
@@ -160,19 +188,23 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const { lease_token, steps = [], progress } = request.body;
-      const stored = readSteps(steps, "steps");
+      const { lease_token, steps: reported = [], progress } = request.body;
+      const stored = readSteps(reported, "steps");
       const said = progress === undefined ? null : readProgress(progress);
-      if (steps.length === 0 && said === null) throw invalid("steps", "is required, or progress in its place");
+      if (stored.length === 0 && said === null) throw invalid("steps", "is required, or progress in its place");
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
-      const claim = await prove(db, workspaceId, { id: request.params.id, lease_token });
-      const reported = claim && stored.length > 0 ? await (isUndos(stored) ? reportUndos : reportSteps)(db, key, claim, stored) : null;
-      const isHeld = claim !== null && (stored.length === 0 || reported !== null);
+      const proven = await proveReport(db, workspaceId, { id: request.params.id, lease_token });
+      const journal =
+        proven && stored.length > 0
+          ? await reportSteps(steps, db, ids, key, proven.claim, await redacted(request, stored, proven.redactor))
+          : null;
+      if (journal?.lane) waker.wake([journal.lane]);
+      const isHeld = proven !== null && (stored.length === 0 || journal !== null);
       // After the steps, so that readers of the run's events see it in this order.
-      const progressed = isHeld && said !== null ? await storeProgress(db, key, claim, said) : null;
-      const journal = reported ?? progressed;
-      if (journal !== null) return { steps: journal };
+      const progressed = isHeld && said !== null ? await say(request, key, proven, said) : null;
+      const count = journal?.steps ?? progressed;
+      if (count !== null) return { steps: count };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },
   );

@@ -9,20 +9,8 @@ export interface RunToInsert extends LaneKey, RunKey {
   readonly input: string;
   readonly trigger: string;
   readonly idempotencyKey: string | null;
-}
-
-/** Takes the key of a trigger for a run. Returns null, or the run that has it: the insert waits for one that is taking it. Uses the primary key. */
-export async function claimRunKey(tx: Db, { workspaceId, laneId }: LaneKey, key: string, id: RunId): Promise<RunId | null> {
-  const claimed = await rows(
-    tx,
-    sql`insert into run_key (workspace_id, lane_id, key, run_id) values (${workspaceId}, ${laneId}, ${key}, ${id}) on conflict do nothing returning key`,
-  );
-  if (claimed.length > 0) return null;
-  const known = await row<{ run_id: RunId }>(
-    tx,
-    sql`select run_id from run_key where workspace_id = ${workspaceId} and lane_id = ${laneId} and key = ${key}`,
-  );
-  return known?.run_id ?? claimRunKey(tx, { workspaceId, laneId }, key, id);
+  /** Whose step starts it. None unless given. */
+  readonly parent?: { readonly id: RunId; readonly depth: number };
 }
 
 /** Inserts runs, and counts each as an execution. Runs with the same input share the text on its way to the database. */
@@ -32,13 +20,15 @@ export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknow
     tx,
     sql`
       with started as (
-        insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, created_at)
-        select r.workspace_id, r.lane_id, r.id, r.attempts, (${largeTextArray([...inputs.keys()])}::text[])[r.input], r.trigger, r.key, moment()
+        insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, parent_run_id, depth, created_at)
+        select r.workspace_id, r.lane_id, r.id, r.attempts, (${largeTextArray([...inputs.keys()])}::text[])[r.input], r.trigger, r.key, r.parent, r.depth,
+          moment()
         from unnest(${plainArray(runs.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(runs.map(({ laneId }) => laneId))}::bigint[],
           ${plainArray(runs.map(({ id }) => id))}::uuid[], ${plainArray(runs.map(({ attempts }) => attempts))}::int[],
           ${plainArray(runs.map(({ input }) => inputs.get(input) ?? 1))}::int[], ${textArray(runs.map(({ trigger }) => trigger))}::text[],
-          ${textArray(runs.map(({ idempotencyKey }) => idempotencyKey))}::text[])
-          as r (workspace_id, lane_id, id, attempts, input, trigger, key)
+          ${textArray(runs.map(({ idempotencyKey }) => idempotencyKey))}::text[],
+          ${plainArray(runs.map(({ parent }) => parent?.id ?? null))}::uuid[], ${plainArray(runs.map(({ parent }) => (parent ? parent.depth + 1 : 0)))}::smallint[])
+          as r (workspace_id, lane_id, id, attempts, input, trigger, key, parent, depth)
         returning workspace_id, lane_id
       ), used as (
         ${RECORD_RUNS}
@@ -49,26 +39,49 @@ export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknow
 
 /** The columns of a listed run, from `run r` and its `lane l`. */
 export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,
-  r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
+  r.parent_run_id, r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
 
 /** Finds a run of a workflow that is not deleted. Uses the primary keys. */
 export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithData | null> =>
   row(
     db,
     sql`
-      select ${LISTED}, r.input, r.result, r.progress, r.steps, r.retries from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.retries from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
+
+/** The input of a run if it may hold templates. Uses the primary key. */
+export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): Promise<string | null> =>
+  (
+    await row<{ input: string }>(
+      db,
+      sql`
+        select input from run where workspace_id = ${workspaceId} and id = ${id} and (strpos(input, '\${{') > 0 or strpos(input, '\\u00') > 0)`,
+    )
+  )?.input ?? null;
+
+/** Output and error of a step. What a step that waits already has is not in the journal until the next execution begins. */
+export const VISIBLE_OUTCOME = fragment`case when status <> 'waiting' or type = 'invoke' then output end as output,
+  case when status <> 'waiting' then error end as error`;
 
 /** The journals of runs: steps in the order of their outcomes, then those that wait. Uses the primary key. */
 export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, StepRow[]>> {
   const steps = await rows<StepRow & { run_id: RunId }>(
     db,
     sql`
-      select run_id, key, type, status, output, error, attempt, started_at, ended_at, wake_at, signal, undoable from run_step
+      select run_id, key, type, status, ${VISIBLE_OUTCOME}, attempt, started_at, ended_at, wake_at, signal, child_run_id, undoable from run_step
       where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[]) order by run_id, status = 'waiting', seq`,
   );
   return Map.groupBy(steps, ({ run_id }) => run_id);
+}
+
+/** The inputs of runs, as JSON texts. Uses the primary key. */
+export async function readInputs(db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, string>> {
+  const found = await rows<{ id: RunId; input: string }>(
+    db,
+    sql`select id, input from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[])`,
+  );
+  return new Map(found.map(({ id, input }) => [id, input]));
 }
 
 /** The journal of one run. */
@@ -76,5 +89,12 @@ export const readJournal = async (db: Db, { workspaceId, id }: RunKey): Promise<
   (await readJournals(db, workspaceId, [id])).get(id) ?? [];
 
 /** A step of a journal, by its key. Uses the primary key. */
-export const findStep = (db: Db, { workspaceId, id }: RunKey, key: string): Promise<Pick<StepRow, "output"> | null> =>
-  row(db, sql`select output from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = ${key}`);
+export const findStep = (
+  db: Db,
+  { workspaceId, id }: RunKey,
+  key: string,
+): Promise<Pick<StepRow, "output" | "type" | "status" | "child_run_id"> | null> =>
+  row(
+    db,
+    sql`select output, type, status, child_run_id from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key = ${key}`,
+  );

@@ -1,7 +1,13 @@
-import type { ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
-import { notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import type { LastError, ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
+import { fragment, notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { undoneBy } from "./undo/key.ts";
+
+/** Whether a run has not ended. */
+export const LIVE = fragment`status not in ('completed', 'failed', 'cancelled')`;
+
+/** Whether a job is the execution of a run: of its workflow, or to undo its steps. It has the id of the run. */
+export const isOfRun = ({ kind }: { readonly kind: string }): boolean => kind === "run" || kind === "undo";
 
 /** Identifies a run in statements, which start with the workspace (I11). */
 export interface RunKey {
@@ -20,6 +26,7 @@ export interface RunRow {
   readonly attempts: number;
   readonly error: string | null;
   readonly trigger: string;
+  readonly parent_run_id: RunId | null;
   readonly idempotency_key: string | null;
   readonly next_attempt_at: Timestamp | null;
   readonly created_at: Timestamp;
@@ -32,8 +39,8 @@ export interface RunWithData extends RunRow {
   readonly result: string | null;
   /** JSON text. */
   readonly progress: string | null;
-  /** Grows with each change of its journal. */
-  readonly steps: number;
+  /** The last place in its journal. Grows with each change of it. */
+  readonly last_seq: number;
   readonly retries: number;
 }
 
@@ -49,7 +56,20 @@ export interface StepRow {
   readonly ended_at: Timestamp | null;
   readonly wake_at: Timestamp | null;
   readonly signal: string | null;
+  /** The run that it has started, and waits for. */
+  readonly child_run_id: RunId | null;
   readonly undoable: boolean;
+}
+
+/** A call that has no outcome yet, as people see it. */
+export interface PendingCall {
+  readonly key: string;
+  readonly method: string;
+  readonly url: string;
+  readonly attempt: number;
+  readonly attempts: number;
+  readonly next_attempt_at: Timestamp | null;
+  readonly last_error: LastError | null;
 }
 
 /** Whether nothing more happens to a run, unless it is retried. */
@@ -68,6 +88,7 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   attempt: run.failures + 1,
   attempts: run.attempts,
   trigger: JSON.parse(run.trigger),
+  parentRunId: run.parent_run_id && showRunId(run.parent_run_id),
   idempotencyKey: run.idempotency_key,
   error: run.error === null ? null : JSON.parse(run.error),
   nextAttemptAt: run.next_attempt_at,
@@ -76,21 +97,37 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   endedAt: run.ended_at,
 });
 
+/** What is shown of a run besides itself. */
+export interface RunDetails {
+  readonly steps: readonly StepRow[];
+  readonly calls: readonly PendingCall[];
+  readonly hookErrors: RunRecord["hookErrors"];
+}
+
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, steps: readonly StepRow[], hookErrors: RunRecord["hookErrors"]): string =>
+export const showRun = (run: RunWithData, { steps, calls, hookErrors }: RunDetails): string =>
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},"progress":${run.progress ?? "null"},` +
-  `"waitingFor":${JSON.stringify(waitingForOf(run, steps))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)},` +
+  `"waitingFor":${JSON.stringify(waitingForOf(run, steps, calls))},"steps":${journalText(steps)},"hookErrors":${JSON.stringify(hookErrors)},` +
   `"undoErrors":${JSON.stringify(undoErrorsOf(steps))}}`;
 
 /** What a run waits for that has not ended. */
-function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[]): RunRecord["waitingFor"] {
+function waitingForOf({ ended_at }: RunRow, steps: readonly StepRow[], calls: readonly PendingCall[]): RunRecord["waitingFor"] {
   if (ended_at !== null) return [];
   const waiting = steps.filter(({ status }) => status === "waiting");
-  return waiting.map(({ key, signal, wake_at: at }) =>
-    signal === null
-      ? { type: "sleep" as const, step: key, ...(at !== null && { until: at }) }
-      : { type: "signal" as const, step: key, signal, ...(at !== null && { timeoutAt: at }) },
-  );
+  return waiting.map(({ key, type, signal, child_run_id: child, wake_at: at }) => {
+    const timeout = at !== null && { timeoutAt: at };
+    if (type === "http") return { type, step: key, ...showCall(calls.find((call) => call.key === key)) };
+    if (signal !== null) return { type: "signal" as const, step: key, signal, ...timeout };
+    if (child !== null) return { type: "invoke" as const, step: key, runId: showRunId(child), ...timeout };
+    return { type: "sleep" as const, step: key, ...(at !== null && { until: at }) };
+  });
+}
+
+/** Nothing of a call that has its outcome: its run goes on. */
+function showCall(call: PendingCall | undefined) {
+  if (!call) return {};
+  const { method, url, attempt, attempts, next_attempt_at: nextAttemptAt, last_error: lastError } = call;
+  return { method, url, attempt, attempts, nextAttemptAt, lastError };
 }
 
 /** What could not be undone. */

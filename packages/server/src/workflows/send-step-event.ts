@@ -1,9 +1,10 @@
 import type { NamedClaim } from "#jobs";
 import type { Transactional, UuidSource } from "#kernel";
-import { insertSteps, lockExecution } from "./execution-store.ts";
+import { lockExecution } from "./execution-store.ts";
+import { outputOfStored } from "./output-of-stored.ts";
 import { type RunKey, showRunId } from "./run.ts";
-import { findStep } from "./run-store.ts";
 import { type NewEvent, type StartedByEvent, sendEvent, showEventId } from "./send-event.ts";
+import { completedStep, insertStepsAcrossWorkspaces } from "./step-store.ts";
 
 /** The output of a step that sends an event, as JSON text, and the lanes in which runs wait. */
 export interface StepEvent {
@@ -16,7 +17,7 @@ export interface StepEvent {
  * output is returned.
  *
  * @returns null, and nothing is sent, if the claim no longer holds
- * @throws QUOTA_EXCEEDED
+ * @throws QUOTA_EXCEEDED; CONFLICT for a key of a step of another type
  */
 export const sendStepEvent = (
   database: Transactional,
@@ -28,20 +29,10 @@ export const sendStepEvent = (
 ): Promise<StepEvent | null> =>
   database.transaction(async (tx) => {
     if (!(await lockExecution(tx, run, claim))) return null;
-    const stored = await findStep(tx, run, key);
-    if (stored) return { output: stored.output ?? "null", lanes: [] };
+    const stored = await outputOfStored(tx, run, key, "event");
+    if (stored !== null) return { output: stored, lanes: [] };
     const { id, runIds, lanes } = await sendEvent(tx, ids, run.workspaceId, { ...event, idempotency: null });
     const output = JSON.stringify({ eventId: showEventId(id), runIds: runIds.map(showRunId) });
-    const outcome = {
-      status: "completed",
-      output,
-      error: null,
-      attempt: 1,
-      startedAt: null,
-      wakeAt: null,
-      wakeInMs: null,
-      signal: null,
-    } as const;
-    await insertSteps(tx, run, [{ key, type: "event", ...outcome }]);
+    await insertStepsAcrossWorkspaces(tx, [{ ...run, claim: null, steps: [completedStep(key, "event", output)] }]);
     return { output, lanes };
   });

@@ -1,60 +1,73 @@
-import { type Db, fragment, type RunId, row, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { RunKey } from "./run.ts";
 
-/** Signals of one run that nobody has completed, or that it has not waited for. */
-const MAX_PENDING = 100;
-
-/** A signal as a run that asks for it finds it. */
-export interface SignalRow {
-  readonly id: string;
-  readonly run_id: RunId;
-  readonly payload: string | null;
+/** A signal that a run asks for. */
+export interface SignalAsked extends RunKey {
+  readonly signal: string;
 }
 
-const OWNER_ENDED = fragment`exists (
-  select from run r where r.workspace_id = signal.workspace_id and r.id = signal.run_id and r.status in ('completed', 'failed', 'cancelled'))`;
+/** Whether the run of CTE row or table `signal` has ended, or is gone with its workflow. */
+const OWNER_IS_GONE = fragment`not exists (
+  select from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+  where r.workspace_id = signal.workspace_id and r.id = signal.run_id and r.ended_at is null)`;
 
 /**
- * Registers signals for a run that is locked, and locks them. A signal of a run that has ended changes hands, and one that the run has
- * consumed begins anew. Those of other runs are left as they are. Uses the primary key.
+ * Registers signals for runs that are locked. A signal of a run that has ended passes to the run that asks, and one that the run has
+ * consumed can be completed again. Those of other runs are left as they are. Returns the run that has each of them now. Uses the primary key.
+ *
+ * @param registered whether they outlast waits that time out
  */
-export async function registerSignals(
-  tx: Db,
-  { workspaceId, id }: RunKey,
-  signals: readonly string[],
-  registered: boolean,
-): Promise<ReadonlyMap<string, SignalRow>> {
+export async function registerSignalsAcrossWorkspaces(tx: Db, asked: readonly SignalAsked[], registered: boolean): Promise<RunId[]> {
+  const workspaceIds = plainArray(asked.map((one) => one.workspaceId));
+  const ids = textArray(asked.map((one) => one.signal));
   await rows(
     tx,
     sql`
       insert into signal (workspace_id, id, run_id, registered)
-      select ${workspaceId}, asked.id, ${id}, ${registered} from (select distinct unnest(${textArray(signals)}::text[]) as id) asked order by asked.id
+      select distinct on (workspace_id, id) workspace_id, id, run_id, ${registered}
+      from unnest(${workspaceIds}::uuid[], ${ids}::text[], ${plainArray(asked.map((one) => one.id))}::uuid[])
+        with ordinality asked (workspace_id, id, run_id, number)
+      order by workspace_id, id, number
       on conflict (workspace_id, id) do update set
         run_id = excluded.run_id,
         registered = excluded.registered or (signal.registered and signal.run_id = excluded.run_id and not signal.consumed),
         payload = case when signal.run_id = excluded.run_id and not signal.consumed then signal.payload end,
         completed_at = case when signal.run_id = excluded.run_id and not signal.consumed then signal.completed_at end,
         consumed = false
-      where signal.run_id = excluded.run_id or ${OWNER_ENDED}`,
+      where signal.run_id = excluded.run_id or ${OWNER_IS_GONE}`,
   );
-  const found = await rows<SignalRow>(
+  const found = await rows<{ run_id: RunId }>(
     tx,
-    sql`select id, run_id, payload from signal where workspace_id = ${workspaceId} and id = any(${textArray(signals)}::text[]) order by id for update`,
+    sql`
+      select g.run_id from unnest(${workspaceIds}::uuid[], ${ids}::text[]) with ordinality asked (workspace_id, id, number)
+      join signal g on g.workspace_id = any(array[asked.workspace_id]) and g.id = asked.id order by asked.number`,
   );
-  return new Map(found.map((one) => [one.id, one]));
+  return found.map(({ run_id }) => run_id);
 }
 
-/** Whether a run has more signals than it may have. Uses index signal_run. */
-export const hasTooManySignals = async (tx: Db, { workspaceId, id }: RunKey): Promise<boolean> =>
-  (await rows(tx, sql`select from signal where workspace_id = ${workspaceId} and run_id = ${id} and not consumed limit ${MAX_PENDING + 1}`))
-    .length > MAX_PENDING;
+/** The signals that runs have and have not waited for. Uses index signal_run. */
+export async function findPendingSignalsAcrossWorkspaces(tx: Db, runs: readonly RunKey[]): Promise<ReadonlyMap<RunId, Set<string>>> {
+  const found = await rows<{ run_id: RunId; id: string }>(
+    tx,
+    sql`
+      select g.run_id, g.id from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[],
+        ${plainArray(runs.map((one) => one.id))}::uuid[]) as u (workspace_id, id)
+      join signal g on g.workspace_id = any(array[u.workspace_id]) and g.run_id = u.id and not g.consumed`,
+  );
+  const pending = new Map(runs.map(({ id }) => [id, new Set<string>()]));
+  for (const { run_id, id } of found) pending.get(run_id)?.add(id);
+  return pending;
+}
 
-/** Marks signals of a run as returned by a wait. Uses the primary key. */
-export const consumeSignals = (tx: Db, { workspaceId, id }: RunKey, signals: readonly string[]): Promise<unknown> =>
+/** Locks the signals that runs wait for, in one order. Uses the primary keys. */
+export const lockAwaitedSignals = (tx: Db, workspaceId: WorkspaceId, runs: readonly RunId[]): Promise<unknown> =>
   rows(
     tx,
-    sql`update signal set consumed = true where workspace_id = ${workspaceId} and id = any(${textArray(signals)}::text[]) and run_id = ${id}`,
+    sql`
+      select from run_step s join signal g on g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = s.run_id
+      where s.workspace_id = ${workspaceId} and s.run_id = any(${plainArray(runs)}::uuid[]) and s.status = 'waiting'
+      order by g.id for update of g`,
   );
 
 /** A signal, and the run that has registered it. */
@@ -67,7 +80,7 @@ export interface OwnedSignal {
   readonly is_awaited: boolean;
 }
 
-/** Finds a signal with its run. Uses the primary keys. */
+/** Finds a signal with its run, whose workflow is not deleted. Uses the primary keys. */
 export const findSignal = (db: Db, workspaceId: WorkspaceId, id: string): Promise<OwnedSignal | null> =>
   row(
     db,
@@ -77,22 +90,18 @@ export const findSignal = (db: Db, workspaceId: WorkspaceId, id: string): Promis
           select from run_step s
           where s.workspace_id = ${workspaceId} and s.run_id = g.run_id and s.status = 'waiting' and s.signal = ${id}) as is_awaited
       from signal g join run r on r.workspace_id = ${workspaceId} and r.id = g.run_id
+      join lane l on l.workspace_id = ${workspaceId} and l.id = r.lane_id and l.deleted_at is null
       where g.workspace_id = ${workspaceId} and g.id = ${id}`,
   );
 
-/** Stores the payload of a signal that has none and belongs to a run. Returns when; null: it was not so. Uses the primary key. */
-export const storePayload = async (
-  tx: Db,
-  { workspaceId, id: runId }: RunKey,
-  signal: string,
-  payload: string,
-): Promise<Timestamp | null> =>
+/** Stores the payload of a signal that has none and belongs to a run. Returns whether it was so. Uses the primary key. */
+export const storePayload = async (tx: Db, { workspaceId, id: runId }: RunKey, signal: string, payload: string): Promise<boolean> =>
   (
-    await row<{ at: Timestamp }>(
+    await rows(
       tx,
       sql`
         update signal set payload = ${payload}, completed_at = moment()
         where workspace_id = ${workspaceId} and id = ${signal} and run_id = ${runId} and payload is null
-        returning completed_at as at`,
+        returning id`,
     )
-  )?.at ?? null;
+  ).length > 0;

@@ -1,5 +1,5 @@
 import type { PutWorkflow } from "@tidemill/contract";
-import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Workflow } from "./workflow.ts";
 
@@ -11,6 +11,31 @@ export const findWorkflow = (db: Db, workspaceId: WorkspaceId, name: string): Pr
       select w.* from lane l join workflow_record w on w.workspace_id = l.workspace_id and w.id = l.id
       where l.workspace_id = ${workspaceId} and l.kind = 'workflow' and l.name = ${name} and l.deleted_at is null`,
   );
+
+/** What a trigger needs of its workflow. */
+export interface Triggered {
+  readonly laneId: LaneId;
+  readonly attempts: number;
+  readonly backoffDelayMs: number;
+}
+
+/** The workflows of triggers; null for one that does not exist. Uses index lane_name. */
+export const findTriggeredAcrossWorkspaces = async (
+  db: Db,
+  triggers: readonly { readonly workspaceId: WorkspaceId; readonly workflow: string }[],
+): Promise<(Triggered | null)[]> =>
+  (
+    await rows<{ workflow: Triggered | null }>(
+      db,
+      sql`
+        select case when l.id is not null then
+          json_build_object('laneId', l.id, 'attempts', l.attempts, 'backoffDelayMs', l.backoff_delay_ms) end as workflow
+        from unnest(${plainArray(triggers.map((one) => one.workspaceId))}::uuid[], ${textArray(triggers.map((one) => one.workflow))}::text[])
+          with ordinality t (workspace_id, name, number)
+        left join lane l on l.workspace_id = any(array[t.workspace_id]) and l.kind = 'workflow' and l.name = t.name and l.deleted_at is null
+        order by t.number`,
+    )
+  ).map(({ workflow }) => workflow);
 
 /** Stores what a workflow's lane does not have. Uses the primary key. */
 export const putWorkflowOfLane = (

@@ -1,26 +1,32 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, Shares, Tenants, UuidSource, WorkspaceId } from "#kernel";
+import type { Clock, EmitEvent, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
-import type { ProveExecution } from "./report-steps.ts";
+import { mountInvoke } from "./invoke-routes.ts";
+import type { ProveExecution, ProveReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import type { RunKey } from "./run.ts";
 import { mountRuns } from "./run-routes.ts";
 import { mountSignals } from "./signal-routes.ts";
+import { StepWriter } from "./step-writer.ts";
+import { Triggers } from "./triggers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
 
 export interface WorkflowsOptions {
+  readonly writes: Transactional;
   readonly tenants: Tenants;
   readonly audit: AuditLog;
   readonly ids: UuidSource;
   readonly clock: Clock;
   readonly shares: Shares;
+  readonly emit: EmitEvent;
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly prove: ProveExecution;
+  readonly proveReport: ProveReport;
   readonly onNextRun: (ms: number) => void;
 }
 
@@ -36,15 +42,31 @@ export interface Workflows extends Module {
   drain(): void;
 }
 
-export function createWorkflows({ tenants, audit, ids, clock, shares, waker, aborter, prove, onNextRun }: WorkflowsOptions): Workflows {
+export function createWorkflows({
+  writes,
+  tenants,
+  audit,
+  ids,
+  clock,
+  shares,
+  emit,
+  waker,
+  aborter,
+  prove,
+  proveReport,
+  onNextRun,
+}: WorkflowsOptions): Workflows {
   const calendars = new Calendars();
+  const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit });
+  const steps = new StepWriter(writes);
   const followed = new FollowedRuns({ tenants, clock, shares });
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, audit, calendars, ids, clock, waker, aborter, onNextRun });
+      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, shares, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
       mountSignals(api, { tenants, audit, waker, prove });
-      mountRuns(api, { tenants, audit, ids, waker, aborter, prove });
+      mountInvoke(api, { tenants, ids, shares, waker, prove });
+      mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport, steps });
       mountRunEvents(api, { tenants, followed });
     },
     runChanged: (run) => followed.changed(run),

@@ -491,14 +491,14 @@ test("every operation answers a fault of ours with 500 and nothing of its inside
       "create function tenant_workspace() returns uuid language plpgsql stable as $$ begin raise 'the wall is broken'; end $$",
     );
     await database.query("select make_tenant_views()");
-    await database.query("alter table job rename to job_away");
+    for (const table of ["job", "lane"]) await database.query(`alter table ${table} rename to ${table}_away`);
     // A preview does not query the database.
     const asking = operations.filter(({ id }) => id !== "previewSchedule");
     expect(await check(service, asking, "500")).toEqual([]);
     const { body } = await plain()(service, operations[0] as Operation);
     expect(body).toEqual({ error: { code: "INTERNAL", message: "Something failed on our side.", details: {} } });
   } finally {
-    await database.query("alter table if exists job_away rename to job");
+    for (const table of ["job", "lane"]) await database.query(`alter table if exists ${table}_away rename to ${table}`);
     await database.query("drop function tenant_workspace cascade");
     await database.query("alter function tenant_workspace_kept rename to tenant_workspace");
     await database.query("select make_tenant_views()");

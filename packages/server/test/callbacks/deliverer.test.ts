@@ -99,7 +99,7 @@ describe("a callback", () => {
     if (!sent[0]) throw new Error("Nothing left.");
     const { headers, body } = sent[0].request;
     expect(headers["X-Service-Timestamp"]).toBe("1795262490");
-    expect(headers["X-Service-Signature"]).toBe(sign(endpoint.key, headers["X-Service-Job-Id"] as string, 1_795_262_490, body));
+    expect(headers["X-Service-Signature"]).toBe(sign(endpoint.key, headers["X-Service-Job-Id"] as string, 1_795_262_490, body as Buffer));
   });
 
   test("a callback counts all attempts that are allowed, the spared ones too", () => {

@@ -18,6 +18,7 @@ import {
   moveDueAcrossWorkspaces,
   purgeFailed,
   refuseAcrossWorkspaces,
+  removeUnlockedAcrossWorkspaces,
   retryFailed,
   takeBackAcrossWorkspaces,
 } from "#jobs";
@@ -36,6 +37,7 @@ import {
 } from "../../src/jobs/store/idempotency-keys.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
+import { findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 
@@ -58,6 +60,9 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
   "find expired claims": (db) => findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], limit: 1 }),
   "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
+  "remove jobs that are not locked": (db) => removeUnlockedAcrossWorkspaces(db, [SETTLED]),
+  "find calls of a run": (db) => findPendingCalls(db, { workspaceId: LANE.workspaceId, id: SETTLED.id as never }),
+  "store outcomes of calls": (db) => storeAnswersAcrossWorkspaces(db, [{ ...SETTLED, output: null, error: null, attempt: 1 }]),
   "list workers": (db) => listWorkers(db, LANE.workspaceId, null, 51),
   "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),

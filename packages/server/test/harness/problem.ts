@@ -67,6 +67,7 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "run",
     "run_step",
     "run_key",
+    "run_call",
     "signal",
     "audit_event",
     "quota_month",

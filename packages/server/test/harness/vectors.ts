@@ -1,5 +1,17 @@
 import { readFileSync } from "node:fs";
 
+/** A call of a conversation, with the names `${run}` that earlier calls have kept. */
+export interface CallVector {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly status: number;
+  /** Part of the body of the response. */
+  readonly response?: unknown;
+  /** By name, a JSON Pointer to a value of the response. */
+  readonly keep?: Readonly<Record<string, string>>;
+}
+
 interface Vectors {
   readonly signatures: {
     readonly tolerance_seconds: number;
@@ -27,6 +39,14 @@ interface Vectors {
   readonly templates: {
     readonly valid: readonly { readonly name: string; readonly text: string; readonly parts: readonly (string | { secret: string })[] }[];
     readonly invalid: readonly { readonly name: string; readonly text: string; readonly error: string }[];
+  };
+  readonly "run-protocol": {
+    readonly calls: readonly { readonly call: string; readonly request: string | null; readonly response: string }[];
+    readonly messages: readonly { readonly name: string; readonly schema: string; readonly value: unknown; readonly valid: boolean }[];
+    readonly conversations: readonly {
+      readonly name: string;
+      readonly calls: readonly (CallVector | { readonly advanceSeconds: number })[];
+    }[];
   };
 }
 

@@ -38,6 +38,55 @@ describe("the journal of a run", () => {
     expect((await get(runId)).steps).toMatchObject([{ key: "a", output: 1 }]);
   });
 
+  test("keeps its order when reports repeat steps beside new ones", async ({ service }) => {
+    const { trigger, take, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    const report = (...steps: object[]) => service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+    await report(step("a"));
+    await Promise.all([report(step("a"), step("b")), report(step("a"), step("b"), step("c"))]);
+    await report(step("a"), step("b"), step("c"), step("d"), step("d"));
+    expect(await report(step("e"))).toEqual({ steps: 5 });
+    expect((await get(runId)).steps.map(({ key }) => key)).toEqual(["a", "b", "c", "d", "e"]);
+  });
+
+  test("counts a sleep once", async ({ service }) => {
+    const { trigger, take, end } = await putWorkflow(service);
+    const runId = await trigger();
+    await end(await take(), { outcome: "suspended", steps: [sleep("nap", 1)] });
+    await service.advance(2);
+    const { lease_token } = await take();
+    expect(await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("a")] })).toEqual({ steps: 2 });
+  });
+
+  test("has a limit", async ({ service }) => {
+    const { trigger, take, get, end } = await putWorkflow(service);
+    const runId = await trigger();
+    const run = await take();
+    const large = "x".repeat(1_000_000);
+    const report = (from: number, to: number) =>
+      service.api("POST", `/v1/runs/${runId}/steps`, {
+        lease_token: run.lease_token,
+        steps: Array.from({ length: to - from }, (_, index) => step(`s${from + index}`, { output: large })),
+      });
+    for (const from of [0, 11, 22]) expect((await report(from, from + 11)).status).toBe(200);
+    const { status, body } = await report(33, 34);
+    expect([status, body.error.message]).toEqual([413, expect.stringContaining("The journal of a run has at most 10000 steps")]);
+    expect(await end(run, { outcome: "suspended", steps: [step("last", { output: large })] })).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError" } });
+  });
+
+  test("refuses an error that cannot be stored", async ({ service }) => {
+    const { trigger, take } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    for (const message of ["a\0b", "lone \ud800", "x".repeat(20_000)]) {
+      const steps = [{ key: "a", type: "run", status: "failed", error: { name: "Error", message } }];
+      const { status, body } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+      expect([status, body.error.details.issues[0].path]).toEqual([400, "steps[0].error.message"]);
+    }
+  });
+
   test("keeps outputs as they were written", async ({ service }) => {
     const { trigger, take } = await putWorkflow(service);
     const runId = await trigger();
@@ -108,5 +157,94 @@ describe("the journal of a run", () => {
     const { status } = await service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("a")] });
     expect(status).toBe(409);
     expect((await mine.get(runId)).steps).toEqual([]);
+  });
+});
+
+describe("steps that are reported with the end of an execution", () => {
+  test("are in the journal of a run that completed or failed", async ({ service }) => {
+    const { trigger, take, end, get } = await putWorkflow(service, { attempts: 1 });
+    const [completed, failed] = [await trigger(), await trigger()];
+    const error = { name: "CardError", message: "Declined." };
+    await end(await take(), { outcome: "completed", result: 1, steps: [step("a"), step("b", { type: "value" })] });
+    const steps = [step("a"), { key: "pay", type: "run", status: "failed", error }];
+    await end(await take(), { outcome: "failed", error: "Declined.", error_name: "CardError", steps });
+    expect(await get(completed)).toMatchObject({ status: "completed", result: 1, steps: [{ key: "a", output: "a" }, { key: "b" }] });
+    expect(await get(failed)).toMatchObject({ status: "failed", error, steps: [{ key: "a" }, { key: "pay", error }] });
+  });
+
+  test("are kept for the next attempt", async ({ service }) => {
+    const { trigger, take, end } = await putWorkflow(service, { backoff: { type: "exponential", delay: 10 } });
+    await trigger();
+    await end(await take(), { outcome: "failed", error: "No answer.", steps: [step("a")] });
+    await service.advance(1);
+    expect((await take()).journal).toMatchObject([{ key: "a", output: "a" }]);
+  });
+
+  test("refuse only their own outcome if they are bad", async ({ service }) => {
+    const { trigger, work, id, get } = await putWorkflow(service);
+    const ids = [await trigger(), await trigger(), await trigger(), await trigger()];
+    const { runs } = await work({ workflows: [id], limit: 4 });
+    const outcomes = [
+      { outcome: "suspended", steps: [{ key: "w", type: "wait", status: "waiting", signal: "s" }] },
+      { outcome: "completed", result: 1, steps: [step("a"), sleep("late", 1)] },
+      { outcome: "suspended", steps: [step("big", { output: "x".repeat(1024 * 1024) })] },
+      { outcome: "completed", result: 2, steps: [step("a")] },
+    ];
+    const settle = runs.map(({ runId, lease_token }, index) => ({
+      id: runId,
+      lease_token,
+      ...outcomes[index],
+    }));
+    const { settled } = await work({ settle });
+    expect(settled).toMatchObject([
+      { ok: false, code: "VALIDATION_ERROR", message: "steps[0].timeout must be given for a wait." },
+      { ok: false, code: "VALIDATION_ERROR", message: 'steps[1].status must not be waiting with the outcome "completed".' },
+      { ok: false, code: "PAYLOAD_TOO_LARGE" },
+      { ok: true },
+    ]);
+    const states = await Promise.all(ids.map(async (runId) => (await get(runId)).status));
+    expect(states).toEqual(["running", "running", "running", "completed"]);
+  });
+
+  test("are those of their own run, when many end at once", async ({ service }) => {
+    const { trigger, work, id, get } = await putWorkflow(service, { hooks: ["onSuccess"] });
+    const ids = await Promise.all(Array.from({ length: 40 }, (_, index) => trigger({ input: index })));
+    const { runs } = await work({ workflows: [id], limit: 40 });
+    const settle = runs.map((run) => {
+      const { runId, lease_token } = run;
+      const input = run.input as number;
+      const steps = [step("n", { output: input })];
+      const outcome =
+        input % 3 === 0
+          ? { outcome: "completed", result: input, steps }
+          : input % 3 === 1
+            ? { outcome: "failed", error: `E${input}`, retry: false, steps }
+            : { outcome: "suspended", steps: [...steps, sleep("nap", 60)] };
+      return { id: runId, lease_token, ...outcome };
+    });
+    await Promise.all(settle.map((one) => work({ settle: [one] })));
+    const shown = await Promise.all(ids.map((runId) => get(runId)));
+    for (const { input, status, result, error, steps } of shown) {
+      const expected = [
+        { status: "completed", result: input, error: null },
+        { status: "failed", result: null, error: { message: `E${input}` } },
+        { status: "sleeping", result: null, error: null },
+      ][(input as number) % 3];
+      expect({ status, result, error }).toMatchObject(expected as object);
+      expect(steps).toMatchObject([{ key: "n", output: input }, ...(status === "sleeping" ? [{ key: "nap", status: "waiting" }] : [])]);
+    }
+    expect((await work({ workflows: [id], limit: 40 })).hooks).toHaveLength(14);
+  });
+});
+
+describe("a response for workers", () => {
+  test("has about 4 MiB of inputs and journals at most; the rest comes with the next call", async ({ service }) => {
+    const { trigger, work, id } = await putWorkflow(service);
+    const ids = await Promise.all(Array.from({ length: 6 }, () => trigger({ input: "x".repeat(1_000_000) })));
+    const first = await work({ workflows: [id], limit: 10 });
+    const second = await work({ workflows: [id], limit: 10, wait: 10 });
+    expect([first.runs.length, second.runs.length]).toEqual([4, 2]);
+    expect([...first.runs, ...second.runs].map(({ runId }) => runId).sort()).toEqual(ids.sort());
+    for (const { input, attempt } of second.runs) expect([(input as string).length, attempt]).toEqual([1_000_000, 1]);
   });
 });

@@ -38,6 +38,18 @@ describe("the progress of a run", () => {
     expect(await get(runId)).toMatchObject({ progress: { at: "end" } });
   });
 
+  test("has no secrets of the run's input", async ({ service }) => {
+    const { trigger, take, end, get } = await putWorkflow(service);
+    await service.ok("POST", "/v1/secrets", { name: "TOKEN", value: "s3cr3t-value-of-the-token" });
+    const runId = await trigger({ input: "${{ secrets.TOKEN }}" });
+    const run = await take();
+    const progress = { with: run.input };
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: run.lease_token, progress });
+    expect(await get(runId)).toMatchObject({ progress: { with: "[secret:TOKEN]" } });
+    await end(run, { outcome: "completed", progress: [progress] });
+    expect(await get(runId)).toMatchObject({ status: "completed", progress: [{ with: "[secret:TOKEN]" }] });
+  });
+
   test("is not part of the journal: an execution does not get it, and it stays when the run is retried", async ({ service }) => {
     const { trigger, take, end, get } = await putWorkflow(service, { attempts: 1 });
     const runId = await trigger();

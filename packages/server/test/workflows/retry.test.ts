@@ -8,7 +8,7 @@ const step = (key: string, more: object = {}) => ({ key, type: "run", status: "c
 const failure = (key: string, error: object) => step(key, { status: "failed", output: undefined, error });
 
 /** A run that has failed for good, after these steps. */
-async function failedRun(service: Service, steps: object[], error = { error: "Declined.", error_name: "CardError" }) {
+async function failedRun(service: Service, steps: object[], error: object = { error: "Declined.", error_name: "CardError" }) {
   const workflow = await putWorkflow(service, { attempts: 1 });
   await workflow.trigger({ input: 1 });
   const run = await workflow.take();
@@ -40,9 +40,24 @@ describe("the retry of a failed run", () => {
     expect((await retry(service, run.runId)).body.steps).toMatchObject([{ key: "mail", status: "failed" }, { key: "post" }]);
   });
 
-  test("forgets all failures if none has the error of the run", async ({ service }) => {
+  test("keeps all failures if none has the error of the run", async ({ service }) => {
     const { run } = await failedRun(service, [failure("mail", { name: "Error", message: "No mail today." })]);
-    expect((await retry(service, run.runId)).body.steps).toEqual([]);
+    expect((await retry(service, run.runId)).body.steps).toMatchObject([{ key: "mail", status: "failed" }]);
+  });
+
+  test("forgets what the program named, whatever became of it", async ({ service }) => {
+    const steps = [
+      failure("mail", { name: "Error", message: "No mail today." }),
+      failure("ship", { name: "E", message: "e" }),
+      step("refund"),
+    ];
+    const retry_steps = ["ship", "refund", "never stored"];
+    const { run, take } = await failedRun(service, steps, { error: "Not shipped.", error_name: "Error", retry_steps });
+    expect((await retry(service, run.runId)).body.steps).toMatchObject([{ key: "mail" }]);
+    const again = await take();
+    const report = { lease_token: again.lease_token, steps: [step("mail"), step("ship")] };
+    await service.ok("POST", `/v1/runs/${run.runId}/steps`, report);
+    expect((await service.ok("GET", `/v1/runs/${run.runId}`)).steps.map(({ key }: { key: string }) => key)).toEqual(["mail", "ship"]);
   });
 
   test("gives it fresh attempts", async ({ service }) => {

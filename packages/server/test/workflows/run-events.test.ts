@@ -71,6 +71,32 @@ describe("the events of a run", () => {
     expect(later.last?.data).toMatchObject({ status: "running", steps: [{ key: "nap" }] });
   });
 
+  test("show a wait that is cancelled, once, and a retry", async ({ service, read }) => {
+    const workflow = await putWorkflow(service, { attempts: 1 });
+    const { runId, run, report } = await taken(service, workflow);
+    await report({ steps: [nap, step("a")] });
+    const reader = await read(runId);
+    await reader.untilNames("run");
+    await report({ steps: [{ key: "nap", type: "sleep", status: "cancelled" }, step("b")] });
+    await reader.untilNames("step nap", "step b");
+    await report({ steps: [step("c")] });
+    await reader.untilNames("step c");
+    expect(reader.names).toEqual(["run", "step nap", "step b", "step c"]);
+    expect(reader.events[1]?.data).toMatchObject({ key: "nap", status: "cancelled" });
+    const whole = await read(runId);
+    await whole.untilNames("run");
+    expect(whole.last?.data).toEqual(await workflow.get(runId));
+    await workflow.end(run, { outcome: "failed", error: "bad" });
+    await reader.untilEnded();
+    await service.ok("POST", `/v1/runs/${runId}/retry`);
+    const later = await read(runId, reader.last?.id);
+    await later.untilNames("run");
+    const again = await workflow.take();
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: again.lease_token, steps: [step("d")] });
+    await later.untilNames("step d");
+    expect(later.names.filter((name) => name.startsWith("step"))).toEqual(["step d"]);
+  });
+
   test("go on after the last one that a reader has", async ({ service, read }) => {
     const workflow = await putWorkflow(service);
     const { runId, run, report } = await taken(service, workflow);

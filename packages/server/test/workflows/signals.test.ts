@@ -248,3 +248,88 @@ describe("at the same moment", () => {
     expect(stepOf(await flow.take())).toMatchObject({ status: "completed", output: 1 });
   });
 });
+
+describe("a wait beside other steps", () => {
+  const report = (service: Service, { runId, lease_token }: TakenRun, ...steps: object[]) =>
+    service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+
+  test("that is stored before the execution ends is not forgotten: its signal was completed before", async ({ service, flow }) => {
+    const signal = newSignal();
+    await flow.trigger();
+    const run = await flow.take();
+    await service.ok("POST", `/v1/runs/${run.runId}/signals`, { lease_token: run.lease_token, key: "ask", signal });
+    await service.ok("POST", `/v1/signals/${signal}/complete`, "1");
+    await report(service, run, waitFor(signal), { key: "late", type: "sleep", status: "waiting", sleepFor: 86_400_000 });
+    await flow.end(run, suspended());
+    expect(stepOf(await flow.take())).toMatchObject({ status: "completed", output: 1 });
+  });
+
+  test("that may not have its signal fails at once, and the run goes on", async ({ service, flow, waiting: { signal, runId: owner } }) => {
+    await flow.trigger();
+    const run = await flow.take();
+    await report(service, run, waitFor(signal), { key: "late", type: "sleep", status: "waiting", sleepFor: 86_400_000 });
+    await flow.end(run, suspended());
+    const message = `The signal "${signal}" belongs to the run ${owner}, which has not ended.`;
+    expect(stepOf(await flow.take())).toMatchObject({ status: "failed", error: { name: "SignalTakenError", message } });
+  });
+
+  test("leaves a payload that came for it to the run's next wait, if the program has cancelled it", async ({ service, flow }) => {
+    const signal = newSignal();
+    await flow.trigger();
+    const sleeps = { key: "remind", type: "sleep", status: "waiting", sleepFor: 1_000 };
+    await flow.end(await flow.take(), suspended(waitFor(signal, 60_000, "first"), sleeps));
+    await service.advance(2);
+    await service.ok("POST", `/v1/signals/${signal}/complete`, '"late"');
+    const run = await flow.take();
+    expect(run.journal.map(({ key }) => key)).toEqual(["remind", "first"]);
+    await report(service, run, { key: "first", type: "wait", status: "cancelled" }, { key: "remind", type: "sleep", status: "cancelled" });
+    await flow.end(run, suspended(waitFor(signal, 60_000, "second")));
+    const next = await flow.take();
+    expect(stepOf(next, "first")).toMatchObject({ status: "cancelled", output: null });
+    expect(stepOf(next, "second")).toMatchObject({ status: "completed", output: "late" });
+  });
+
+  test("does not take the signal with it when its time passes, if another one waits for it", async ({ service, flow }) => {
+    const signal = newSignal();
+    const runId = await flow.trigger();
+    await flow.end(await flow.take(), suspended(waitFor(signal, 1_000, "first"), waitFor(signal, 60_000, "second")));
+    await service.advance(2);
+    await flow.end(await flow.take(), suspended());
+    expect((await service.api("POST", `/v1/signals/${signal}/complete`, "2")).status).toBe(200);
+    expect(stepOf(await flow.take(), "second")).toMatchObject({ status: "completed", output: 2 });
+    expect(await flow.get(runId)).toMatchObject({ waitingFor: [] });
+  });
+
+  test("is no longer waited for when it is cancelled", async ({ service, flow, waiting: { signal, complete } }) => {
+    await complete(1);
+    const run = await flow.take();
+    const again = waitFor(signal, 60_000, "again");
+    await flow.end(run, suspended(again));
+    expect(await flow.get(run.runId)).toMatchObject({ status: "waiting", waitingFor: [{ step: "again" }] });
+    await service.ok("POST", `/v1/signals/${signal}/complete`, "2");
+    expect(stepOf(await flow.take(), "again")).toMatchObject({ output: 2 });
+  });
+});
+
+test("signals of a deleted workflow are gone, and another run may have them", async ({ service, flow, waiting: { signal, complete } }) => {
+  await service.ok("DELETE", `/v1/workflows/${flow.id}`);
+  expect((await complete(1)).status).toBe(404);
+  const other = await putWorkflow(service);
+  await other.trigger();
+  await other.end(await other.take(), suspended(waitFor(signal)));
+  expect((await complete(2)).status).toBe(200);
+  expect(stepOf(await other.take())).toMatchObject({ output: 2 });
+});
+
+test("a step of another type is not taken for a registered signal or a sent event", async ({ service, flow }) => {
+  await flow.trigger();
+  const { runId, lease_token } = await flow.take();
+  await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [{ key: "k", type: "run", status: "completed" }] });
+  for (const [path, body] of [
+    ["signals", { signal: newSignal() }],
+    ["events", { name: "some.event" }],
+  ] as const) {
+    const { status, body: reply } = await service.api("POST", `/v1/runs/${runId}/${path}`, { lease_token, key: "k", ...body });
+    expect([status, reply.error.message]).toEqual([409, 'The journal has a step "k" of the type run, which is completed.']);
+  }
+});

@@ -51,6 +51,40 @@ describe("a trigger of a workspace whose executions are used up", () => {
   });
 });
 
+describe("triggers that are sent at once", () => {
+  test("use up the quota to the last execution, and duplicates take nothing of it", async ({ service }) => {
+    const limited = await limitedTo(service, { executions_per_month: 10 });
+    const { id } = await putWorkflow(limited);
+    const bodies = Array.from({ length: 30 }, (_, index) => ({ input: index, idempotencyKey: `k${index % 15}` }));
+    const replies = await Promise.all(bodies.map((body) => limited.api("POST", `/v1/workflows/${id}/trigger`, body)));
+    const codes = replies.map(({ status }) => status);
+    expect(codes.filter((code) => code === 201)).toHaveLength(10);
+    expect(codes.every((code) => [200, 201, 402].includes(code))).toBe(true);
+    const { data } = await limited.ok("GET", `/v1/runs?workflowId=${id}&limit=100`);
+    expect(new Set(data.map(({ idempotencyKey }: { idempotencyKey: string }) => idempotencyKey)).size).toBe(10);
+    expect(data).toHaveLength(10);
+    // Keys of triggers that were refused are free.
+    await service.advance(35 * 24 * 60 * 60);
+    const again = await Promise.all(bodies.slice(0, 10).map((body) => limited.api("POST", `/v1/workflows/${id}/trigger`, body)));
+    expect(again.every(({ status }) => status === 200 || status === 201)).toBe(true);
+  });
+
+  test("go to their own workflows, with their own input; one that does not exist is not found", async ({ service }) => {
+    const [one, two] = [await putWorkflow(service), await putWorkflow(service, { attempts: 7 })];
+    const names = Array.from({ length: 30 }, (_, index) => [one.id, two.id, "missing"][index % 3] as string);
+    const replies = await Promise.all(
+      names.map((name, index) => service.api("POST", `/v1/workflows/${name}/trigger`, { input: { index } })),
+    );
+    for (const [index, { status, body }] of replies.entries()) {
+      if (names[index] === "missing") expect([status, body.error.details.resource]).toEqual([404, "workflow"]);
+      else {
+        const attempts = names[index] === two.id ? 7 : 3;
+        expect(await one.get(body.runIds[0])).toMatchObject({ workflowId: names[index], input: { index }, attempts });
+      }
+    }
+  });
+});
+
 test("a workflow of another workspace is not there", async ({ service }) => {
   const { id } = await putWorkflow(service);
   const other = new Service(service.node, service.database, service.clock, await newWorkspace(service.database));

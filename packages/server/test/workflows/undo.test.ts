@@ -104,6 +104,67 @@ describe("the steps of a run", () => {
     }
   });
 
+  test("are undone of each run of a call whose outcomes end several, also of steps that come with the outcome", async ({ service }) => {
+    const workflow = await putWorkflow(service, { attempts: 1 });
+    const runs: TakenRun[] = [];
+    for (const _ of [1, 2, 3]) {
+      await workflow.trigger();
+      runs.push(await workflow.take());
+    }
+    const ends = [
+      { outcome: "failed", error: "bad", steps: [charge("a")] },
+      { outcome: "failed", error: "bad", steps: [{ key: "mail", type: "run", status: "completed" }] },
+      { outcome: "failed", error: "bad", steps: [charge("b"), { ...undo(""), output: { name: "TypeError", message: "Declined." } }] },
+    ];
+    const settle = runs.map(({ runId: id, lease_token }, at) => ({ id, lease_token, ...ends[at] }));
+    expect((await workflow.work({ settle })).settled).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
+    const undone = (await workflow.work({ workflows: [workflow.id], limit: 5, wait: 10 })).runs;
+    const [first, second, third] = runs.map(({ runId }) => runId) as [string, string, string];
+    expect(undone.map(({ runId, undo: isUndo }) => [runId, isUndo]).sort()).toEqual(
+      [
+        [first, true],
+        [third, true],
+      ].sort(),
+    );
+    expect((await workflow.get(second)).error).toMatchObject({ message: "bad" });
+    expect((await workflow.get(third)).error).toEqual({ name: "TypeError", message: "Declined." });
+    const again = undone.map(({ runId: id, lease_token, journal }) => {
+      const steps = [{ ...undo(journal[0]?.key ?? ""), status: "failed", error: { name: "Error", message: "no" } }];
+      return { id, lease_token, outcome: "completed", steps, progress: "undone" };
+    });
+    expect((await workflow.work({ settle: again })).settled).toMatchObject([{ ok: true }, { ok: true }]);
+    for (const [runId, step] of [
+      [first, "a"],
+      [third, "b"],
+    ] as const) {
+      const undoErrors = [{ step, message: "no", occurredAt: expect.any(String) }];
+      expect(await workflow.get(runId)).toMatchObject({ status: "failed", undoErrors, progress: "undone" });
+    }
+  });
+
+  test("have room for their undos in a journal that is full", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    const run = await charged(service, workflow);
+    await service.database.query("update run set steps = 10000");
+    expect(await report(service, run, [charge("c")])).toMatchObject({ status: 413 });
+    expect(await report(service, run, [undo("b"), undo("a")])).toMatchObject({ status: 200, body: { steps: 10_002 } });
+  });
+
+  test("get the input of the run with its secrets, which are not in what is reported of the undo", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    await service.ok("POST", "/v1/secrets", { name: "TOKEN", value: "s3cr3t-value-of-the-token" });
+    await workflow.trigger({ input: { auth: "${{ secrets.TOKEN }}" } });
+    const run = await workflow.take();
+    await report(service, run, [charge("a")]);
+    await service.ok("POST", `/v1/runs/${run.runId}/cancel`);
+    const taken = await workflow.take();
+    expect(taken).toMatchObject({ undo: true, input: { auth: "s3cr3t-value-of-the-token" } });
+    const error = { name: "Error", message: "No: s3cr3t-value-of-the-token" };
+    await report(service, taken, [{ ...undo("a"), status: "failed", error }]);
+    await workflow.end(taken, { outcome: "completed" });
+    expect((await workflow.get(run.runId)).undoErrors).toMatchObject([{ message: "No: [secret:TOKEN]" }]);
+  });
+
   test("cannot be added after a cancel, other than undos", async ({ service }) => {
     const workflow = await putWorkflow(service);
     const { runId } = await charged(service, workflow);

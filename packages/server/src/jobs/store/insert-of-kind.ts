@@ -7,6 +7,8 @@ export interface JobOfKind extends JobKey {
   readonly kind: string;
   /** JSON text. */
   readonly payload: string;
+  /** Jobs of a lane with a higher one come first. 0 unless given. */
+  readonly priority?: number;
   readonly attempts: number;
   /** Attempts of an earlier job with this id, which are not counted. None unless given. */
   readonly spared?: number;
@@ -24,14 +26,14 @@ export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<
       sql`
         with moved as (
           insert into job (workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, concurrency_key, payload)
-          select workspace_id, lane_id, id, kind, case when run_at > moment() then 'delayed' else 'waiting' end::job_state, 0, spared, spared, attempts,
+          select workspace_id, lane_id, id, kind, case when run_at > moment() then 'delayed' else 'waiting' end::job_state, priority, spared, spared, attempts,
             backoff_delay_ms, coalesce(run_at, moment()), moment(), concurrency_key, payload
           from unnest(${plainArray(jobs.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobs.map(({ laneId }) => laneId))}::bigint[],
             ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${textArray(jobs.map(({ kind }) => kind))}::job_kind[],
-            ${plainArray(jobs.map(({ spared = 0 }) => spared))}::int[], ${plainArray(jobs.map(({ attempts }) => attempts))}::int[], ${plainArray(jobs.map(({ backoffDelayMs }) => backoffDelayMs))}::int[],
+            ${plainArray(jobs.map(({ priority = 0 }) => priority))}::smallint[], ${plainArray(jobs.map(({ spared = 0 }) => spared))}::int[], ${plainArray(jobs.map(({ attempts }) => attempts))}::int[], ${plainArray(jobs.map(({ backoffDelayMs }) => backoffDelayMs))}::int[],
             ${textArray(jobs.map(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))))}::timestamptz[],
             ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[])
-            as j (workspace_id, lane_id, id, kind, spared, attempts, backoff_delay_ms, run_at, concurrency_key, payload)
+            as j (workspace_id, lane_id, id, kind, priority, spared, attempts, backoff_delay_ms, run_at, concurrency_key, payload)
           returning workspace_id, lane_id, state, concurrency_key
         )
         select count(*) filter (where state = 'waiting') as waiting, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,

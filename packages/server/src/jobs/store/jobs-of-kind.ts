@@ -1,17 +1,25 @@
-import { type Db, row, rows, sql, type Timestamp } from "#kernel";
+import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { JobKey } from "../job.ts";
 import { ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
-/** Sets when a job that waits is due; null: now. Its log of attempts begins anew. Uses the primary key. */
-export const setDue = (tx: Db, { workspaceId, laneId, id }: JobKey, at: Timestamp | null): Promise<unknown> =>
+/** When a job that waits is due; null: now. */
+export interface Due extends JobKey {
+  readonly at: Timestamp | null;
+}
+
+/** Sets when jobs that wait are due. Their logs of attempts begin anew. Uses the primary key. */
+export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<unknown> =>
   rows(
     tx,
     sql`
       with moved as (
-        update job set attempts_log = '', run_at = coalesce(${at}::timestamptz, moment()),
-          state = case when ${at}::timestamptz > moment() then 'delayed' else 'waiting' end::job_state
-        where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state in ('waiting', 'delayed')
-        returning workspace_id, lane_id, id, state, concurrency_key
+        update job j set attempts_log = '', run_at = coalesce(d.at, moment()),
+          state = case when d.at > moment() then 'delayed' else 'waiting' end::job_state
+        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+          ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.at))}::timestamptz[])
+          as d (workspace_id, lane_id, id, at)
+        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key
       )
       select ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   );
@@ -29,4 +37,24 @@ export const removeUnrecorded = (
         returning workspace_id, lane_id, id, concurrency_key, lease_id, attempt
       )
       select lease_id, attempt, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
+  );
+
+/**
+ * Deletes those of these jobs, which leave no record and have no concurrency key, that no other transaction has locked. So it never waits.
+ * Returns them, with the leases of their claims. Uses the primary key.
+ */
+export const removeUnlockedAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): Promise<{ id: JobId; lease_id: number | null }[]> =>
+  rows(
+    tx,
+    sql`
+      with found as (
+        select j.workspace_id, j.lane_id, j.id
+        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+          ${plainArray(jobs.map((one) => one.id))}::uuid[]) as s (workspace_id, lane_id, id)
+        join job j on j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+        for update of j skip locked
+      )
+      delete from job j using found
+      where j.workspace_id = any(array[found.workspace_id]) and j.lane_id = found.lane_id and j.id = found.id
+      returning j.id, j.lease_id`,
   );

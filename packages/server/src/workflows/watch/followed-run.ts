@@ -1,4 +1,5 @@
 import type { Clock, Db } from "#kernel";
+import { findPendingCalls } from "../calls/index.ts";
 import { findHookErrors } from "../hook-store.ts";
 import { type RunKey, runNotFound, showRunId } from "../run.ts";
 import { findRun } from "../run-store.ts";
@@ -79,8 +80,10 @@ export class FollowedRun {
     const isWhole = streams.some(({ cursor }) => needsWhole(cursor, run));
     const after = isWhole ? -1 : Math.min(...streams.map(({ cursor }) => cursor?.steps ?? -1));
     // A step that is stored between the two reads comes twice.
-    const steps = after < run.steps ? await readStepsAfter(this.#db, this.key, after) : [];
-    return { run, steps, hookErrors: isWhole ? await findHookErrors(this.#db, this.key) : null };
+    const steps = after < run.last_seq ? await readStepsAfter(this.#db, this.key, after) : [];
+    if (!isWhole) return { run, steps, whole: null };
+    const whole = { calls: await findPendingCalls(this.#db, this.key), hookErrors: await findHookErrors(this.#db, this.key) };
+    return { run, steps, whole };
   }
 
   /** If it fails, the next look says it. */

@@ -1,7 +1,7 @@
 import { TemplateError } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readCallbackUrl } from "#queues";
+import { readCallbackUrl } from "#outbound";
 
 const A = "${{ secrets.A }}";
 const a = { secret: "A" };

@@ -1,0 +1,30 @@
+import type { HttpCall } from "@tidemill/contract";
+import { milliseconds } from "../options.ts";
+import { durationMs } from "./duration.ts";
+import type { HttpRequest } from "./http-request.ts";
+import { remember } from "./remembered.ts";
+import { stepSettings } from "./step-settings.ts";
+
+/**
+ * A call as the service takes it.
+ *
+ * @throws {TypeError} naming the field that is wrong
+ */
+export function httpCall({ url, method, headers, body, timeout, attempts, backoff }: HttpRequest, whose: string): HttpCall {
+  // Checks attempts and backoff, like those of a step that the worker executes.
+  stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff && { backoff }) });
+  return {
+    url: addressOf(url),
+    ...(method !== undefined && { method }),
+    ...(headers !== undefined && { headers: { ...headers } }),
+    ...(body !== undefined && { body: remember(body, whose) }),
+    ...(timeout !== undefined && { timeout: Math.ceil(milliseconds("timeout", durationMs(timeout), 1)) }),
+    ...(attempts !== undefined && { attempts }),
+    ...(backoff !== undefined && { backoff: { delay: Math.ceil(durationMs(backoff.delay)) } }),
+  };
+}
+
+function addressOf(url: string): string {
+  if (typeof url === "string" && /^https?:\/\//i.test(url)) return url;
+  throw new TypeError(`url must be text of an http or https address, not ${JSON.stringify(url)}.`);
+}

@@ -1,0 +1,20 @@
+import { removeUnlockedAcrossWorkspaces } from "#jobs";
+import type { Db, JobId } from "#kernel";
+import type { RunKey } from "../run.ts";
+import { forgetCalls } from "./store.ts";
+
+/** A call that is no longer needed, and the lease of the node that was making it. */
+export interface WithdrawnCall {
+  readonly id: JobId;
+  readonly leaseId: number | null;
+}
+
+/**
+ * Withdraws the calls of a run that ends. The run is locked, and a settle of a call locks the call first: so a call that is locked is left,
+ * and its settle finds that it is not needed.
+ */
+export async function withdrawCalls(tx: Db, run: RunKey): Promise<WithdrawnCall[]> {
+  const jobs = await forgetCalls(tx, run);
+  const removed = new Map((await removeUnlockedAcrossWorkspaces(tx, jobs)).map((job) => [job.id, job.lease_id]));
+  return jobs.map(({ id }) => ({ id, leaseId: removed.get(id) ?? null }));
+}

@@ -1,0 +1,76 @@
+import type { Hook, RunStatus } from "@tidemill/contract";
+import { type Db, largeTextArray, plainArray, type RunId, rows, sql, textArray } from "#kernel";
+import type { LaneId } from "#lanes";
+import { LIVE, type RunKey } from "./run.ts";
+
+/** How a run ends. Result and error are JSON texts. */
+export interface RunEnd extends RunKey {
+  readonly status: Extract<RunStatus, "completed" | "failed" | "cancelled">;
+  readonly result?: string | null;
+  readonly error?: string;
+  /** Keys of the steps that a retry executes again. Null: the program did not say. */
+  readonly retrySteps?: readonly string[] | null;
+  /** The attempt of its job. */
+  readonly executions: number;
+}
+
+/** A run that has ended just now. */
+export interface EndedRun {
+  readonly id: RunId;
+  readonly laneId: LaneId;
+  /** Whether it was ever executed. */
+  readonly started: boolean;
+  readonly attempt: number;
+  /** JSON text. */
+  readonly error: string | null;
+  /** Whether a step of another run has started it. */
+  readonly hasParent: boolean;
+  /** Whether its steps have calls without an outcome. */
+  readonly hasCalls: boolean;
+  /** The lifecycle hooks of its workflow. */
+  readonly hooks: readonly Hook[];
+}
+
+/** Ends those of these runs that have not ended, with the retention of their workspace's plan. Uses the primary keys. */
+export const markEndedAcrossWorkspaces = (tx: Db, ends: readonly RunEnd[]): Promise<EndedRun[]> =>
+  rows(
+    tx,
+    sql`
+      with ended as (
+        update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, executions = e.executions,
+          retry_steps = e.retry_steps::text[],
+          error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
+          expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
+        from unnest(${plainArray(ends.map((one) => one.workspaceId))}::uuid[], ${plainArray(ends.map((one) => one.id))}::uuid[],
+          ${textArray(ends.map((one) => one.status))}::run_status[], ${largeTextArray(ends.map(({ result = null }) => result))}::text[],
+          ${largeTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[],
+          ${textArray(ends.map(({ retrySteps }) => (retrySteps ? textArray(retrySteps) : null)))}::text[])
+          as e (workspace_id, id, status, result, error, executions, retry_steps)
+        join workspace w on w.id = e.workspace_id
+        where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.${LIVE}
+        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id
+      )
+      select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error,
+        e.parent_run_id is not null as "hasParent", coalesce(f.hooks, '{}') as hooks,
+        exists (select from run_call c where c.workspace_id = any(array[e.workspace_id]) and c.run_id = e.id) as "hasCalls"
+      from ended e left join workflow f on f.workspace_id = any(array[e.workspace_id]) and f.id = e.lane_id`,
+  );
+
+/** A run whose execution failed, and which is executed again. */
+export interface RunFailure extends RunKey {
+  /** JSON text. */
+  readonly error: string;
+  readonly waitMs: number;
+}
+
+/** Uses the primary key. */
+export const recordFailuresAcrossWorkspaces = (tx: Db, failures: readonly RunFailure[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      update run r set failures = r.failures + 1, error = f.error, next_attempt_at = moment() + f.wait_ms * interval '1 millisecond'
+      from unnest(${plainArray(failures.map((one) => one.workspaceId))}::uuid[], ${plainArray(failures.map((one) => one.id))}::uuid[],
+        ${largeTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[])
+        as f (workspace_id, id, error, wait_ms)
+      where r.workspace_id = any(array[f.workspace_id]) and r.id = f.id and r.${LIVE}`,
+  );

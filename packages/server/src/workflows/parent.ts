@@ -1,0 +1,38 @@
+import type { Claim, JobKey } from "#jobs";
+import { type Db, type JobId, plainArray, type RunId, rows, sql } from "#kernel";
+import type { LaneId } from "#lanes";
+import type { RunKey } from "./run.ts";
+
+/** The run whose step started a run, and waits for it. */
+export interface Parent {
+  readonly laneId: LaneId;
+  readonly id: RunId;
+  readonly depth: number;
+}
+
+/** The payload of a run's job: it names the parent, so that a settle knows which job to lock beside it. */
+export const runPayload = (parent: Pick<Parent, "laneId" | "id"> | undefined): string =>
+  parent ? JSON.stringify({ parent: { laneId: parent.laneId, id: parent.id } }) : "{}";
+
+/** The job of the parent of a run, from the payload of the run's job. */
+export function parentJobOf({ workspaceId, payload }: Pick<Claim, "workspaceId" | "payload">): JobKey[] {
+  const { parent } = JSON.parse(payload || "{}") as { readonly parent?: Pick<Parent, "laneId" | "id"> };
+  return parent ? [{ workspaceId, laneId: parent.laneId, id: parent.id as string as JobId }] : [];
+}
+
+/** The jobs of runs that are suspended, and of which a step waits for one of these runs. Uses the primary keys. */
+export async function findAwaitingParents(tx: Db, children: readonly RunKey[]): Promise<JobKey[]> {
+  const found = await rows<{ workspace_id: JobKey["workspaceId"]; lane_id: LaneId; id: JobId }>(
+    tx,
+    sql`
+      select distinct p.workspace_id, p.lane_id, p.id
+      from unnest(${plainArray(children.map((one) => one.workspaceId))}::uuid[], ${plainArray(children.map((one) => one.id))}::uuid[])
+        as u (workspace_id, id)
+      join run c on c.workspace_id = any(array[u.workspace_id]) and c.id = u.id
+      join run p on p.workspace_id = any(array[c.workspace_id]) and p.id = c.parent_run_id and p.ended_at is null
+      where exists (
+        select from run_step s
+        where s.workspace_id = p.workspace_id and s.run_id = p.id and s.status = 'waiting' and s.child_run_id = c.id)`,
+  );
+  return found.map(({ workspace_id: workspaceId, lane_id: laneId, id }) => ({ workspaceId, laneId, id }));
+}

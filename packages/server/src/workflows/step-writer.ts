@@ -1,0 +1,64 @@
+import { LIMITS } from "@tidemill/contract";
+import { MAX_WEIGHT, type NamedClaim, weightOf } from "#jobs";
+import { Batcher, type Db, type ProblemError, problem, type RunId, togetherOrAlone } from "#kernel";
+import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert } from "./step-store.ts";
+
+/** Steps that a program reports under its claim. */
+export interface StepsReport extends StepsToInsert {
+  readonly claim: NamedClaim;
+}
+
+/** How many steps the journal has, null if the claim no longer holds, or why the steps are not stored. */
+type Stored = number | null | Error;
+
+const WRITERS = 1;
+
+export const journalTooLarge = (): ProblemError =>
+  problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.journalBytes }, { message: JOURNAL_TOO_LARGE.message });
+
+const weigh = ({ steps }: StepsReport): number => steps.reduce((sum, { output }) => sum + weightOf(output ?? ""), 0);
+
+/** Stores steps of runs in batches: reports that arrive during a write are written together, in the next one. */
+export class StepWriter {
+  readonly #batcher: Batcher<StepsReport, Stored>;
+
+  constructor(db: Db) {
+    this.#batcher = new Batcher({
+      maxWeight: MAX_WEIGHT,
+      writers: WRITERS,
+      weigh,
+      workspaceOf: ({ workspaceId }) => workspaceId,
+      write: (reports) => togetherOrAlone(reports, (some) => write(db, some)),
+    });
+  }
+
+  /** Returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds. */
+  async add(report: StepsReport): Promise<number | null> {
+    const stored = await this.#batcher.add(report);
+    if (stored instanceof Error) throw stored;
+    return stored;
+  }
+}
+
+/** Writes reports in their order. A statement has each run once. */
+async function write(db: Db, reports: readonly StepsReport[]): Promise<Stored[]> {
+  const ofRun = new Map<RunId, number>();
+  const rounds: number[][] = [];
+  for (const [index, { id }] of reports.entries()) {
+    const round = ofRun.get(id) ?? 0;
+    ofRun.set(id, round + 1);
+    rounds[round] = [...(rounds[round] ?? []), index];
+  }
+  const stored: Stored[] = reports.map(() => null);
+  for (const round of rounds) {
+    const counts = await insertStepsAcrossWorkspaces(
+      db,
+      round.map((index) => reports[index] as StepsReport),
+    );
+    for (const index of round) {
+      const steps = counts.get((reports[index] as StepsReport).id);
+      stored[index] = steps === null ? journalTooLarge() : (steps ?? null);
+    }
+  }
+  return stored;
+}

@@ -1,0 +1,142 @@
+import { MAX_WEIGHT, type Tenant, weightOf } from "#jobs";
+import {
+  Batcher,
+  type Db,
+  type EmitEvent,
+  ProblemError,
+  type RunId,
+  type SharedResource,
+  type Transactional,
+  togetherOrAlone,
+  type UuidSource,
+} from "#kernel";
+import { type LaneKey, laneNotFound } from "#lanes";
+import { openQuotas } from "#usage";
+import { claimRunKeysAcrossWorkspaces, type RunKeyClaim, releaseRunKeysAcrossWorkspaces } from "./run-key-store.ts";
+import { type RunToStart, startRuns } from "./start-runs.ts";
+import { findTriggeredAcrossWorkspaces } from "./store.ts";
+
+/** A run to start. */
+export interface Trigger {
+  readonly workflow: string;
+  /** JSON text. */
+  readonly input: string;
+  readonly idempotencyKey: string | null;
+  /** When it is due. Milliseconds since 1970; null: now. */
+  readonly dueMs: number | null;
+}
+
+/** The run of a trigger, and whether an earlier trigger with the same key has started it. */
+export interface StartedRun {
+  readonly id: RunId;
+  readonly duplicate: boolean;
+  readonly lane: LaneKey;
+}
+
+interface Request extends Trigger, Tenant {
+  readonly id: RunId;
+}
+
+/** Null: there is no such workflow. */
+type Outcome = StartedRun | ProblemError | null;
+
+export interface TriggersOptions {
+  readonly db: Transactional;
+  readonly ids: UuidSource;
+  readonly backlog: SharedResource;
+  readonly emit: EmitEvent;
+}
+
+const WRITERS = 1;
+
+const TRIGGERED_BY_API = '{"type":"api"}';
+
+/**
+ * Starts runs in batches: triggers that arrive during a write are written together, in the next one. Those of workspaces with a quota, and
+ * those with a key, are written apart, because they may wait for another transaction.
+ */
+export class Triggers {
+  readonly #options: TriggersOptions;
+  readonly #plain: Batcher<Request, Outcome | Error>;
+  readonly #waiting: Batcher<Request, Outcome | Error>;
+
+  constructor(options: TriggersOptions) {
+    this.#options = options;
+    const batcher = () =>
+      new Batcher<Request, Outcome | Error>({
+        maxWeight: MAX_WEIGHT,
+        writers: WRITERS,
+        weigh: ({ input }) => weightOf(input),
+        workspaceOf: ({ workspaceId }) => workspaceId,
+        write: (requests) => this.#write(requests),
+      });
+    this.#plain = batcher();
+    this.#waiting = batcher();
+  }
+
+  /**
+   * Starts a run. A trigger with a known key starts none. It is refused like any other when the quota is used up. Source: specification,
+   * Workflow behavior 7 and 8.
+   *
+   * @throws NOT_FOUND for the workflow; QUOTA_EXCEEDED; UNAVAILABLE when too much waits to be written, or the database is away
+   */
+  async start(tenant: Tenant, trigger: Trigger): Promise<StartedRun> {
+    const { ids, db, backlog } = this.#options;
+    const { workspaceId, executionsPerMonth } = tenant;
+    const weight = weightOf(trigger.input);
+    const turn = backlog.takeInTurn(workspaceId, weight);
+    if (turn) await turn;
+    const mayWait = executionsPerMonth !== null || trigger.idempotencyKey !== null;
+    const batcher = mayWait ? this.#waiting : this.#plain;
+    const outcome = await batcher
+      .add({ workspaceId, executionsPerMonth, ...trigger, id: ids.next() as RunId })
+      .finally(() => backlog.giveBack(workspaceId, weight));
+    if (outcome instanceof Error) throw outcome;
+    return outcome ?? Promise.reject(await laneNotFound(db, workspaceId, "workflow", trigger.workflow));
+  }
+
+  async #write(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
+    const { db, emit } = this.#options;
+    const outcomes = await togetherOrAlone(requests, (some) => db.transaction((tx) => startAll(tx, some)));
+    const refused = outcomes.filter((outcome) => outcome instanceof ProblemError && outcome.code === "QUOTA_EXCEEDED").length;
+    if (refused > 0) emit("executions_refused", { requests: refused });
+    return outcomes;
+  }
+}
+
+/** Locks keys before quotas, as all that accept executions do. */
+async function startAll(tx: Db, requests: readonly Request[]): Promise<Outcome[]> {
+  const workflows = await findTriggeredAcrossWorkspaces(tx, requests);
+  const claims = requests.map((request, index): RunKeyClaim | null => {
+    const { workspaceId, id: runId, idempotencyKey: key } = request;
+    const workflow = workflows[index];
+    return workflow && key !== null ? { workspaceId, laneId: workflow.laneId, key, runId } : null;
+  });
+  const keyed = claims.filter((claim) => claim !== null);
+  const named = keyed.length > 0 ? await claimRunKeysAcrossWorkspaces(tx, keyed) : [];
+  const runOf = new Map(keyed.map((claim, index) => [claim.runId, named[index] as RunId]));
+  const limited = requests.filter(({ executionsPerMonth }) => executionsPerMonth !== null).map(({ workspaceId }) => workspaceId);
+  const quotas = limited.length > 0 ? await openQuotas(tx, limited) : null;
+  const toStart: RunToStart[] = [];
+  const refused: RunKeyClaim[] = [];
+  const outcomes = requests.map((request, index): Outcome => {
+    const { workspaceId, input, idempotencyKey, dueMs: runAtMs } = request;
+    const workflow = workflows[index];
+    if (!workflow) return null;
+    const { laneId, attempts, backoffDelayMs } = workflow;
+    const lane = { workspaceId, laneId };
+    const id = runOf.get(request.id) ?? request.id;
+    const duplicate = id !== request.id;
+    const demand = { workspaceId, executions: 1 };
+    const refusal = (duplicate ? quotas?.refusalOf(demand) : quotas?.take(demand)) ?? null;
+    const claim = claims[index];
+    if (refusal && claim && !duplicate) refused.push(claim);
+    if (refusal) return refusal;
+    if (!duplicate) toStart.push({ ...lane, id, attempts, backoffDelayMs, input, trigger: TRIGGERED_BY_API, idempotencyKey, runAtMs });
+    return { id, duplicate, lane };
+  });
+  if (refused.length > 0) await releaseRunKeysAcrossWorkspaces(tx, refused);
+  await quotas?.store();
+  await startRuns(tx, toStart);
+  return outcomes;
+}

@@ -1,0 +1,66 @@
+import { type Db, plainArray, rows, sql, textArray } from "#kernel";
+import type { RunKey } from "./run.ts";
+
+/** Identifies a step of a run. */
+export interface StepOfRun extends RunKey {
+  readonly key: string;
+}
+
+const columnsOf = (steps: readonly StepOfRun[]) => ({
+  workspaceIds: plainArray(steps.map((one) => one.workspaceId)),
+  runIds: plainArray(steps.map((one) => one.id)),
+  keys: textArray(steps.map((one) => one.key)),
+});
+
+/** Locks runs, whose jobs are locked. Uses the primary key. */
+export const lockRunsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      select from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[])
+        as u (workspace_id, id)
+      join run r on r.workspace_id = any(array[u.workspace_id]) and r.id = u.id
+      order by r.workspace_id, r.id for no key update of r`,
+  );
+
+/** Which of these steps their journals have, by their place in the list. Uses the primary key. */
+export async function findStoredAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[]): Promise<ReadonlySet<number>> {
+  const { workspaceIds, runIds, keys } = columnsOf(steps);
+  const found = await rows<{ index: number }>(
+    tx,
+    sql`
+      select (number - 1)::int as index from unnest(${workspaceIds}::uuid[], ${runIds}::uuid[], ${keys}::text[])
+        with ordinality u (workspace_id, run_id, key, number)
+      join run_step s on s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key`,
+  );
+  return new Set(found.map(({ index }) => index));
+}
+
+/**
+ * Cancels sleeps and waits that their programs no longer wait for, of runs that are locked. A payload that came for such a wait is kept for
+ * the run's next one. Their places stay, and who follows a run sees it as a change. Uses the primary keys.
+ */
+export function cancelWaitsAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[]): Promise<unknown> {
+  const { workspaceIds, runIds, keys } = columnsOf(steps);
+  return rows(
+    tx,
+    sql`
+      with cancelled as (
+        update run_step s set status = 'cancelled', output = null, error = null, ended_at = coalesce(s.ended_at, moment()),
+          cancelled_seq = r.last_seq + u.number
+        from unnest(${workspaceIds}::uuid[], ${runIds}::uuid[], ${keys}::text[]) with ordinality as u (workspace_id, run_id, key, number)
+        join run r on r.workspace_id = any(array[u.workspace_id]) and r.id = u.run_id
+        where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key
+          and s.type in ('sleep', 'wait', 'invoke') and s.status <> 'cancelled'
+        returning s.workspace_id, s.run_id, s.key, s.signal, s.ended_at
+      ), placed as (
+        update run r set last_seq = r.last_seq + ${steps.length}
+        from (select distinct workspace_id, run_id from cancelled) c where r.workspace_id = any(array[c.workspace_id]) and r.id = c.run_id
+      )
+      update signal g set consumed = false from cancelled c
+      where g.workspace_id = any(array[c.workspace_id]) and g.id = c.signal and g.run_id = c.run_id and g.consumed
+        and g.completed_at = c.ended_at and not exists (
+          select from run_step o where o.workspace_id = c.workspace_id and o.run_id = c.run_id and o.signal = c.signal and o.status = 'completed'
+            and o.key <> c.key and o.ended_at = g.completed_at)`,
+  );
+}
