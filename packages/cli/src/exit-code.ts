@@ -9,7 +9,10 @@ export const EXIT_CODES = {
   conflict: { code: 5, means: "The state of the record does not allow it, or the name is taken." },
   limit: { code: 6, means: "The quota or the rate limit of the workspace is used up." },
   unreachable: { code: 7, means: "The service cannot be reached, or is not available." },
-  unsuccessful: { code: 8, means: "`job watch`: the job did not complete. `replay`: the handler did not respond with 2xx." },
+  unsuccessful: {
+    code: 8,
+    means: "`job watch`, `run watch`: the job or run did not complete. `replay`: the handler did not respond with 2xx.",
+  },
   interrupted: { code: 130, means: "Ctrl-C ended it." },
 } as const;
 

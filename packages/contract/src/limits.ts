@@ -25,6 +25,8 @@ export const LIMITS = {
   journalBytes: 32 * 1024 * 1024,
   /** Steps that one call reports. */
   reportedSteps: 100,
+  /** What a run says of its progress. */
+  progressBytes: 4 * 1024,
   eventNameLength: 128,
   signalIdLength: 256,
   /** How long a step waits for a run that it has started. */

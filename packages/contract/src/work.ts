@@ -5,7 +5,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
+import { Progress, ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -94,6 +94,7 @@ export const SettleJob = Type.Object(
         description: "Of a run: steps that are not in the journal yet. Those that wait are only for `suspended`.",
       }),
     ),
+    progress: Type.Optional({ ...Progress, description: "Of a run: what its code says of its progress. Any JSON value of at most 4 KiB." }),
   },
   {
     title: "SettleJob",

@@ -316,7 +316,7 @@ const ReportedError = Type.Object(
   },
 );
 
-export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "http", "invoke"] as const;
+export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "http", "invoke", "undo"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
 export const STEP_STATUSES = ["completed", "failed", "waiting", "cancelled"] as const;
@@ -358,6 +358,7 @@ const step = {
   endedAt: at,
   wakeAt: null,
   signal: null,
+  undoable: false,
 };
 
 export const RunStep = Type.Object(
@@ -372,6 +373,7 @@ export const RunStep = Type.Object(
     endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
     wakeAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When a sleep ends, or a wait times out." }),
     signal: Nullable(Type.String(), { description: "The signal that a wait is for, or that a step has registered." }),
+    undoable: Type.Boolean({ description: "Whether the program can undo it when the run fails or is cancelled." }),
   },
   { title: "RunStep", description: "A step of a run.", examples: [step] },
 );
@@ -387,6 +389,7 @@ export const ReportedStep = Type.Object(
       Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
     ),
     error: Type.Optional(ReportedError),
+    undoable: Type.Optional(Type.Boolean({ description: "Whether the program can undo a completed step. False unless given." })),
     attempt: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
     ),
@@ -509,6 +512,7 @@ export const Run = Type.Object(
     ...listed,
     input: Nullable(Type.Unknown(), { description: "What it was triggered with." }),
     result: Nullable(Type.Unknown(), { description: "What a completed run returned." }),
+    progress: Nullable(Type.Unknown(), { description: "What its code said of its progress last." }),
     steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
     waitingFor: Type.Array(WaitingFor, { description: "What its steps wait for." }),
     hookErrors: Type.Array(
@@ -526,14 +530,68 @@ export const Run = Type.Object(
       ),
       { description: "Errors thrown inside lifecycle hooks." },
     ),
+    undoErrors: Type.Array(
+      Type.Object(
+        {
+          step: StepKey,
+          message: Type.String({ description: "Why it could not be undone." }),
+          occurredAt: Moment("When."),
+        },
+        {
+          title: "UndoError",
+          description: "A step that could not be undone.",
+          examples: [{ step: "charge", message: "It failed.", occurredAt: at }],
+        },
+      ),
+      { description: "Steps that could not be undone, after the run had failed or was cancelled." },
+    ),
   },
   {
     title: "Run",
     description: "A run of a workflow.",
-    examples: [{ ...run, input: { userId: "u1" }, result: null, steps: [step], waitingFor: [], hookErrors: [] }],
+    examples: [
+      {
+        ...run,
+        input: { userId: "u1" },
+        result: null,
+        progress: { sent: 120 },
+        steps: [step],
+        waitingFor: [],
+        hookErrors: [],
+        undoErrors: [],
+      },
+    ],
   },
 );
 export type Run = Static<typeof Run>;
+
+/** A stream of a run's events, as one text. */
+export const RunEvents = Type.String({
+  title: "RunEvents",
+  contentMediaType: "text/event-stream",
+  description: "Events: `run`, `step`, `progress` and `status`. The data of each is JSON.",
+  examples: ['event: progress\nid: 0.2.hq8Yt0cz.pXn3ZC0w\ndata: {"progress":{"sent":120}}\n\n'],
+});
+
+export const WatchHeaders = Type.Object({
+  "Last-Event-ID": Type.Optional(
+    Type.String({
+      title: "LastEventId",
+      description: "Id of the last event that the reader has. Without it, the stream begins with the run.",
+      examples: ["0.2.hq8Yt0cz.pXn3ZC0w"],
+    }),
+  ),
+});
+
+/** An event of a run, as `GET /v1/runs/:id/events` sends it. */
+export type RunEvent =
+  /** The whole run: the first event, and the one after a retry. */
+  | { readonly type: "run"; readonly run: Run }
+  /** A step that is new in the journal, or has its outcome now. */
+  | { readonly type: "step"; readonly step: RunStep }
+  | { readonly type: "progress"; readonly progress: unknown }
+  /** What a list shows of the run, and its result. */
+  | { readonly type: "status"; readonly status: ListedRun & Pick<Run, "result"> };
 
 export const ListRuns = Type.Object(
   {
@@ -557,14 +615,20 @@ export type ListRuns = Static<typeof ListRuns>;
 
 const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
 
+/** What the code of a run says of its progress. */
+export const Progress = Type.Unknown({ description: "What the code says of its progress: any JSON value of at most 4 KiB." });
+
 export const ReportedSteps = Type.Object(
   {
     lease_token: LeaseToken,
-    steps: Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+    steps: Type.Optional(
+      Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+    ),
+    progress: Type.Optional(Progress),
   },
   {
     title: "ReportedSteps",
-    description: "What a worker has executed of a run.",
+    description: "What a worker has executed of a run: `steps`, `progress`, or both.",
     additionalProperties: false,
     examples: [{ lease_token: TOKEN, steps: [{ key: "load user", type: "run", status: "completed", output: { name: "Ada" } }] }],
   },
@@ -636,6 +700,7 @@ export const TakenRun = Type.Object(
     trigger,
     createdAt: Moment("When it was triggered."),
     journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+    undo: Type.Optional(Type.Boolean({ description: "True: the run has ended, and only its completed steps are to be undone." })),
     lease_token: LeaseToken,
     lease_expires_at: Moment("When the execution fails if the worker has neither ended it nor extended its lease."),
   },

@@ -7,6 +7,7 @@ export type {
   Explanation,
   JobState,
   Key,
+  RunEvent,
   Schedule,
   Secret,
   Status,

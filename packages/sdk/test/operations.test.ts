@@ -61,6 +61,12 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   triggerWorkflow: (tidemill) => tidemill.workflows.trigger("user.onboard", { input: { userId: "u1" } }),
   listRuns: (tidemill) => tidemill.runs.list({ status: "failed" }),
   getRun: (tidemill) => tidemill.runs.get(RUN),
+  // The response of this test is no stream.
+  watchRun: (tidemill) =>
+    tidemill.runs
+      .watch(RUN)
+      .next()
+      .catch(() => {}),
   cancelRun: (tidemill) => tidemill.runs.cancel(RUN),
   reportSteps: (tidemill) => tidemill.runs.reportSteps(RUN, { lease_token: HELD.lease_token, steps: [] }),
   getJournal: (tidemill) => tidemill.runs.journal(RUN, { lease_token: HELD.lease_token, limit: 100 }),

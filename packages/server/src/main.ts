@@ -16,7 +16,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
 import { createWorkers } from "#workers";
-import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns } from "#workflows";
+import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -73,11 +73,18 @@ export async function composeNode({
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind, callKind(callbacks.calls), runKind(ids, pushes.runs, () => engine.waker), hookKind(audit, pushes.hooks, clock)],
+    kinds: [
+      callbacks.kind,
+      callKind(callbacks.calls),
+      runKind(ids, pushes.runs, () => engine.waker),
+      undoKind(pushes.runs),
+      hookKind(audit, pushes.hooks, clock),
+    ],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      runChanged: (run) => workflows.runChanged(run),
       masterKeyChanged: () =>
         void openVault
           .reloadKeys()
@@ -87,6 +94,7 @@ export async function composeNode({
     look: () => {
       services.wake();
       workers.wokenAll();
+      workflows.runsMayHaveChanged();
     },
     onPulled: {
       woken: (lanes) => workers.woken(lanes),
@@ -101,23 +109,37 @@ export async function composeNode({
     adminContext,
     emptyWorkspace,
     notifyChanged: (workspaceId) => {
-      workers.workspaceChanged(workspaceId);
+      endCallsOf(workspaceId);
       engine.notify({ kind: "workspaceChanged", workspaceId });
     },
     abortWorkspace: (workspaceId) => {
-      workers.workspaceChanged(workspaceId);
+      endCallsOf(workspaceId);
       aborter.abortWorkspace(workspaceId);
     },
   });
   /** Another node has changed or deleted a workspace. */
   const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
     workspaces.forget(workspaceId);
+    endCallsOf(workspaceId);
+  };
+  /** Ends calls that wait, since theirs may be a key that was revoked. */
+  const endCallsOf = (workspaceId: WorkspaceId) => {
     workers.workspaceChanged(workspaceId);
+    workflows.workspaceChanged(workspaceId);
   };
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
   const schedules = createSchedules({ ...shared, waker, room: () => engine.room(), startRuns: startScheduledRuns });
+  const workflows = createWorkflows({
+    ...shared,
+    guard,
+    waker,
+    aborter,
+    prove: workers.prove,
+    proveReport: workers.proveReport,
+    onNextRun: (ms) => schedules.expect(ms),
+  });
 
   const modules = [
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
@@ -135,19 +157,12 @@ export async function composeNode({
     callbacks,
     pushes,
     workers,
-    createWorkflows({
-      ...shared,
-      guard,
-      waker,
-      aborter,
-      prove: workers.prove,
-      proveReport: workers.proveReport,
-      onNextRun: (ms) => schedules.expect(ms),
-    }),
+    workflows,
   ];
   const { authenticator } = workspaces;
   const drain = () => {
     workers.drain();
+    workflows.drain();
     engine.drain();
   };
   const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain });

@@ -4,6 +4,8 @@ import { onService } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 import { errorText, printRun } from "./show-run.ts";
+import { readSeconds } from "./timeout.ts";
+import { watchRun } from "./watch-run.ts";
 
 const COLUMNS = ["run", "workflow", "status", "attempt", "attempts", "created_at", "ended_at", "error"];
 const OWN = ["limit", "cursor", "workflowId"];
@@ -47,4 +49,13 @@ export function addRunCommands(program: Command): void {
       },
     );
   }
+
+  onService<{ timeout?: number }>(
+    run
+      .command("watch")
+      .description("Print what happens to a run until it has ended. The exit code is 0 when it completes, else 8")
+      .argument("<run>", "Id of the run, run_…")
+      .option("--timeout <seconds>", "Stop after so long, with exit code 8", readSeconds),
+    (tidemill, { args: [id = ""], options }) => watchRun(tidemill, id, options),
+  );
 }

@@ -9,6 +9,7 @@ import type {
   RegisterSignal,
   ReportedSteps,
   Run,
+  RunEvent,
   SendStepEvent,
   StepEventSent,
   StepsStored,
@@ -16,6 +17,7 @@ import type {
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
+import { watchRun } from "../watch/watch-run.ts";
 
 /** Runs of workflows. */
 export class Runs {
@@ -37,6 +39,18 @@ export class Runs {
   /** A part of the journal of a run, for a program that executes it. */
   journal(id: string, query: ReadJournal, call?: CallOptions): Promise<JournalPage> {
     return this.#api.get(pathOf("runs", id, "journal"), call, query);
+  }
+
+  /**
+   * Follows a run until it has ended: first the run, then each change of its steps, progress and status. Intermediate changes may be left
+   * out. When the connection breaks, it goes on after the last event.
+   *
+   * ```ts
+   * for await (const event of tidemill.runs.watch(id)) if (event.type === "progress") console.log(event.progress);
+   * ```
+   */
+  watch(id: string, call?: CallOptions): AsyncGenerator<RunEvent, void> {
+    return watchRun(this.#api.transport, id, call);
   }
 
   cancel(id: string, call?: CallOptions): Promise<Run> {

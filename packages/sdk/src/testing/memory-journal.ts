@@ -86,7 +86,7 @@ export class MemoryJournal {
     return momentText(this.#clock.nowMs());
   }
 
-  #entry({ key, type, status, output, error, attempt, startedAt, sleepFor, sleepUntil, signal, timeout }: ReportedStep): RunStep {
+  #entry({ key, type, status, output, error, attempt, startedAt, sleepFor, sleepUntil, signal, timeout, undoable }: ReportedStep): RunStep {
     const waitsMs = sleepFor ?? timeout;
     return {
       key,
@@ -99,6 +99,7 @@ export class MemoryJournal {
       endedAt: status === "waiting" ? null : this.#now,
       wakeAt: sleepUntil ?? (waitsMs === undefined ? null : momentText(this.#clock.nowMs() + waitsMs)),
       signal: signal ?? null,
+      undoable: undoable ?? false,
     };
   }
 }

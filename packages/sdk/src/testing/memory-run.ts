@@ -4,6 +4,7 @@ import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import type { RunHost, StepEvent } from "../workflow/host.ts";
+import { progressText } from "../workflow/progress.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
@@ -36,6 +37,8 @@ export interface MemoryRunOptions {
   readonly invokes: Invokes;
   readonly runChild: RunChild;
   readonly runId: string;
+  /** Key of the step after which the run is cancelled. */
+  readonly cancelAfter: string | undefined;
 }
 
 /** A run in memory. */
@@ -46,19 +49,24 @@ export class MemoryRun {
   readonly #substitutes: Substitutes;
   readonly #crashes: boolean;
   readonly #signals: SignalAnswers;
+  readonly #cancelAfter: string | undefined;
   readonly #journal: MemoryJournal;
   readonly #invocations: MemoryInvocations;
   readonly #runId: string;
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
+  /** What it has said of its progress. */
+  readonly progress: unknown[] = [];
   attempt = 1;
+  /** Whether the last execution was one that only undid. */
+  isUndone = false;
 
   constructor(
     workflow: AnyWorkflow,
     input: unknown,
     clock: VirtualClock,
     substitutes: Substitutes,
-    { crashes, signals, invokes, runChild, runId }: MemoryRunOptions,
+    { crashes, signals, invokes, runChild, runId, cancelAfter }: MemoryRunOptions,
   ) {
     this.#workflow = workflow;
     this.#input = input;
@@ -66,6 +74,7 @@ export class MemoryRun {
     this.#substitutes = substitutes;
     this.#crashes = crashes;
     this.#signals = signals;
+    this.#cancelAfter = cancelAfter;
     this.#journal = new MemoryJournal(clock);
     this.#invocations = new MemoryInvocations(invokes, runChild, runId);
     this.#runId = runId;
@@ -75,12 +84,29 @@ export class MemoryRun {
     return this.#journal.steps;
   }
 
+  /** Whether the run was cancelled: from now on, its executions only undo its steps. */
+  get isCancelled(): boolean {
+    return this.#cancelAfter !== undefined && this.steps.some(({ key }) => key === this.#cancelAfter);
+  }
+
+  /** Steps that could not be undone. */
+  get undoErrors(): { readonly step: string; readonly message: string }[] {
+    const failed = this.steps.filter(({ type, status }) => type === "undo" && status === "failed");
+    return failed.map(({ key, error }) => ({ step: key.slice("undo(".length, -1), message: error?.message ?? "" }));
+  }
+
   /** One execution, from the top. */
   async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
     const crash = new AbortController();
+    const wasCancelled = this.isCancelled;
+    this.isUndone = wasCancelled;
+    let sent = this.progress.length;
     const store = async (steps: readonly ReportedStep[]): Promise<void> => {
       this.#journal.append(steps);
-      if (this.#crashes) crash.abort(new RunAbortedError("shutdown"));
+      // What was said before is sent along.
+      sent = this.progress.length;
+      if (this.isCancelled && !wasCancelled) crash.abort(new RunAbortedError("cancelled"));
+      else if (this.#crashes) crash.abort(new RunAbortedError("shutdown"));
     };
     const sendEvent: RunHost["sendEvent"] = async (step, event) => {
       const output = remember(await replace(step, () => this.#sent(event))(SEND), `step "${step.key}"`);
@@ -104,6 +130,7 @@ export class MemoryRun {
     const host = { nowMs, wait, timer, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
     const outcome = await executeRun(this.#workflow, this.#taken(), {
       ...host,
+      progress: (value) => this.#say(value),
       store,
       sendEvent,
       registerSignal,
@@ -113,7 +140,18 @@ export class MemoryRun {
     });
     const { steps = [] } = outcome as { readonly steps?: readonly ReportedStep[] };
     this.#journal.append(steps);
-    return this.#crashes && steps.some(({ status }) => status !== "waiting") ? { outcome: "released" } : outcome;
+    if (!this.#crashes || steps.every(({ status }) => status === "waiting")) return outcome;
+    this.progress.length = sent;
+    return { outcome: "released" };
+  }
+
+  /** As a worker, it leaves out what cannot be sent. */
+  #say(value: unknown): void {
+    try {
+      this.progress.push(JSON.parse(progressText(value)));
+    } catch {
+      // A worker would warn in its log.
+    }
   }
 
   #sent({ name, data, ts = this.#clock.nowMs() }: StepEvent): EventSent {
@@ -143,9 +181,11 @@ export class MemoryRun {
     if (!this.#crashes) return;
     const twice = [...this.#substitutes.effects].find(([, times]) => times > 1 && this.attempt === 1);
     if (twice) throw new Error(`Step "${twice[0]}" was executed ${twice[1]} times.`);
+    const said = this.progress.length;
     const replayed = await this.execute(({ key }) => () => {
       throw new Error(`Step "${key}" is not in the journal.`);
     });
+    this.progress.length = said;
     const [expected, got] = [
       { outcome: "completed", result },
       { ...replayed, steps: undefined },
@@ -167,6 +207,7 @@ export class MemoryRun {
       trigger: { type: "api" },
       createdAt: now,
       journal: [...this.steps],
+      ...(this.isCancelled && { undo: true }),
       lease_token: "test",
       lease_expires_at: now,
     };

@@ -66,7 +66,7 @@ export class Substitutes {
    * Refuses names of steps that the run did not come to: with a misspelt one, the test executes what it means to replace. A run that failed
    * may not have come to all of them; then only names are refused that are close to those of its steps.
    */
-  checkUse(status: "completed" | "failed", steps: readonly RunStep[]): void {
+  checkUse(status: "completed" | "failed" | "cancelled", steps: readonly RunStep[]): void {
     for (const [option, given] of Object.entries({ mocks: this.#mocks, fail: this.#fail })) {
       for (const name of Object.keys(given)) {
         if (this.#seen.has(name)) continue;

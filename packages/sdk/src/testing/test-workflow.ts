@@ -28,6 +28,8 @@ export interface TestSettings {
    * the whole journal is replayed. The test fails if a step has its effect twice, or a replay returns something else.
    */
   readonly crash?: "afterEveryStep";
+  /** Key of a step. When it has been stored, the run is cancelled, and its steps are undone. */
+  readonly cancelAfter?: string;
   /** When the run begins. 2026-01-01T00:00:00Z by default. */
   readonly startAt?: Moment;
 }
@@ -40,6 +42,10 @@ interface EndedRun {
   readonly steps: readonly RunStep[];
   /** Events that its steps have sent, in their order. */
   readonly events: readonly SentByRun[];
+  /** What it has said of its progress, in its order. An attempt that follows a failed one may repeat some. */
+  readonly progress: readonly unknown[];
+  /** Steps that could not be undone. */
+  readonly undoErrors: readonly { readonly step: string; readonly message: string }[];
   /** What a lifecycle hook threw. */
   readonly hookErrors: readonly { readonly hook: Hook; readonly message: string }[];
   /** In which attempt of the run it ended. */
@@ -53,14 +59,14 @@ export type TestedRun<Result> = EndedRun &
   (
     | { readonly status: "completed"; readonly result: Result; readonly error: null }
     | { readonly status: "failed"; readonly result: null; readonly error: RunError }
+    | { readonly status: "cancelled"; readonly result: null; readonly error: null }
   );
 
 /** The options that there are, and the values of `crash`. */
 const KNOWN = {
-  options: { input: true, mocks: true, signals: true, invokes: true, fail: true, crash: true, startAt: true } satisfies Record<
-    keyof TestSettings | "input",
-    true
-  >,
+  options: {
+    ...{ input: true, mocks: true, signals: true, invokes: true, fail: true, crash: true, cancelAfter: true, startAt: true },
+  } satisfies Record<keyof TestSettings | "input", true>,
   crash: { afterEveryStep: true } satisfies Record<NonNullable<TestSettings["crash"]>, true>,
 };
 /** The id of the run. Those that it invokes have ids that begin with it. */
@@ -88,9 +94,9 @@ export async function testWorkflow<Input, Result>(
 ): Promise<TestedRun<Result>> {
   checkTestOptions(options, KNOWN);
   const settings: TestSettings = options;
-  const { startAt = "2026-01-01T00:00:00Z" } = settings;
+  const { startAt = "2026-01-01T00:00:00Z", cancelAfter } = settings;
   const substitutes = new Substitutes(settings.mocks ?? {}, settings.fail ?? {});
-  const from = { runId: TEST_RUN, startMs: momentMs(startAt), depth: 0, substitutes };
+  const from = { runId: TEST_RUN, startMs: momentMs(startAt), depth: 0, substitutes, cancelAfter };
   const tested = await runInMemory(workflow, remember(options.input, "the test", "input"), settings, from);
   substitutes.checkUse(tested.status, tested.steps);
   return tested as TestedRun<Result>;
@@ -103,30 +109,35 @@ interface From {
   /** How many runs have invoked one another before it. */
   readonly depth: number;
   readonly substitutes: Substitutes;
+  readonly cancelAfter: string | undefined;
 }
 
 async function runInMemory(
   workflow: AnyWorkflow,
   input: unknown,
   settings: TestSettings,
-  { runId, startMs, depth, substitutes }: From,
+  { runId, startMs, depth, substitutes, cancelAfter }: From,
 ): Promise<TestedRun<unknown>> {
   const { signals = {}, invokes = {}, crash } = settings;
   const clock = new VirtualClock(startMs);
   const runChild: RunChild = async (child, of, childId, from) => {
     if (depth >= MAX_DEPTH) throw new Error(`At most ${MAX_DEPTH} runs may have invoked one another in a row.`);
-    const next = { runId: childId, startMs: from, depth: depth + 1, substitutes: substitutes.forChild() };
+    const next = { runId: childId, startMs: from, depth: depth + 1, substitutes: substitutes.forChild(), cancelAfter: undefined };
     const { result, error, elapsedMs } = await runInMemory(child, of, settings, next);
     return { result, error, atMs: from + elapsedMs };
   };
   const crashes = crash !== undefined;
-  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId });
+  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId, cancelAfter });
   const ended = await finish(run, clock, workflow);
+  if (cancelAfter !== undefined && !run.isCancelled)
+    throw new Error(`Step "${cancelAfter}", after which the run is to be cancelled, was not stored.`);
   const hookErrors = await fireHook(workflow, ended, { runId, attempt: run.attempt });
   return {
     ...ended,
     steps: run.steps,
     events: run.events,
+    progress: run.progress,
+    undoErrors: run.undoErrors,
     hookErrors,
     attempt: run.attempt,
     elapsedMs: clock.nowMs() - startMs,
@@ -135,7 +146,10 @@ async function runInMemory(
 
 type End =
   | { readonly status: "completed"; readonly result: unknown; readonly error: null }
-  | { readonly status: "failed"; readonly result: null; readonly error: RunError };
+  | { readonly status: "failed"; readonly result: null; readonly error: RunError }
+  | { readonly status: "cancelled"; readonly result: null; readonly error: null };
+
+const HOOK_OF = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" } as const;
 
 /** Calls the hook of a run's end, if the workflow has it. */
 async function fireHook(
@@ -143,7 +157,7 @@ async function fireHook(
   end: End,
   run: Pick<From, "runId"> & { readonly attempt: number },
 ): Promise<EndedRun["hookErrors"]> {
-  const hook = end.status === "completed" ? "onSuccess" : "onFailure";
+  const hook = HOOK_OF[end.status];
   if (!hooksOf(options).includes(hook)) return [];
   const taken = { hook, ...run, workflowId: id, result: end.result, error: end.error } as const;
   return callHook(options, taken).then(
@@ -155,6 +169,10 @@ async function fireHook(
 async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End> {
   for (;;) {
     const outcome = await run.execute();
+    if (run.isCancelled) {
+      if (outcome.outcome !== "completed" || !run.isUndone) continue;
+      return { status: "cancelled", result: null, error: null };
+    }
     if (outcome.outcome === "completed") {
       await run.checkReplay(outcome.result);
       return { status: "completed", result: outcome.result, error: null };

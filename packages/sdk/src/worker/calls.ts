@@ -103,7 +103,7 @@ export class WorkerCalls {
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
 
-  /** @throws {TidemillError} when the service refuses the steps, for example LEASE_LOST */
+  /** @throws {TidemillError} when the service refuses the steps or the progress, for example LEASE_LOST */
   async storeSteps(runId: string, reported: contract.ReportedSteps, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(reported);
     await this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);

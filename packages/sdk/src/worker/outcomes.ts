@@ -1,9 +1,12 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { refusedStep } from "../workflow/not-stored.ts";
 import type { Lease } from "./held-leases.ts";
+import type { ProgressToSend } from "./progress-sender.ts";
 
-/** How an attempt on a job, or an execution of a run, ended. */
-export type Outcome =
+/** How an attempt on a job, or an execution of a run, ended. Of a run, with the newest progress that was not sent before. */
+export type Outcome = Ending & ProgressToSend;
+
+type Ending =
   | {
       readonly outcome: "completed";
       /** JSON, made when the handler ended: what it returned may change later. */

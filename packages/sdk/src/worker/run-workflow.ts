@@ -4,12 +4,14 @@ import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
 import { notStored } from "../workflow/not-stored.ts";
+import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
 import { fitWithEnd } from "./fit-with-end.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
+import { ProgressSender } from "./progress-sender.ts";
 
 /** Steps in one call. */
 const MAX_STEPS = 100;
@@ -18,7 +20,7 @@ type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
 /** Executes a run that the worker holds. Never rejects. */
 export async function runWorkflow(
-  { workflows }: WorkerSettings,
+  { workflows, logger, name: worker }: WorkerSettings,
   calls: WorkerCalls,
   leases: Pick<HeldLeases, "lose">,
   taken: contract.TakenRun,
@@ -32,8 +34,16 @@ export async function runWorkflow(
       if (isLeaseLost(error)) leases.lose(runId, "lease_lost", lease_token);
       throw error;
     });
+  const newest = new ProgressSender((value) => whileHeld(calls.storeSteps(runId, { lease_token, progress: value }, lost.signal)));
+  const progress = (value: unknown): void => {
+    try {
+      newest.set(JSON.parse(progressText(value)));
+    } catch (error) {
+      logger.warn("The progress of a run was left out.", { worker, run: runId, error: failureOf(error).message });
+    }
+  };
   // At a shutdown, outcomes of steps in progress are still stored.
-  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps] }, lost.signal));
+  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal));
   const sendEvent: RunHost["sendEvent"] = ({ key }, event) =>
     whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
@@ -41,9 +51,12 @@ export async function runWorkflow(
   const invoke: RunHost["invoke"] = ({ key }, invocation) =>
     whileHeld(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
-    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, invoke, signal: controller.signal });
-    return outcome.outcome === "released" ? outcome : await reported(outcome, store);
+    const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal };
+    const outcome = await executeRun(found, taken, host);
+    const ending = outcome.outcome === "released" ? outcome : await reported(outcome, store);
+    return { ...ending, ...newest.end() };
   } catch (error) {
+    newest.end();
     const { name, message } = failureOf(error);
     return { outcome: "failed", error: message || name, error_name: name };
   }

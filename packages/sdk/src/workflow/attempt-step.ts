@@ -15,6 +15,7 @@ export interface StepCall {
   readonly key: string;
   readonly fn: StepFunction;
   readonly settings: StepSettings;
+  readonly undoable: boolean;
   readonly idempotencyKey: string;
 }
 
@@ -33,7 +34,7 @@ export async function attemptStep(host: RunHost, call: StepCall, signal: AbortSi
     const reported = { key, type: "run", attempt, startedAt: momentText(host.nowMs()) } as const;
     try {
       const output = remember(await runOnce(host, call, attempt, signal), `step "${key}"`);
-      return { reported: { ...reported, status: "completed", output }, isFinal: true };
+      return { reported: { ...reported, status: "completed", output, ...(call.undoable && { undoable: true }) }, isFinal: true };
     } catch (thrown) {
       if (signal.aborted) return null;
       const { retry = true, retry_in: seconds = 0 } = retryOf(thrown);

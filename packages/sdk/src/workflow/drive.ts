@@ -12,8 +12,10 @@ import { turn } from "./turn.ts";
  * 1. Outcomes are delivered one by one, in the order of the journal.
  * 2. Steps that are not in the journal begin when the program has asked for all that are, and when what it has seen is stored (I8).
  * 3. The execution is suspended when no step is in progress, and the program waits for a step that waits.
+ *
+ * @param onlyUndoes whether the program is only asked what undoes its steps: then no step begins
  */
-export async function drive(execution: Execution): Promise<void> {
+export async function drive(execution: Execution, onlyUndoes = false): Promise<void> {
   const patience = new AbortController();
   const misfit = new MisfitWatch(execution, patience.signal);
   const sleeps = new SleepTimers(execution, patience.signal);
@@ -21,8 +23,10 @@ export async function drive(execution: Execution): Promise<void> {
     await turn();
     execution.changes.seen();
     if (execution.end) break;
+    if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
     if (execution.deliver()) continue;
     if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
+    else if (onlyUndoes) execution.finish({ kind: "suspended" });
     else advance(execution);
     sleeps.start();
     await execution.changes.next();

@@ -22,6 +22,7 @@ import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";
+import { type Undo, undoKey } from "./undo.ts";
 
 /** How an execution ended. */
 export type End =
@@ -48,7 +49,11 @@ function stepsBehind(error: unknown): string[] {
 
 const MAX_CAUSES = 100;
 
-type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
+type Outcome = Pick<RunStep, "key" | "type" | "status"> & {
+  readonly output?: unknown;
+  readonly error?: RunStep["error"];
+  readonly undoable?: boolean;
+};
 
 /** The error of a failed step. */
 function stepErrorOf({ key, type, error, output }: Outcome): StepError {
@@ -76,6 +81,8 @@ export class Execution {
   readonly cancelled = new Set<AskedStep>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
+  /** What undoes steps that the program has asked for, by their keys. */
+  readonly undos = new Map<string, Undo>();
   end: End | null = null;
   readonly #steps = new Map<string, AskedStep>();
   /** Keys of what the program has asked for, in that order. */
@@ -88,11 +95,14 @@ export class Execution {
   /** Outcomes in the order of the journal; those before `#next` have been delivered. */
   readonly #outcomes: Outcome[];
   #next = 0;
+  /** How many of them the journal had when the execution began. */
+  readonly #remembered: number;
 
   constructor(host: RunHost, journal: readonly RunStep[]) {
     this.host = host;
     this.journal = new Journal(journal);
     this.#outcomes = this.journal.outcomes;
+    this.#remembered = this.#outcomes.length;
     this.outbox = new Outbox(
       (steps) => host.store(steps),
       (step) => this.#release(step),
@@ -131,6 +141,25 @@ export class Execution {
     } catch (error) {
       return this.#refuse(error);
     }
+  }
+
+  /** Keeps what undoes a step. A step that was refused has none. */
+  undoWith(promise: object, undo: () => Undo): void {
+    const step = this.#byPromise.get(promise);
+    if (step) this.undos.set(step.key, undo());
+  }
+
+  /** Completed steps that are to be undone if the run ends without success: the last one first. */
+  get toUndo(): { readonly key: string; readonly output: unknown }[] {
+    const done = this.#outcomes.filter(
+      ({ key, status, undoable }) => undoable && status === "completed" && !this.journal.has(undoKey(key)),
+    );
+    return done.map(({ key, output = null }) => ({ key, output })).reverse();
+  }
+
+  /** Whether the program has steps or outcomes of the journal before it, or the execution has ended. */
+  get isReplaying(): boolean {
+    return this.end !== null || this.journal.unasked > 0 || this.#next < this.#remembered;
   }
 
   #awaited(step: AskedStep): void {

@@ -15,6 +15,8 @@ export interface RunHost {
   registerSignal(step: { readonly name: string; readonly key: string }, signal: string): Promise<unknown>;
   /** Starts a run for a step, and stores the step, which waits for it. If the journal has the step, nothing is started. */
   invoke(step: { readonly name: string; readonly key: string }, invocation: Invocation): Promise<unknown>;
+  /** Takes what the program says of its progress. Never throws. */
+  readonly progress: (value: unknown) => void;
   /** Ends the execution. */
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
@@ -47,5 +49,6 @@ export const liveHost = (needed: NeededHost): RunHost => ({
   random: chance,
   uuid: () => crypto.randomUUID(),
   misfitAfterMs: 5_000,
+  progress: () => {},
   ...needed,
 });

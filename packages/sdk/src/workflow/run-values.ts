@@ -28,5 +28,8 @@ export function runValues(execution: Execution, { runId, workflowId, attempt }: 
       patches.set(name, decided);
       return decided;
     },
+    progress: (value) => {
+      if (!execution.isReplaying) host.progress(value);
+    },
   };
 }

@@ -12,13 +12,16 @@ export interface StepSettings {
 }
 
 /** The options that there are. */
-const OPTIONS = { key: true, attempts: true, backoff: true, timeout: true } as const satisfies Record<keyof RunStepOptions, true>;
+const OPTIONS = { key: true, attempts: true, backoff: true, timeout: true, undo: true } as const satisfies Record<
+  keyof RunStepOptions,
+  true
+>;
 const FIRST_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 86_400_000;
 const JITTER = 0.2;
 
 /** @throws {TypeError} naming the option that is wrong */
-export function stepSettings(options: RunStepOptions): StepSettings {
+export function stepSettings(options: RunStepOptions<never>): StepSettings {
   checkNames("step.run", options, OPTIONS);
   const { attempts, backoff, timeout } = options;
   if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))

@@ -12,21 +12,27 @@ import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
 import { StepPromise } from "./step-promise.ts";
 import { stepSettings } from "./step-settings.ts";
+import { checkUndo, idempotencyKey, type Undo } from "./undo.ts";
 
 /** The `step` of a workflow's function. */
 export function stepsOf(execution: Execution, runId: string): Step {
   const { host } = execution;
 
-  const run = (name: string, fn: StepFunction, options: RunStepOptions = {}): Promise<unknown> =>
-    execution.ask("run", name, options.key, () => {
+  const run = (name: string, fn: StepFunction, options: RunStepOptions<never> = {}): Promise<unknown> => {
+    const { undo } = options;
+    const promise = execution.ask("run", name, options.key, () => {
       const settings = stepSettings(options);
+      if (undo !== undefined) checkUndo(undo, name, options.key);
       return (step) => {
         const { key } = step;
         const replaced = host.replace?.({ name, key }, fn) ?? fn;
-        const call = { key, fn: replaced, settings, idempotencyKey: `${runId}:${encodeURIComponent(key)}` };
+        const call = { key, fn: replaced, settings, undoable: undo !== undefined, idempotencyKey: idempotencyKey(runId, key) };
         execution.unbegun.set(step, () => execution.executing.start(call));
       };
     });
+    if (undo) execution.undoWith(promise, () => ({ fn: undo as Undo["fn"], settings: stepSettings(options) }));
+    return promise;
+  };
 
   const sendEvent = (name: string, { name: of, data, ts }: EventToSend, { key }: StepKey = {}): Promise<unknown> =>
     execution.ask("event", name, key, () => {

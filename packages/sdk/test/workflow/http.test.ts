@@ -58,6 +58,7 @@ describe("step.http", () => {
         endedAt: "",
         wakeAt: null,
         signal: null,
+        undoable: false,
       },
     ] as const;
     const run = new MemoryRun(

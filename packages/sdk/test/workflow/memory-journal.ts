@@ -15,6 +15,7 @@ export const journalStep = (step: ReportedStep): RunStep => ({
   endedAt: step.status === "waiting" ? null : AT,
   wakeAt: step.status === "waiting" ? AT : null,
   signal: null,
+  undoable: false,
   ...step,
 });
 
@@ -35,6 +36,8 @@ export class MemoryRun {
   readonly invocations: Invocation[] = [];
   readonly input: unknown;
   attempt = 1;
+  /** Whether it has ended, and its executions only undo. */
+  undo = false;
   host: Partial<RunHost> = { misfitAfterMs: 0, timer: () => new Promise<never>(() => {}) };
 
   constructor(program: (context: WorkflowContext<never>) => unknown, { journal = [] as RunStep[], input = null as unknown } = {}) {
@@ -72,6 +75,7 @@ export class MemoryRun {
       trigger: { type: "api" },
       createdAt: AT,
       journal: this.#ordered(),
+      ...(this.undo && { undo: true }),
       lease_token: "t",
       lease_expires_at: AT,
     };

@@ -347,6 +347,83 @@ test("a run waits for a signal, and goes on when the client completes it", async
   expect((await client.runs.get(runId)).result).toEqual({ ok: true });
 });
 
+test("the progress of a run stands on it, with its steps and at its end", async ({ client, worker }) => {
+  const gate = Promise.withResolvers<void>();
+  const counting = workflow({ id: "counting" }, async ({ step, run }) => {
+    run.progress({ done: 0 });
+    await step.run("one", () => 1);
+    run.progress({ done: 1 });
+    await gate.promise;
+    run.progress({ done: 2 });
+  });
+  worker([counting]);
+  const runId = await trigger(client, "counting", null);
+  const progress = async () => (await client.runs.get(runId)).progress;
+  await until(async () => JSON.stringify(await progress()) === '{"done":1}', "the progress after a step");
+  gate.resolve();
+  await untilStatus(client, runId, "completed");
+  expect(await progress()).toEqual({ done: 2 });
+});
+
+test("steps are undone when a run fails for good, and by another worker after a cancel that finds none", async ({ client, worker }) => {
+  const undone: unknown[] = [];
+  const program =
+    (fails: boolean) =>
+    async ({ step }: WorkflowContext<unknown>) => {
+      const undo = (output: unknown) => void undone.push(output);
+      await step.run("flight", () => "flight", { undo });
+      await step.run("hotel", () => "hotel", { undo });
+      if (fails) throw new Error("no");
+      await step.sleep("a day", "24h");
+    };
+  const failing = workflow({ id: "failing", attempts: 1 }, program(true));
+  const cancelled = workflow({ id: "cancelled", attempts: 1 }, program(false));
+  const first = worker([failing, cancelled]);
+  const failedId = await trigger(client, "failing", null);
+  await untilStatus(client, failedId, "failed");
+  expect(undone.splice(0)).toEqual(["hotel", "flight"]);
+  const runId = await trigger(client, "cancelled", null);
+  await untilStatus(client, runId, "sleeping");
+  await first.stop();
+  await client.runs.cancel(runId);
+  worker([cancelled]);
+  await until(() => undone.length === 2, "the steps to be undone");
+  expect(undone).toEqual(["hotel", "flight"]);
+  await until(async () => (await client.runs.get(runId)).steps.length === 5, "the undos to be stored");
+  expect(await client.runs.get(runId)).toMatchObject({ status: "cancelled", undoErrors: [] });
+});
+
+test("a run whose worker stops while it undoes is undone by another one, and executes nothing else again", async ({ client, worker }) => {
+  const reached = Promise.withResolvers<void>();
+  const did: string[] = [];
+  const program =
+    (isFirst: boolean) =>
+    async ({ step }: WorkflowContext<unknown>) => {
+      const hang = () => {
+        reached.resolve();
+        return new Promise(quiet);
+      };
+      await step.run("flight", () => did.push("flight"), { undo: () => (isFirst ? hang() : did.push("undo flight")) });
+      await step.run("hotel", () => did.push("hotel"), { undo: () => did.push("undo hotel") });
+      await step.run("pay", () => {
+        did.push("pay");
+        throw new RangeError("Declined.");
+      });
+    };
+  const first = worker([workflow({ id: "travel", attempts: 1 }, program(true))], { name: "first", stopTimeoutMs: 500 });
+  const runId = await trigger(client, "travel", null);
+  await reached.promise;
+  expect(await client.runs.get(runId)).toMatchObject({ status: "running" });
+  await first.stop();
+
+  worker([workflow({ id: "travel", attempts: 1 }, program(false))], { name: "second" });
+  await untilStatus(client, runId, "failed");
+  expect(did).toEqual(["flight", "hotel", "pay", "undo hotel", "undo flight"]);
+  const run = await client.runs.get(runId);
+  expect(run).toMatchObject({ error: { name: "RangeError", message: "Declined." }, undoErrors: [] });
+  expect(run.steps.map(({ key }) => key)).toEqual(["flight", "hotel", "undo()", "undo(hotel)", "undo(flight)"]);
+});
+
 test("the service makes a call of step.http with a secret that the worker does not see", async ({ service, client, worker }) => {
   const server = await service.handler({
     answers: [500, { status: 200, headers: { "content-type": "application/json" }, body: '{"name":"Ada"}' }, 404],

@@ -15,6 +15,8 @@ export type Message =
   | { readonly kind: "jobCancelled"; readonly leaseId: number; readonly id: JobId }
   | { readonly kind: "runCancelled"; readonly leaseId: number; readonly id: RunId }
   | { readonly kind: "laneDeleted"; readonly lane: LaneKey }
+  /** A run that a node follows has changed. PostgreSQL sends it (migration 0016), also to the node that made the change. */
+  | { readonly kind: "runChanged"; readonly workspaceId: WorkspaceId; readonly id: RunId }
   /** A workspace's keys, plan or limits have changed. */
   | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
   /** A workspace was deleted. */
@@ -67,6 +69,8 @@ function write(message: Message): string {
     case "jobCancelled":
     case "runCancelled":
       return `${message.kind} ${message.leaseId} ${message.id}`;
+    case "runChanged":
+      return `runChanged ${message.workspaceId} ${message.id}`;
     case "workspaceChanged":
     case "workspaceDeleted":
       return `${message.kind} ${message.workspaceId}`;
@@ -99,6 +103,8 @@ function readMessages(payload: string): Message[] {
         return [{ kind, leaseId: Number(first), id: second as JobId }];
       case "runCancelled":
         return [{ kind, leaseId: Number(first), id: second as RunId }];
+      case "runChanged":
+        return UUID.test(first) && UUID.test(second) ? [{ kind, workspaceId: first as WorkspaceId, id: second as RunId }] : [];
       case "workspaceChanged":
       case "workspaceDeleted":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];

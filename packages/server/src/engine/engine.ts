@@ -62,7 +62,7 @@ export interface EngineOptions {
   /** The master keys that this node has; and what to do when it lacks the one that the vault uses. */
   readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
   /** What other modules do with messages from other nodes. */
-  readonly handlers: Pick<MessageHandlers, "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged">;
+  readonly handlers: Pick<MessageHandlers, "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged" | "runChanged">;
   /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;
   /** What concerns jobs of lanes that workers serve. */

@@ -5,7 +5,7 @@ import { compileCheck, JsonBodyError, parseJsonBody } from "#http";
 import { ProblemError, type SlicedWork } from "#kernel";
 import type { Response } from "#outbound";
 import type { TextRedactor } from "#redaction";
-import { misfitOf, readOutcome, readOutcomeSteps, resultText, tooLarge } from "#workers";
+import { misfitOf, readOutcome, readReported, resultText, tooLarge } from "#workers";
 import type { RunReport } from "#workflows";
 
 /** An execution that was released is sent again after this. Milliseconds. */
@@ -31,7 +31,7 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
     const oversize = kind === "run" ? tooLarge("job", resultText(outcome)) : null;
     if (oversize) return failure(kind, "ResultTooLargeError", oversize, true);
     if (outcome.outcome === "released") return { kind: "postponed", waitMs: (outcome.retry_in ?? 0) * 1_000 || RELEASED_MS };
-    return yield* readOutcome(kind, outcome, readOutcomeSteps(outcome), redactor);
+    return yield* readOutcome(kind, outcome, readReported(outcome), redactor);
   } catch (error) {
     if (error instanceof JsonBodyError || error instanceof ProblemError)
       return invalidOutcome(kind, `The response is no outcome: ${error.message}`);

@@ -4,7 +4,7 @@ import type { RawJson } from "#http";
 import { cut, invalid, problem, type SlicedWork } from "#kernel";
 import type { TextRedactor } from "#redaction";
 import { keepResult } from "#redaction";
-import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
+import { isOfRun, keepProgress, type RunReport, readProgress, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
 
 /** Characters of a job's error that are kept. */
 const MAX_MESSAGE = 1_000;
@@ -12,15 +12,25 @@ const UNSEARCHABLE = "The result of the run cannot be searched for the secrets o
 const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 const FIELDS: Readonly<Record<ExecutionOutcome["outcome"], readonly string[]>> = {
-  completed: ["result", "steps"],
-  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps"],
-  suspended: ["steps"],
-  released: ["retry_in"],
+  completed: ["result", "steps", "progress"],
+  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps", "progress"],
+  suspended: ["steps", "progress"],
+  released: ["retry_in", "progress"],
 };
 
 /** A field that the outcome does not go with, in words. */
-export function misfitOf({ outcome, result, error, error_name, retry, retry_in, retry_steps, steps }: ExecutionOutcome): string | null {
-  const given = { result, error, error_name, retry, retry_in, retry_steps, steps };
+export function misfitOf({
+  outcome,
+  result,
+  error,
+  error_name,
+  retry,
+  retry_in,
+  retry_steps,
+  steps,
+  progress,
+}: ExecutionOutcome): string | null {
+  const given = { result, error, error_name, retry, retry_in, retry_steps, steps, progress };
   const allowed = FIELDS[outcome];
   const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
   return extra ? `${extra[0]} is not allowed with the outcome "${outcome}".` : null;
@@ -44,36 +54,45 @@ export function tooLarge(kind: "job" | "run", result: string | null): string | n
   return bytes > max ? `The result has ${bytes} bytes; the limit is ${max} bytes.` : null;
 }
 
+/** What is reported beside an outcome, as it is stored. */
+export interface Reported {
+  readonly steps: readonly StepToInsert[];
+  /** JSON text. */
+  readonly progress: string | null;
+}
+
 /**
- * The reported steps as they are stored. Those that wait are only for a run that is suspended.
+ * Reads what is reported beside an outcome. Steps that wait are only for a run that is suspended.
  *
  * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE
  */
-export function readOutcomeSteps({ outcome, steps = [] }: ExecutionOutcome): readonly StepToInsert[] {
+export function readReported({ outcome, steps = [], progress }: ExecutionOutcome): Reported {
   const waiting = outcome === "suspended" ? -1 : steps.findIndex(({ status }) => status === "waiting");
   if (waiting >= 0) throw invalid(`steps[${waiting}].status`, `must not be waiting with the outcome "${outcome}"`);
-  return readSteps(steps, "steps");
+  return { steps: readSteps(steps, "steps"), progress: progress === undefined ? null : readProgress(progress) };
 }
 
 /**
  * What an outcome means for its attempt.
  *
  * @param kind of the job
- * @param reported its steps, as `readOutcomeSteps` returns them
+ * @param reported as `readReported` returns it
  * @param redactor takes secrets out of what is kept; null when there are none
  * @throws PAYLOAD_TOO_LARGE for a step, or the result of a run, that cannot be searched for secrets
  */
 export function* readOutcome(
   kind: string,
   outcome: ExecutionOutcome,
-  reported: readonly StepToInsert[],
+  reported: Reported,
   redactor: TextRedactor | null,
 ): SlicedWork<AttemptResult> {
   const { error, error_name = "Error", retry, retry_in, retry_steps } = outcome;
-  const reportOf = (report: RunReport) => kind === "run" && { report: JSON.stringify(report) };
+  const progress = reported.progress === null ? null : yield* keepProgress(reported.progress, redactor);
+  const said = progress !== null && { progress };
+  const reportOf = (report: RunReport) => isOfRun({ kind }) && { report: JSON.stringify({ ...report, ...said }) };
   if (outcome.outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
-  const steps = yield* redactSteps(reported, redactor);
-  if (outcome.outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
+  const steps = yield* redactSteps(reported.steps, redactor);
+  if (outcome.outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps, ...said } satisfies RunReport) };
   if (outcome.outcome === "completed") {
     const result = resultText(outcome);
     const kept = result === null ? null : yield* keepResult(result, redactor, maxResultBytes(kind));

@@ -1,11 +1,11 @@
 import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
 import { findHeld, type NamedClaim } from "#jobs";
-import { type Db, type LoopTime, ProblemError, type WorkspaceId } from "#kernel";
-import type { StepToInsert } from "#workflows";
+import { type Db, type LoopTime, ProblemError, type RunId, type WorkspaceId } from "#kernel";
+import { keepProgress, storeProgress } from "#workflows";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
-import { misfitOf, readOutcome, readOutcomeSteps, resultText, tooLarge } from "./outcome.ts";
+import { misfitOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
@@ -40,7 +40,7 @@ export async function settleJobs(
   const outcomes = await Promise.all(
     settles.map(async (settle, index): Promise<AnsweredOutcome> => {
       const proof = claims[index] ?? null;
-      const refusal = await settleOne(deps, settle, proof, mayServe, async ({ claim, worker }) => {
+      const refusal = await settleOne(deps, db, settle, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
         if (held && isSameClaim(held, claim)) return held;
         const row = looked.get(claim.id);
@@ -66,6 +66,7 @@ export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attemp
 
 async function settleOne(
   { finish, held, loopTime }: SettleJobs,
+  db: Db,
   settle: SettleJob,
   claim: Proven | null,
   mayServe: (queue: string) => boolean,
@@ -73,8 +74,8 @@ async function settleOne(
 ): Promise<Refusal | null> {
   const misfit = misfitOf(settle);
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
-  const steps = stepsOf(settle);
-  if ("code" in steps) return steps;
+  const reported = reportedBy(settle);
+  if ("code" in reported) return reported;
   const oversize = tooLarge(settle.id.startsWith("run_") ? "run" : "job", resultText(settle));
   if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const job = claim && (await heldOf(claim));
@@ -85,9 +86,14 @@ async function settleOne(
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
   let result: AttemptResult;
   try {
-    result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, steps.steps, job.redactor));
+    result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, reported, job.redactor));
   } catch (error) {
     return refusalOf(error);
+  }
+  // A run that is given back has no report.
+  if (reported.progress !== null && settle.outcome === "released") {
+    const said = await loopTime.run(workspaceId, cost, keepProgress(reported.progress, job.redactor));
+    if (said) await storeProgress(db, { workspaceId, id: claim.claim.id as string as RunId }, claim.claim, said);
   }
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
@@ -96,22 +102,24 @@ async function settleOne(
 }
 
 /** How the ids of a kind begin. */
-const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
+const PREFIXES: Readonly<Record<string, string>> = { run: "run_", undo: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps }: SettleJob): string | null {
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps, progress }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
-  if (outcome === "suspended") return "The outcome suspended is only for runs.";
+  if (outcome === "suspended") return "The outcome suspended is only for runs that have not ended.";
+  if (kind === "undo") return steps?.every(({ type }) => type === "undo") === false ? "steps may only be undos: the run has ended." : null;
+  if (progress !== undefined) return "progress is only for runs.";
   if (steps !== undefined) return "steps is only for runs.";
   if (retry_steps !== undefined) return "retry_steps is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
-/** The reported steps as they are stored, or why the outcome is refused. */
-function stepsOf(settle: SettleJob): { readonly steps: readonly StepToInsert[] } | Refusal {
+/** What is reported beside the outcome, as it is stored, or why the outcome is refused. */
+function reportedBy(settle: SettleJob): Reported | Refusal {
   try {
-    return { steps: readOutcomeSteps(settle) };
+    return readReported(settle);
   } catch (error) {
     return refusalOf(error);
   }

@@ -1,5 +1,6 @@
 import { type Db, fragment, rows, sql } from "#kernel";
 import type { RunKey, StepRow } from "./run.ts";
+import { VISIBLE_OUTCOME } from "./run-store.ts";
 
 /** How much of a journal one page has, unless its first step has more. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -27,7 +28,7 @@ export async function readJournalPage(
   const steps = await rows<PlacedStep>(
     db,
     sql`
-      select key, type, status, output, error, attempt, started_at, ended_at, wake_at, signal, seq, found
+      select key, type, status, ${VISIBLE_OUTCOME}, attempt, started_at, ended_at, wake_at, signal, child_run_id, undoable, seq, found
       from (
         select *, count(*) over () as found, row_number() over (order by waits, seq) as place,
           sum(length) over (order by waits, seq rows unbounded preceding) as bytes

@@ -1,8 +1,7 @@
 import { LIMITS } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import type { RunId, Transactional, WorkspaceId } from "#kernel";
-import { beginExecutions } from "./execution-store.ts";
-import { type ClaimedRun, type GivenRun, runText } from "./give-runs.ts";
+import { beginAll, type ClaimedRun, type GivenRun, runText } from "./give-runs.ts";
 import { journalText, type StepRow } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
 
@@ -18,8 +17,7 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
   version: string | null,
   fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
 ): Promise<GivenRun<Filled>[]> {
-  const ids = runs.map(({ claim }) => claim.id as string as RunId);
-  const begun = new Map((await beginExecutions(database, workspaceId, ids, version)).map((run) => [run.id as string, run]));
+  const begun = await beginAll(database, workspaceId, runs, version);
   const found = [...begun.values()];
   const short = found.filter(({ steps, journalBytes }) => steps > 0 && journalBytes <= LIMITS.pushedJournalBytes).map(({ id }) => id);
   const long = found.filter(({ input }) => input === null).map(({ id }) => id);

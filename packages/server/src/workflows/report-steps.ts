@@ -10,6 +10,7 @@ import { lockExecution } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 import { journalTooLarge, type StepWriter } from "./step-writer.ts";
+import { isUndoKey } from "./undo/key.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
 export type ProveExecution = (
@@ -19,12 +20,16 @@ export type ProveExecution = (
 ) => Promise<NamedClaim | null>;
 
 /** The same for a report, with what takes the secrets of the run's input out of it. */
-export type ProveReport = (
-  ...of: Parameters<ProveExecution>
-) => Promise<{ readonly claim: NamedClaim; readonly redactor: TextRedactor | null } | null>;
+export type ProveReport = (...of: Parameters<ProveExecution>) => Promise<ProvenReport | null>;
+
+export interface ProvenReport {
+  readonly claim: NamedClaim;
+  readonly redactor: TextRedactor | null;
+}
 
 /**
- * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
+ * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are. Of a run that has ended, only undos
+ * are stored.
  *
  * @returns how many steps the journal has, and the lane in which calls of steps wait; null, and nothing is stored, if the claim no longer holds
  */
@@ -65,7 +70,8 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
   steps.map((step, at) => {
     const misfit = misfitOf(step);
     if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
-    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout, http } = step;
+    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
+    const { http, undoable = false } = step;
     return {
       key,
       type,
@@ -77,6 +83,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
       wakeInMs: sleepFor ?? timeout ?? null,
       signal,
+      undoable,
       ...(http && { call: readCall(http, `${path}[${at}].http`) }),
     };
   });
@@ -102,11 +109,12 @@ const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["sta
   wait: ["waiting", "cancelled"],
   invoke: ["failed", "cancelled"],
   http: ["waiting", "cancelled"],
+  undo: ["completed", "failed"],
 };
 
 /** A field that a step must not or must have, in words. */
 function misfitOf(step: ReportedStep): { field: string; message: string } | null {
-  const { type, status, output, error, sleepFor, sleepUntil, signal, timeout, http } = step;
+  const { key, type, status, output, error, sleepFor, sleepUntil, signal, timeout, http, undoable } = step;
   const misfit = (field: string, message: string) => ({ field, message });
   const waits = (of: string) => type === of && status === "waiting";
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
@@ -119,6 +127,8 @@ function misfitOf(step: ReportedStep): { field: string; message: string } | null
   if (!waits("http") && http !== undefined) return misfit("http", "is only for http steps");
   if (waits("sleep") && sleeps !== 1) return misfit("sleepFor", "must be given for a sleep, or sleepUntil in its place");
   if (!waits("sleep") && sleeps > 0) return misfit("sleepFor", "is only for sleeps");
+  if (type === "undo" && !isUndoKey(key)) return misfit("key", "must be undo(…), with the key of the step that is undone");
+  if (undoable && (type !== "run" || status !== "completed")) return misfit("undoable", "is only for completed steps of the type run");
   if (status === "failed" && !error) return misfit("error", "must be given for a failed step");
   if (status !== "failed" && error) return misfit("error", "is only for failed steps");
   if (status !== "completed" && output !== undefined) return misfit("output", "is only for completed steps");

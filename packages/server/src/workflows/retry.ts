@@ -6,13 +6,14 @@ import { runPayload } from "./parent.ts";
 import { forgetSteps, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
+import { hasUndone } from "./undo/store.ts";
 
 /**
  * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failure
  * that ended the run is forgotten, with what the program did after it; failures that it caught before are kept, since what it did next is in
  * the journal.
  *
- * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled
+ * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, or whose steps are undone
  */
 export const retryRun = (
   database: Transactional,
@@ -30,6 +31,7 @@ export const retryRun = (
       const { status: state } = (await findRun(tx, key)) ?? found;
       throw problem("INVALID_STATE", { state, allowed_from: ["failed", "cancelled"] });
     }
+    if (await hasUndone(tx, key)) throw undone(found.status);
     await forgetSteps(tx, key, revived);
     const lane = { workspaceId, laneId: found.lane_id };
     const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
@@ -49,3 +51,6 @@ export const retryRun = (
     if (!run) throw runNotFound(showRunId(id));
     return { run, lane };
   });
+
+const undone = (state: string) =>
+  problem("INVALID_STATE", { state }, { message: "The steps of the run are undone, so that it cannot go on. Start another one." });

@@ -8,19 +8,11 @@ import { beginCalls } from "./calls/index.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
 import { parentJobOf } from "./parent.ts";
+import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import type { RunKey } from "./run.ts";
-import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert, type StepToInsert } from "./step-store.ts";
+import { progressOf, type RunReport, readReport } from "./run-report.ts";
+import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert } from "./step-store.ts";
 import { suspendAcrossWorkspaces } from "./suspend-store.ts";
-
-/** What a program reported of an execution that it ended, as the settle carries it. */
-export interface RunReport {
-  /** Steps that are not stored yet. */
-  readonly steps?: readonly StepToInsert[];
-  /** With which the execution failed. */
-  readonly error?: RunError;
-  /** Keys of the steps that a retry of the run executes again. */
-  readonly retrySteps?: readonly string[];
-}
 
 /** An execution that ended, with what it reported. */
 interface Ended {
@@ -38,6 +30,9 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
     const tooLarge = await storeSteps(tx, ids, ended, enqueued);
+    // After the steps, so that readers of a run's events see it in this order.
+    const progress = ended.flatMap(progressOf);
+    if (progress.length > 0) await storeProgressAcrossWorkspaces(tx, progress);
     const ends = ended.flatMap((one) => (tooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
     if (ends.length > 0) for (const lane of (await endRunsAcrossWorkspaces(tx, ids, ends)).enqueued) enqueued(lane);
     const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
@@ -50,9 +45,8 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
 
 function readOutcome(outcome: Outcome): Ended {
   const { claim, verdict } = outcome;
-  const text = "report" in verdict ? verdict.report : undefined;
   const run = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
-  return { run, outcome, report: text === undefined ? null : JSON.parse(text) };
+  return { run, outcome, report: readReport(verdict) };
 }
 
 /** Stores what executions reported with their end. Returns the runs whose journal has no room for it. Those that go on no longer do. */

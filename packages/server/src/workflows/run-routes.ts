@@ -2,15 +2,16 @@ import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type Ru
 import type { FastifyRequest } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
-import { cutPage, type Db, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
+import { cutPage, type Db, invalid, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import type { TextRedactor } from "#redaction";
 import { findPendingCalls } from "./calls/index.ts";
 import { cancelRun } from "./cancel.ts";
 import { findHookErrors } from "./hook-store.ts";
 import { listRuns } from "./list-runs.ts";
+import { keepProgress, readProgress, storeProgress } from "./progress.ts";
 import { redactSteps } from "./redact-steps.ts";
-import { type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
+import { type ProvenReport, type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findRun, readJournal } from "./run-store.ts";
@@ -42,6 +43,14 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
     redactor
       ? runForRequest(shares.loopTime, request, workspaceOf(request), Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
       : steps;
+
+  /** Stores what a run says of its progress. Returns the number of its steps, or null if the claim no longer holds. */
+  const say = async (request: FastifyRequest, key: RunKey, { claim, redactor }: ProvenReport, progress: string): Promise<number | null> => {
+    const kept = redactor
+      ? await runForRequest(shares.loopTime, request, key.workspaceId, Number.POSITIVE_INFINITY, keepProgress(progress, redactor))
+      : progress;
+    return storeProgress(tenants.of(key.workspaceId), key, claim, kept);
+  };
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
     showRun(run, {
@@ -170,8 +179,8 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
         security,
         summary: "Report steps of a run",
         description:
-          "Stores steps of a run that the worker executes. A step that the journal has is left as it is, so the call may be repeated. " +
-          "`LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
+          "Stores steps of a run that the worker executes, and what its code says of its progress. A step that the journal has is left as it " +
+          "is, so the call may be repeated. `LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
         operationId: "reportSteps",
         params: RunPath,
         body: ReportedSteps,
@@ -180,14 +189,23 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const { lease_token, steps: reported } = request.body;
+      const { lease_token, steps: reported = [], progress } = request.body;
       const stored = readSteps(reported, "steps");
+      const said = progress === undefined ? null : readProgress(progress);
+      if (stored.length === 0 && said === null) throw invalid("steps", "is required, or progress in its place");
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const proven = await proveReport(db, workspaceId, { id: request.params.id, lease_token });
-      const journal = proven && (await reportSteps(steps, db, ids, key, proven.claim, await redacted(request, stored, proven.redactor)));
+      const journal =
+        proven && stored.length > 0
+          ? await reportSteps(steps, db, ids, key, proven.claim, await redacted(request, stored, proven.redactor))
+          : null;
       if (journal?.lane) waker.wake([journal.lane]);
-      if (journal) return { steps: journal.steps };
+      const isHeld = proven !== null && (stored.length === 0 || journal !== null);
+      // After the steps, so that readers of the run's events see it in this order.
+      const progressed = isHeld && said !== null ? await say(request, key, proven, said) : null;
+      const count = journal?.steps ?? progressed;
+      if (count !== null) return { steps: count };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },
   );

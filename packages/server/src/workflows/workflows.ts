@@ -1,6 +1,6 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, EmitEvent, Random, Shares, Tenants, Transactional, UuidSource } from "#kernel";
+import type { Clock, EmitEvent, Random, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
@@ -9,10 +9,13 @@ import { mountInvoke } from "./invoke-routes.ts";
 import { mountJournal } from "./journal-routes.ts";
 import type { ProveExecution, ProveReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
+import type { RunKey } from "./run.ts";
 import { mountRuns } from "./run-routes.ts";
 import { mountSignals } from "./signal-routes.ts";
 import { StepWriter } from "./step-writer.ts";
 import { Triggers } from "./triggers.ts";
+import { FollowedRuns } from "./watch/followed-runs.ts";
+import { mountRunEvents } from "./watch/routes.ts";
 
 export interface WorkflowsOptions {
   readonly writes: Transactional;
@@ -32,6 +35,17 @@ export interface WorkflowsOptions {
 }
 
 /** Workflows: their settings, their runs, and how these move. */
+export interface Workflows extends Module {
+  /** A run that is followed has changed. */
+  runChanged(run: RunKey): void;
+  /** Changes of runs may have been missed. */
+  runsMayHaveChanged(): void;
+  /** A key of the workspace was revoked, or something else about it changed: streams end, since theirs may be that key. */
+  workspaceChanged(workspaceId: WorkspaceId): void;
+  /** Ends the streams of events. */
+  drain(): void;
+}
+
 export function createWorkflows({
   writes,
   tenants,
@@ -47,10 +61,11 @@ export function createWorkflows({
   prove,
   proveReport,
   onNextRun,
-}: WorkflowsOptions): Module {
+}: WorkflowsOptions): Workflows {
   const calendars = new Calendars();
   const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit });
   const steps = new StepWriter(writes);
+  const followed = new FollowedRuns({ tenants, clock, shares });
   return {
     routes(api) {
       mountWorkflows(api, { tenants, triggers, audit, calendars, clock, random, guard, shares, waker, aborter, onNextRun });
@@ -59,6 +74,11 @@ export function createWorkflows({
       mountSignals(api, { tenants, audit, waker, prove });
       mountInvoke(api, { tenants, ids, shares, waker, prove });
       mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport, steps });
+      mountRunEvents(api, { tenants, followed });
     },
+    runChanged: (run) => followed.changed(run),
+    runsMayHaveChanged: () => followed.allChanged(),
+    workspaceChanged: (workspaceId) => followed.endOf(workspaceId),
+    drain: () => followed.close(),
   };
 }

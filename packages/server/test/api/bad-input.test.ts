@@ -212,7 +212,7 @@ const ROWS: Record<string, Row> = {
   },
   reportSteps: {
     good: { lease_token: '"a"', steps: '[{"key":"a","type":"run","status":"completed"}]' },
-    fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"] },
+    fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"], progress: ["1e400", '{"of":[-1e400]}'] },
   },
   extendLeases: {
     good: { leases: '[{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a"}]' },

@@ -200,7 +200,11 @@ describe("every operation", () => {
       for (const [status, { description, headers, content }] of Object.entries(responses)) {
         expect([id, status, description]).toEqual([id, status, expect.not.stringMatching(/^Default Response$|^\s*$/)]);
         expect([id, status, headers]).toEqual([id, status, expect.objectContaining({ "X-Request-Id": expect.anything() })]);
-        expect([id, status, Object.keys(content ?? {})]).toEqual([id, status, status === "204" ? [] : ["application/json"]]);
+        expect([id, status, Object.keys(content ?? {})]).toEqual([
+          id,
+          status,
+          status === "204" ? [] : [id === "watchRun" && status === "200" ? "text/event-stream" : "application/json"],
+        ]);
       }
     }
   });

@@ -22,6 +22,7 @@ const LEAST: Record<string, Role> = {
   "POST /v1/workflows/{name}/trigger": "write",
   "GET /v1/runs": "read",
   "GET /v1/runs/{id}": "read",
+  "GET /v1/runs/{id}/events": "read",
   "POST /v1/runs/{id}/cancel": "write",
   "POST /v1/runs/{id}/retry": "write",
   "POST /v1/runs/{id}/steps": "worker",
