@@ -10,7 +10,8 @@ const SHARED = new Set(["--json", "--url", "--key", "--profile", "--help"]);
 /** Every command with its arguments and options, as Markdown. */
 export const commandsPage = (program: Command): string => program.commands.filter(isShown).flatMap(sections).join("\n\n");
 
-const isShown = (command: Command): boolean => command.name() !== "complete";
+/** Shells call `tidemill complete`. A command of a family may have the same name, as that of signals. */
+const isShown = (command: Command): boolean => pathOf(command) !== "complete";
 
 function sections(command: Command): string[] {
   const own = `### ${pathOf(command)}\n\n${command.description()}.`;

@@ -20,6 +20,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["workers"],
   ["queues"],
   ["callbacks", "explain"],
+  ["pushes"],
   ["retention", "status"],
 ];
 

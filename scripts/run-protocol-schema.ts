@@ -1,5 +1,6 @@
 import {
   CompletedSignal,
+  ExecutionOutcome,
   ExtendRequest,
   ExtendResponse,
   Invoked,
@@ -27,6 +28,7 @@ const BODIES = [
   Triggered,
   WorkRequest,
   WorkResponse,
+  ExecutionOutcome,
   ExtendRequest,
   ExtendResponse,
   ReportedSteps,
@@ -46,6 +48,7 @@ const FORMATS: Readonly<Record<string, object>> = {
   "date-time": { format: "date-time" },
   storable: { pattern: "^[^\\u0000]*$" },
   "callback-url": { pattern: "^https?://" },
+  "endpoint-url": { pattern: "^https?://" },
   // The service says what else it refuses.
   "header-value": {},
   "http-header-name": {},

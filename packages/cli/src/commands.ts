@@ -1,7 +1,9 @@
 import { exitWithError } from "./exit-with-error.ts";
+import { reportLostOutput } from "./output/lost-output.ts";
 import { createProgram } from "./program.ts";
 
-// The reader of our output may go away first ("| head", a closed terminal). The command still finishes its work.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+// The command finishes its work, though its output cannot be written.
+process.stdout.on("error", reportLostOutput);
+process.stderr.on("error", () => {});
 
 await createProgram().parseAsync().catch(exitWithError);

@@ -13,12 +13,18 @@ export const EXIT_CODES = {
   conflict: { code: 5, means: "The state of the record does not allow it, or the name is taken." },
   limit: { code: 6, means: "The quota or the rate limit of the workspace is used up." },
   unreachable: { code: 7, means: "The service cannot be reached, or is not available." },
-  unsuccessful: { code: 8, means: "`job watch`: the job did not complete. `replay`: the handler did not respond with 2xx." },
+  unsuccessful: {
+    code: 8,
+    means: "`job watch`, `run watch`: the job or run did not complete. `replay`: the handler did not respond with 2xx.",
+  },
   interrupted: { code: 130, means: "Ctrl-C ended it." },
 } as const;
 
 /** Ctrl-C ended a command, which then says what it has done. */
 export class InterruptedError extends Error {}
+
+/** What a command names does not exist on this machine. */
+export class NotFoundError extends Error {}
 
 type Ending = keyof typeof EXIT_CODES;
 
@@ -40,5 +46,6 @@ const ENDINGS: Partial<Record<TidemillErrorCode, Ending>> = {
 /** The exit code after an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof InterruptedError) return EXIT_CODES.interrupted.code;
+  if (error instanceof NotFoundError) return EXIT_CODES.notFound.code;
   return EXIT_CODES[(error instanceof TidemillError && ENDINGS[error.code]) || "failed"].code;
 }

@@ -34,10 +34,10 @@ export function createProgram(): Command {
   addExplainCommand(program);
   addDeadLetterCommands(program);
   addScheduleCommands(program);
+  addWorkflowCommands(program);
+  addRunCommands(program);
   addEventCommands(program);
   addSignalCommands(program);
-  addRunCommands(program);
-  addWorkflowCommands(program);
   addSecretCommands(program);
   addApprovalCommands(program);
   addLiveCommands(program);

@@ -1,7 +1,7 @@
 import { WriteStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
-import { printFields, printTable } from "../src/output/table.ts";
+import { printFields, printJson, printTable, recordPrinter } from "../src/output/table.ts";
 
 const ROWS = [
   { name: "emails", state: "failed" },
@@ -53,4 +53,23 @@ test("elsewhere cells are separated by tabs, without colours", () => {
 test("a name cannot move the cursor, end the line or add a cell", () => {
   const table = printed(false, COLOURS, () => printTable([{ name: "a\u001b[2Jb\tc\nd\u202e" }]));
   expect(table).toBe("NAME\na\\u001b[2Jb\\u0009c\\u000ad\\u202e\n");
+});
+
+test("records that come in parts are one table, whose columns grow, or one array", () => {
+  const print = (json: boolean) => () => {
+    const printer = recordPrinter(["name", "state"], json);
+    for (const row of ROWS) printer.print([row]);
+    printer.print([{ name: "newsletters", state: "ok" }]);
+    printer.end();
+  };
+  const head = "NAME    STATE\nemails  failed\n京都    completed\n";
+  expect(stripVTControlCharacters(printed(true, COLOURS, print(false)))).toBe(`${head}newsletters  ok\n`);
+  expect(printed(false, COLOURS, print(true))).toBe(
+    printed(false, COLOURS, () => printJson([...ROWS, { name: "newsletters", state: "ok" }])),
+  );
+});
+
+test("without records there is the head of a table, or an empty array", () => {
+  expect(printed(false, COLOURS, () => recordPrinter(["name", "state"], false).end())).toBe("NAME\tSTATE\n");
+  expect(printed(false, COLOURS, () => recordPrinter(["name", "state"], true).end())).toBe("[]\n");
 });

@@ -136,14 +136,18 @@ const traceHeaders = {
   ),
 };
 
-/** A single enqueue may give its key in this header instead of the body. Only ASCII: no standard says what other bytes in headers mean. */
-export const EnqueueHeaders = Type.Object({
+/** A request may give its key in this header instead of the body. Only ASCII: no standard says what other bytes in headers mean. */
+export const keyHeader = (title: string, meaning: string) => ({
   "Idempotency-Key": Type.Optional({
     ...IdempotencyKey,
-    title: "IdempotencyKeyHeader",
-    description: `${REPEATED} The same as \`idempotencyKey\` in the body; printable ASCII only.`,
+    title,
+    description: `${meaning} The same as \`idempotencyKey\` in the body; printable ASCII only.`,
     pattern: "^[ -~]*$",
   }),
+});
+
+export const EnqueueHeaders = Type.Object({
+  ...keyHeader("IdempotencyKeyHeader", REPEATED),
   ...traceHeaders,
 });
 

@@ -25,6 +25,8 @@ export const LIMITS = {
   journalBytes: 32 * 1024 * 1024,
   /** Steps that one call reports. */
   reportedSteps: 100,
+  /** What a run says of its progress. */
+  progressBytes: 4 * 1024,
   eventNameLength: 128,
   signalIdLength: 256,
   /** How long a step waits for a run that it has started. */
@@ -35,6 +37,10 @@ export const LIMITS = {
   pendingSignals: 100,
   /** Events that one workflow may be started by. */
   workflowEvents: 100,
+  /** About how many bytes of a journal are sent to an `endpoint_url`. The program fetches a longer one. */
+  pushedJournalBytes: 256 * 1024,
+  /** The response of an `endpoint_url`. */
+  outcomeBytes: 256 * 1024,
   /** Workflows that one event may start. */
   eventWorkflows: 100,
   leaseSeconds: 43_200,

@@ -5,7 +5,7 @@ import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
+import { Progress, ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -37,8 +37,7 @@ const settleFields = {
     Type.String({
       format: "storable",
       minLength: 1,
-      maxLength: LIMITS.workerErrorLength,
-      description: "With `failed` or `unfit`: what went wrong, for people to read.",
+      description: `With \`failed\` or \`unfit\`: what went wrong, for people to read. A job keeps the first 1,000 characters, and a run ${LIMITS.workerErrorLength.toLocaleString("en")}.`,
     }),
   ),
   retry: Type.Optional(
@@ -70,6 +69,9 @@ export const SettleJob = Type.Object(
     id: WorkId,
     lease_token: LeaseToken,
     ...settleFields,
+    result: Type.Optional(
+      Type.Unknown({ description: "With `completed`: any JSON value. It may have 64 KiB for a job, and 1 MiB for a run." }),
+    ),
     outcome: Type.Enum(["completed", "failed", "suspended", "unfit", "released"], {
       description:
         "How the attempt ended. `suspended`: the run goes on when a step that waits has its outcome. `unfit`: the journal of the run does not " +
@@ -98,6 +100,7 @@ export const SettleJob = Type.Object(
         description: "Of a run: steps that are not in the journal yet. Those that wait are only for `suspended`.",
       }),
     ),
+    progress: Type.Optional({ ...Progress, description: "Of a run: what its code says of its progress. Any JSON value of at most 4 KiB." }),
   },
   {
     title: "SettleJob",
@@ -108,15 +111,28 @@ export const SettleJob = Type.Object(
 );
 export type SettleJob = Static<typeof SettleJob>;
 
+const { id: _id, lease_token: _token, ...outcomeFields } = SettleJob.properties;
+
+/** What the program at an `endpoint_url` responds (docs/run-protocol.md). */
+export const ExecutionOutcome = Type.Object(outcomeFields, {
+  title: "ExecutionOutcome",
+  description: "The outcome of an execution of a run, or of a hook.",
+  additionalProperties: false,
+  examples: [{ outcome: "completed", result: { sent: true } }],
+});
+export type ExecutionOutcome = Static<typeof ExecutionOutcome>;
+
 export const WorkRequest = Type.Object(
   {
     worker: WorkerName,
-    queues: Type.Array(QueueName, {
-      maxItems: LIMITS.workQueues,
-      uniqueItems: true,
-      description: "Queues to take jobs from. With none, the request only settles.",
-      examples: [["emails"]],
-    }),
+    queues: Type.Optional(
+      Type.Array(QueueName, {
+        maxItems: LIMITS.workQueues,
+        uniqueItems: true,
+        description: "Queues to take jobs from. With neither queues nor workflows, the request only settles.",
+        examples: [["emails"]],
+      }),
+    ),
     workflows: Type.Optional(
       Type.Array(WorkflowId, {
         maxItems: LIMITS.workWorkflows,
@@ -258,7 +274,7 @@ const HeldLease = Type.Object(
 
 export const ExtendRequest = Type.Object(
   {
-    worker: WorkerName,
+    worker: Type.Optional(WorkerName),
     leases: Type.Array(HeldLease, {
       minItems: 1,
       maxItems: LIMITS.extendJobs,
@@ -340,13 +356,23 @@ export const WorkerRecord = Type.Object(
     name: WorkerName,
     version: Nullable(Type.String(), { description: "Version of its code, as it said." }),
     queues: Type.Array(QueueName, { description: "Queues that it asked for last." }),
-    in_flight: Type.Integer({ description: "Jobs that it holds." }),
+    workflows: Type.Array(WorkflowId, { description: "Workflows that it asked for last." }),
+    in_flight: Type.Integer({ description: "Jobs, runs and hooks that it holds." }),
     last_seen_at: Moment("When it last called, accurate to half a minute. RFC 3339 in UTC."),
   },
   {
     title: "Worker",
     description: "A worker that called in the last 15 minutes.",
-    examples: [{ name: "mailer-7f3a", version: "1.4.0", queues: ["emails"], in_flight: 3, last_seen_at: "2026-11-21T09:30:00.000Z" }],
+    examples: [
+      {
+        name: "mailer-7f3a",
+        version: "1.4.0",
+        queues: ["emails"],
+        workflows: [],
+        in_flight: 3,
+        last_seen_at: "2026-11-21T09:30:00.000Z",
+      },
+    ],
   },
 );
 export type WorkerRecord = Static<typeof WorkerRecord>;

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { HttpCall } from "./http-calls.ts";
-import { Attempts, Backoff, IdempotencyKey, LastError } from "./jobs.ts";
+import { Attempts, Backoff, IdempotencyKey, keyHeader, LastError } from "./jobs.ts";
 import { LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { EventName, NAME, SIGNAL_ID } from "./names.ts";
@@ -41,6 +41,16 @@ export const HOOKS = ["onSuccess", "onFailure", "onCancel"] as const;
 export type Hook = (typeof HOOKS)[number];
 const HookName = Type.Enum([...HOOKS], { title: "Hook", description: "A lifecycle hook of a workflow." });
 
+const EndpointUrl = Type.String({
+  title: "EndpointUrl",
+  format: "endpoint-url",
+  maxLength: LIMITS.callbackUrlLength,
+  description: "Address of the program that executes the workflow.",
+  examples: ["https://example.com/tidemill"],
+});
+
+const ENDPOINT_SECRET = "^cbs_[A-Za-z0-9_-]{43}$";
+
 const settings = {
   attempts: Type.Optional(Attempts),
   backoff: Type.Optional(Backoff),
@@ -60,6 +70,25 @@ const settings = {
   hooks: Type.Optional(
     Type.Array(HookName, { uniqueItems: true, description: "Lifecycle hooks that the workflow's code has. None unless given." }),
   ),
+  endpoint_url: Type.Optional(
+    Nullable(EndpointUrl, { description: "Where executions of runs and hooks are sent; null: workers take them. Null unless given." }),
+  ),
+  endpoint_timeout: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 900,
+      description: "How long one execution at the `endpoint_url` may take. Seconds; 30 unless given.",
+    }),
+  ),
+  endpoint_secret: Type.Optional(
+    Type.String({
+      pattern: ENDPOINT_SECRET,
+      description: "The secret to sign executions with, in place of a generated one, so that workflows at one URL can share it.",
+    }),
+  ),
+  rotate_endpoint_secret: Type.Optional(
+    Type.Boolean({ description: "Generates a new secret to sign executions with, which only this response contains." }),
+  ),
 };
 
 const example = {
@@ -77,37 +106,92 @@ export const PutWorkflow = Type.Object(settings, {
   title: "PutWorkflow",
   description: "Settings of a workflow. Those that are left out get their defaults.",
   additionalProperties: false,
-  examples: [example],
+  examples: [example, { endpoint_url: "https://example.com/tidemill" }],
 });
 export type PutWorkflow = Static<typeof PutWorkflow>;
 
 const at = "2026-11-23T09:30:00.000Z";
-const onboard = { id: "user.onboard", ...example, nextRunAt: "2026-11-24T01:30:00.000Z", createdAt: at, updatedAt: at };
+const onboard = {
+  id: "user.onboard",
+  ...example,
+  endpoint_url: null,
+  endpoint_timeout: 30,
+  has_endpoint_secret: false,
+  endpoint_stopped: null,
+  nextRunAt: "2026-11-24T01:30:00.000Z",
+  createdAt: at,
+  updatedAt: at,
+};
 
-export const Workflow = Type.Object(
-  {
-    id: WorkflowId,
-    attempts: Type.Integer({ description: "Executions of a run that may fail, the last one included." }),
-    backoff: Backoff,
-    concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
-    version: Nullable(Type.String(), { description: "Version of the code that is current." }),
-    events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
-    cron: Nullable(Type.String(), { description: "The cron expression that starts runs of it." }),
-    timezone: Nullable(Type.String(), { description: "The time zone of `cron`." }),
-    nextRunAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When `cron` starts the next run." }),
-    hooks: Type.Array(HookName, { description: "Lifecycle hooks that its code has." }),
-    createdAt: Moment("When it was registered first."),
-    updatedAt: Moment("When it was registered last."),
-  },
-  { title: "Workflow", description: "A workflow.", examples: [onboard] },
-);
+const workflowFields = {
+  id: WorkflowId,
+  attempts: Type.Integer({ description: "Executions of a run that may fail, the last one included." }),
+  backoff: Backoff,
+  concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
+  version: Nullable(Type.String(), { description: "Version of the code that is current." }),
+  events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
+  cron: Nullable(Type.String(), { description: "The cron expression that starts runs of it." }),
+  timezone: Nullable(Type.String(), { description: "The time zone of `cron`." }),
+  nextRunAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When `cron` starts the next run." }),
+  hooks: Type.Array(HookName, { description: "Lifecycle hooks that its code has." }),
+  endpoint_url: Nullable(Type.String(), { description: "Where executions of runs and hooks are sent; null: workers take them." }),
+  endpoint_timeout: Type.Integer({ description: "How long one execution at the `endpoint_url` may take. Seconds." }),
+  has_endpoint_secret: Type.Boolean({ description: "Whether the workflow has a secret to sign executions with." }),
+  endpoint_stopped: Nullable(
+    Type.Object(
+      {
+        code: Type.Literal("PLAN_REQUIRED", { description: "The plan does not have callbacks." }),
+        message: Type.String({ description: "The reason, for people." }),
+      },
+      { title: "EndpointStopped", description: "Why no executions are sent." },
+    ),
+    {
+      description:
+        "Why no executions are sent although there is an `endpoint_url`; null while they are sent. Runs wait until the plan has callbacks again.",
+    },
+  ),
+  createdAt: Moment("When it was registered first."),
+  updatedAt: Moment("When it was registered last."),
+};
+
+export const Workflow = Type.Object(workflowFields, { title: "Workflow", description: "A workflow.", examples: [onboard] });
 export type Workflow = Static<typeof Workflow>;
+
+/** A workflow in the response to a request that may generate a secret. */
+export const WorkflowWithSecret = Type.Object(
+  {
+    ...workflowFields,
+    endpoint_secret: Type.Optional(
+      Type.String({
+        pattern: ENDPOINT_SECRET,
+        description: "The secret that executions are signed with. Only the response to the request that generated it contains it.",
+      }),
+    ),
+  },
+  {
+    title: "WorkflowWithSecret",
+    description: "A workflow, with its secret when this request generated one.",
+    examples: [
+      {
+        ...onboard,
+        endpoint_url: "https://example.com/tidemill",
+        has_endpoint_secret: true,
+        endpoint_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs",
+      },
+    ],
+  },
+);
+export type WorkflowWithSecret = Static<typeof WorkflowWithSecret>;
 
 export const ListWorkflows = Type.Object(
   { limit: PageQuery.limit, cursor: Cursor("WorkflowCursor", "d29ya2Zsb3cgMTIzNDU2Nw") },
   { additionalProperties: false },
 );
 export type ListWorkflows = Static<typeof ListWorkflows>;
+
+const TRIGGER_KEY = "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.";
+
+export const TriggerHeaders = Type.Object(keyHeader("TriggerKeyHeader", TRIGGER_KEY));
 
 export const TriggerWorkflow = Type.Object(
   {
@@ -120,7 +204,7 @@ export const TriggerWorkflow = Type.Object(
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "TriggerKey",
-      description: "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.",
+      description: TRIGGER_KEY,
     }),
     delay: Type.Optional(
       Type.Integer({ minimum: 0, maximum: LIMITS.delaySeconds, description: "How long the run waits before it starts. Seconds." }),
@@ -171,13 +255,17 @@ const eventFields = {
 };
 const eventExample = { name: "user.created", data: { userId: "u1" } };
 
+const EVENT_KEY = "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.";
+
+export const EventHeaders = Type.Object(keyHeader("EventKeyHeader", EVENT_KEY));
+
 export const SendEvent = Type.Object(
   {
     ...eventFields,
     idempotencyKey: Type.Optional({
       ...IdempotencyKey,
       title: "EventKey",
-      description: "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.",
+      description: EVENT_KEY,
     }),
   },
   {
@@ -228,7 +316,7 @@ const ReportedError = Type.Object(
   },
 );
 
-export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "http", "invoke"] as const;
+export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "http", "invoke", "undo"] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 const StepType = Type.Enum([...STEP_TYPES], { title: "StepType", description: "What the step does." });
 export const STEP_STATUSES = ["completed", "failed", "waiting", "cancelled"] as const;
@@ -270,6 +358,7 @@ const step = {
   endedAt: at,
   wakeAt: null,
   signal: null,
+  undoable: false,
 };
 
 export const RunStep = Type.Object(
@@ -284,6 +373,7 @@ export const RunStep = Type.Object(
     endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
     wakeAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When a sleep ends, or a wait times out." }),
     signal: Nullable(Type.String(), { description: "The signal that a wait is for, or that a step has registered." }),
+    undoable: Type.Boolean({ description: "Whether the program can undo it when the run fails or is cancelled." }),
   },
   { title: "RunStep", description: "A step of a run.", examples: [step] },
 );
@@ -299,6 +389,7 @@ export const ReportedStep = Type.Object(
       Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
     ),
     error: Type.Optional(ReportedError),
+    undoable: Type.Optional(Type.Boolean({ description: "Whether the program can undo a completed step. False unless given." })),
     attempt: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
     ),
@@ -429,6 +520,7 @@ export const Run = Type.Object(
     ...listed,
     input: Nullable(Type.Unknown(), { description: "What it was triggered with." }),
     result: Nullable(Type.Unknown(), { description: "What a completed run returned." }),
+    progress: Nullable(Type.Unknown(), { description: "What its code said of its progress last." }),
     steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
     waitingFor: Type.Array(WaitingFor, { description: "What it waits for: for code that its journal fits, and what its steps wait for." }),
     hookErrors: Type.Array(
@@ -446,14 +538,68 @@ export const Run = Type.Object(
       ),
       { description: "Errors thrown inside lifecycle hooks." },
     ),
+    undoErrors: Type.Array(
+      Type.Object(
+        {
+          step: StepKey,
+          message: Type.String({ description: "Why it could not be undone." }),
+          occurredAt: Moment("When."),
+        },
+        {
+          title: "UndoError",
+          description: "A step that could not be undone.",
+          examples: [{ step: "charge", message: "It failed.", occurredAt: at }],
+        },
+      ),
+      { description: "Steps that could not be undone, after the run had failed or was cancelled." },
+    ),
   },
   {
     title: "Run",
     description: "A run of a workflow.",
-    examples: [{ ...run, input: { userId: "u1" }, result: null, steps: [step], waitingFor: [], hookErrors: [] }],
+    examples: [
+      {
+        ...run,
+        input: { userId: "u1" },
+        result: null,
+        progress: { sent: 120 },
+        steps: [step],
+        waitingFor: [],
+        hookErrors: [],
+        undoErrors: [],
+      },
+    ],
   },
 );
 export type Run = Static<typeof Run>;
+
+/** A stream of a run's events, as one text. */
+export const RunEvents = Type.String({
+  title: "RunEvents",
+  contentMediaType: "text/event-stream",
+  description: "Events: `run`, `step`, `progress` and `status`. The data of each is JSON.",
+  examples: ['event: progress\nid: 0.2.hq8Yt0cz.pXn3ZC0w\ndata: {"progress":{"sent":120}}\n\n'],
+});
+
+export const WatchHeaders = Type.Object({
+  "Last-Event-ID": Type.Optional(
+    Type.String({
+      title: "LastEventId",
+      description: "Id of the last event that the reader has. Without it, the stream begins with the run.",
+      examples: ["0.2.hq8Yt0cz.pXn3ZC0w"],
+    }),
+  ),
+});
+
+/** An event of a run, as `GET /v1/runs/:id/events` sends it. */
+export type RunEvent =
+  /** The whole run: the first event, and the one after a retry. */
+  | { readonly type: "run"; readonly run: Run }
+  /** A step that is new in the journal, or has its outcome now. */
+  | { readonly type: "step"; readonly step: RunStep }
+  | { readonly type: "progress"; readonly progress: unknown }
+  /** What a list shows of the run, and its result. */
+  | { readonly type: "status"; readonly status: ListedRun & Pick<Run, "result"> };
 
 export const ListRuns = Type.Object(
   {
@@ -477,14 +623,20 @@ export type ListRuns = Static<typeof ListRuns>;
 
 const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
 
+/** What the code of a run says of its progress. */
+export const Progress = Type.Unknown({ description: "What the code says of its progress: any JSON value of at most 4 KiB." });
+
 export const ReportedSteps = Type.Object(
   {
     lease_token: LeaseToken,
-    steps: Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+    steps: Type.Optional(
+      Type.Array(ReportedStep, { minItems: 1, maxItems: LIMITS.reportedSteps, description: "Steps that were executed." }),
+    ),
+    progress: Type.Optional(Progress),
   },
   {
     title: "ReportedSteps",
-    description: "What a worker has executed of a run.",
+    description: "What a worker has executed of a run: `steps`, `progress`, or both.",
     additionalProperties: false,
     examples: [{ lease_token: TOKEN, steps: [{ key: "load user", type: "run", status: "completed", output: { name: "Ada" } }] }],
   },
@@ -556,6 +708,7 @@ export const TakenRun = Type.Object(
     trigger,
     createdAt: Moment("When it was triggered."),
     journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+    undo: Type.Optional(Type.Boolean({ description: "True: the run has ended, and only its completed steps are to be undone." })),
     lease_token: LeaseToken,
     lease_expires_at: Moment("When the execution fails if the worker has neither ended it nor extended its lease."),
   },
@@ -617,10 +770,40 @@ export const RunJournal = Type.Object(
 export type RunJournal = Static<typeof RunJournal>;
 
 export const ListJournals = Type.Object(
-  { limit: PageQuery.limit, cursor: Cursor("JournalCursor", RUN_ID) },
+  { limit: PageQuery.limit, cursor: Cursor("RunJournalCursor", RUN_ID) },
   { additionalProperties: false },
 );
 export type ListJournals = Static<typeof ListJournals>;
+
+/** The body of a request to an `endpoint_url` that executes a run (docs/run-protocol.md). */
+export type PushedRun = Omit<TakenRun, "journal"> & {
+  readonly kind: "run";
+  /** Null: it is too large to be sent, and has to be fetched. */
+  readonly journal: TakenRun["journal"] | null;
+};
+
+/** The body of a request to an `endpoint_url` that executes a hook. */
+export type PushedHook = TakenHook & { readonly kind: "hook" };
+
+/** Where and from where on a program reads the journal of its execution. */
+export const ReadJournal = Type.Object(
+  {
+    lease_token: LeaseToken,
+    limit: PageQuery.limit,
+    cursor: Cursor("JournalCursor", "0-50"),
+  },
+  { additionalProperties: false },
+);
+export type ReadJournal = Static<typeof ReadJournal>;
+
+export const JournalPage = Type.Object(
+  {
+    data: Type.Array(RunStep, { description: "Steps in the order of their outcomes, then those that wait." }),
+    next_cursor: Nullable(Type.String(), { description: "The `cursor` of the next page; null at the end of the journal." }),
+  },
+  { title: "JournalPage", description: "A part of a journal.", examples: [{ data: [step], next_cursor: null }] },
+);
+export type JournalPage = Static<typeof JournalPage>;
 
 /** A lifecycle hook as its worker gets it (docs/run-protocol.md). */
 export const TakenHook = Type.Object(

@@ -4,7 +4,8 @@ import type { Transport } from "./transport.ts";
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-const withQuery = (path: string, query: Query): string => {
+/** A path with those parameters that are given. */
+export const withQuery = (path: string, query: Query): string => {
   const given = Object.entries(query).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
   return given.length === 0
     ? path

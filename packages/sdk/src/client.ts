@@ -1,5 +1,6 @@
 import type { Status, Usage, UsageQuery } from "@tidemill/contract";
 import { Api } from "./api.ts";
+import { checkNames } from "./check-names.ts";
 import { EnqueueBatcher } from "./enqueue/batcher.ts";
 import { type CallOptions, readOptions, type TidemillOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
@@ -23,6 +24,8 @@ export interface QueueOptions<Payload> {
   /** Checks payloads before they are sent, and gives them their type. */
   readonly schema?: StandardSchema<Payload> | undefined;
 }
+
+const QUEUE_OPTIONS = { schema: true } satisfies Record<keyof QueueOptions<unknown>, true>;
 
 /**
  * A client of one workspace.
@@ -71,9 +74,11 @@ export class Tidemill {
   /**
    * A queue to enqueue jobs to. Nothing is sent: the queue may or may not exist.
    *
-   * @throws {TypeError} when the schema is none
+   * @throws {TypeError} for an unknown option, and when the schema is none
    */
-  queue<Payload = unknown>(name: string, { schema }: QueueOptions<Payload> = {}): Queue<Payload> {
+  queue<Payload = unknown>(name: string, options: QueueOptions<Payload> = {}): Queue<Payload> {
+    checkNames("a queue", options, QUEUE_OPTIONS);
+    const { schema } = options;
     checkSchema("schema", schema);
     return new Queue(this.#api, name, { schema, batcher: (queue) => this.#batcherOf(queue) });
   }

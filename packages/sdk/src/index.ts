@@ -7,6 +7,7 @@ export type {
   Explanation,
   JobState,
   Key,
+  RunEvent,
   RunJournal,
   Schedule,
   Secret,
@@ -21,6 +22,9 @@ export type { List, Page } from "./page.ts";
 export type { Queue } from "./queue.ts";
 export type { SendOptions } from "./resources/events.ts";
 export type { StandardSchema } from "./schema.ts";
+export { expressHandler, fastifyPlugin, honoHandler, nextHandler, nodeHandler } from "./serve/adapters.ts";
+export type { ServeOptions } from "./serve/options.ts";
+export { type RegisterOptions, type Serve, serve } from "./serve/serve.ts";
 export type { FetchRequest, RawRequest } from "./verify/request.ts";
 export { type Callback, InvalidSignatureError, type VerifyOptions, verifyCallback } from "./verify/verify-callback.ts";
 export { JobAbortedError, NonRetryableError, RetryAfterError } from "./worker/errors.ts";
@@ -43,7 +47,9 @@ export type { Duration } from "./workflow/duration.ts";
 export {
   DuplicateStepError,
   HttpError,
+  InvalidStepError,
   JournalMismatchError,
+  NestedStepError,
   NondeterminismError,
   RunAbortedError,
   SignalTimeoutError,
@@ -53,6 +59,9 @@ export {
 } from "./workflow/errors.ts";
 export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
 export { type HttpRequest, type HttpResponse, type JsonOf, json } from "./workflow/http-request.ts";
+export type { InvocableWorkflow, InvokedRun, WorkflowToInvoke } from "./workflow/invoke.ts";
+export { WorkflowCancelledError, WorkflowFailedError, WorkflowTimeoutError } from "./workflow/invoke-errors.ts";
+export type { AtMostADay } from "./workflow/invoke-timeout.ts";
 export type { Remembered } from "./workflow/remembered.ts";
 export { type SignalDefinition, signal } from "./workflow/signal.ts";
 export { type CronSchedule, cron, type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";

@@ -1,3 +1,4 @@
+import { checkNames } from "./check-names.ts";
 import { readVariable } from "./environment.ts";
 
 /** Settings of a client. */
@@ -36,10 +37,17 @@ export interface Settings {
   readonly parseJson: (text: string) => unknown;
 }
 
+const OPTIONS = { url: true, key: true, timeoutMs: true, retryForMs: true, batching: true, fetch: true, parseJson: true } satisfies Record<
+  keyof TidemillOptions,
+  true
+>;
+const CALL_OPTIONS = { signal: true, timeoutMs: true } satisfies Record<keyof CallOptions, true>;
+
 const DEFAULTS = { timeoutMs: 20_000, retryForMs: 60_000, batching: true };
 
 /** @throws {TypeError} naming the option that is missing or wrong */
 export function readOptions(options: TidemillOptions): Settings {
+  checkNames("Tidemill", options, OPTIONS);
   const url = options.url ?? readVariable("TIDEMILL_URL");
   const key = options.key ?? readVariable("TIDEMILL_KEY");
   if (url === undefined) throw new TypeError("url is required: pass { url }, or set TIDEMILL_URL.");
@@ -57,6 +65,9 @@ export function readOptions(options: TidemillOptions): Settings {
     parseJson: ofType("parseJson", "function", options.parseJson ?? ((text) => JSON.parse(text))),
   };
 }
+
+/** @throws {TypeError} for an option that no call has */
+export const checkCall = (call: CallOptions): void => checkNames("a call", call, CALL_OPTIONS);
 
 function baseUrl(url: string): string {
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;

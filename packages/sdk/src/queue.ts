@@ -3,7 +3,7 @@ import type { EnqueueBatcher } from "./enqueue/batcher.ts";
 import { encodeJob } from "./enqueue/encode-job.ts";
 import { sendJob, sendJobs } from "./enqueue/send-jobs.ts";
 import type { EnqueuedJob, EnqueueOptions, NewJob } from "./job.ts";
-import type { CallOptions } from "./options.ts";
+import { type CallOptions, checkCall } from "./options.ts";
 import { Jobs } from "./resources/jobs.ts";
 import { checkPayload, type StandardSchema } from "./schema.ts";
 
@@ -34,7 +34,9 @@ export class Queue<Payload> {
    * @param payload any JSON value of at most 1 MiB
    * @throws {TidemillError} VALIDATION_ERROR, QUOTA_EXCEEDED, NOT_FOUND (the queue), IDEMPOTENCY_MISMATCH and others
    */
-  async enqueue(payload: Payload, options: EnqueueOptions = {}, { signal, timeoutMs }: CallOptions = {}): Promise<EnqueuedJob<Payload>> {
+  async enqueue(payload: Payload, options: EnqueueOptions = {}, call: CallOptions = {}): Promise<EnqueuedJob<Payload>> {
+    checkCall(call);
+    const { signal, timeoutMs } = call;
     signal?.throwIfAborted();
     if (this.#schema) await checkPayload(this.#schema, payload);
     signal?.throwIfAborted();

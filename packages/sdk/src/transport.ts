@@ -1,11 +1,11 @@
 import { connectionError } from "./connection-error.ts";
 import { Deadline } from "./deadline.ts";
 import { TidemillError } from "./error.ts";
-import type { CallOptions, Settings } from "./options.ts";
-import { milliseconds } from "./options.ts";
+import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
 import { responseError } from "./response-error.ts";
 import { maySendAgain, type Repeatable, waitBeforeNext } from "./retry.ts";
+import { TextStream } from "./text-stream.ts";
 import { type TraceHeaders, traceHeaders } from "./trace.ts";
 import { wait } from "./wait.ts";
 
@@ -34,7 +34,9 @@ export class Transport {
    * @returns the body of the response; undefined when it has none
    * @throws {TidemillError} or the reason of the call's signal
    */
-  async request(request: ApiRequest, { signal, timeoutMs }: CallOptions = {}): Promise<unknown> {
+  async request(request: ApiRequest, call: CallOptions = {}): Promise<unknown> {
+    checkCall(call);
+    const { signal, timeoutMs } = call;
     const { retryForMs } = this.settings;
     checkPath(request.path);
     const traced = { ...request, trace: request.trace ?? traceHeaders() };
@@ -53,23 +55,41 @@ export class Transport {
     }
   }
 
-  async #send({ method, path, headers, body, trace }: ApiRequest, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
-    const { url, key, fetch, parseJson } = this.settings;
+  /**
+   * Opens a stream of events. It is one try: the stream throws when it breaks.
+   *
+   * @throws {TidemillError} or the reason of the call's signal
+   */
+  openStream(request: ApiRequest, { signal, timeoutMs, idleMs }: CallOptions & { readonly idleMs: number }): TextStream {
+    checkPath(request.path);
+    const { url, timeoutMs: usual } = this.settings;
+    const opensInMs = timeoutMs === undefined ? usual : milliseconds("timeoutMs", timeoutMs, 1);
+    const open = (aborted: AbortSignal) => this.#fetch({ ...request, trace: traceHeaders() }, aborted);
+    return new TextStream({ url, open, type: "text/event-stream", opensInMs, idleMs, signal });
+  }
+
+  #fetch({ method, path, headers, body, trace }: ApiRequest, signal: AbortSignal): Promise<Response> {
+    const { url, key, fetch } = this.settings;
+    return fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+        ...trace,
+      },
+      ...(body !== undefined && { body }),
+      // A redirected POST would become a GET.
+      redirect: "manual",
+      signal,
+    });
+  }
+
+  async #send(request: ApiRequest, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
+    const { url, parseJson } = this.settings;
     const deadline = new Deadline(timeoutMs, signal);
     try {
-      const response = await fetch(url + path, {
-        method,
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(body !== undefined && { "content-type": "application/json" }),
-          ...headers,
-          ...trace,
-        },
-        ...(body !== undefined && { body }),
-        // A redirected POST would become a GET.
-        redirect: "manual",
-        signal: deadline.signal,
-      });
+      const response = await this.#fetch(request, deadline.signal);
       const text = await response.text();
       if (!response.ok) throw responseError(response, text);
       return text === "" ? undefined : parse(response, text, parseJson);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { freePort } from "../../server/test/harness/free-port.ts";
-import { test, until } from "../../server/test/harness/service.ts";
+import { type Service, test, until } from "../../server/test/harness/service.ts";
 
 const page = readFileSync(new URL("../../../docs/getting-started.md", import.meta.url), "utf8");
 
@@ -25,16 +25,18 @@ test("the commands of the page deliver a callback", async ({ service }) => {
   expect(output).toMatch(/received \{"id":"job_[^\n]*"payload":\{"to": ?"ada@example.com"\}/);
 });
 
-test("the worker of the page runs its job, and ends on SIGTERM", async ({ service, onTestFinished }) => {
+test("the worker of the page runs its job, and ends on SIGTERM, also when its queue is there", async ({ service, onTestFinished }) => {
   const directory = fileURLToPath(new URL("./.getting-started", import.meta.url));
   mkdirSync(directory, { recursive: true });
   writeFileSync(`${directory}/worker.ts`, blockOf("ts"));
   const env = { ...process.env, TIDEMILL_URL: service.node.url, TIDEMILL_KEY: service.key };
-  const worker: ChildProcess = spawn(process.execPath, ["--conditions=source", `${directory}/worker.ts`], { env });
-  onTestFinished(() => {
-    worker.kill("SIGKILL");
-    rmSync(directory, { recursive: true });
-  });
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  for (let start = 0; start < 2; start += 1) await runWorker(service, `${directory}/worker.ts`, env, onTestFinished);
+});
+
+async function runWorker(service: Service, file: string, env: NodeJS.ProcessEnv, onTestFinished: (end: () => void) => void): Promise<void> {
+  const worker: ChildProcess = spawn(process.execPath, ["--conditions=source", file], { env });
+  onTestFinished(() => void worker.kill("SIGKILL"));
   let output = "";
   for (const stream of [worker.stdout, worker.stderr]) stream?.on("data", (text) => (output += text));
   await until(() => output.includes("sending to ada@example.com, attempt 1") || worker.exitCode !== null, "the worker to run its job");
@@ -44,4 +46,4 @@ test("the worker of the page runs its job, and ends on SIGTERM", async ({ servic
   const exited = once(worker, "exit");
   worker.kill("SIGTERM");
   expect(await exited).toEqual([0, null]);
-});
+}

@@ -62,12 +62,21 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   triggerWorkflow: (tidemill) => tidemill.workflows.trigger("user.onboard", { input: { userId: "u1" } }),
   listRuns: (tidemill) => tidemill.runs.list({ status: "failed" }),
   getRun: (tidemill) => tidemill.runs.get(RUN),
+  // The response of this test is no stream.
+  watchRun: (tidemill) =>
+    tidemill.runs
+      .watch(RUN)
+      .next()
+      .catch(() => {}),
   cancelRun: (tidemill) => tidemill.runs.cancel(RUN),
   reportSteps: (tidemill) => tidemill.runs.reportSteps(RUN, { lease_token: HELD.lease_token, steps: [] }),
+  getJournal: (tidemill) => tidemill.runs.journal(RUN, { lease_token: HELD.lease_token, limit: 100 }),
   retryRun: (tidemill) => tidemill.runs.retry(RUN),
   sendEvent: (tidemill) => tidemill.events.send("user.created", { userId: "u1" }),
   sendStepEvent: (tidemill) => tidemill.runs.sendEvent(RUN, { lease_token: HELD.lease_token, key: "tell", name: "user.created" }),
   registerSignal: (tidemill) => tidemill.runs.registerSignal(RUN, { lease_token: HELD.lease_token, key: "ask", signal: "approve.u1" }),
+  invokeWorkflow: (tidemill) =>
+    tidemill.runs.invoke(RUN, { lease_token: HELD.lease_token, key: "bill", workflow: "billing.start", timeout: 3_600_000 }),
   completeSignal: (tidemill) => tidemill.signals.complete("approve.u1", { ok: true }),
   listAuditEvents: (tidemill) => tidemill.auditEvents.list({ event_type: "queue.created" }),
 };

@@ -54,6 +54,20 @@ describe("a client's options", () => {
   test("of a call and of a queue are checked as well", async () => {
     const tidemill = new Tidemill({ url: URL_, key: KEY });
     expect(() => tidemill.queue("emails", { schema: {} as never })).toThrow("schema must be a schema that follows Standard Schema");
+    expect(() => tidemill.queue("emails", { schem: {} } as never)).toThrow("schem is not an option of a queue. Did you mean schema?");
+    const misspelt = { timeout: 5 } as never;
+    const message = "timeout is not an option of a call. Did you mean timeoutMs?";
+    const calls: (() => PromiseLike<unknown>)[] = [
+      () => tidemill.status(misspelt),
+      () => tidemill.queues.list({}, misspelt),
+      () => tidemill.queue("emails").enqueue(1, {}, misspelt),
+      () => tidemill.queue("emails").enqueueMany([{ payload: 1 }], misspelt),
+      () => tidemill.signals.complete("s", 1, misspelt),
+    ];
+    for (const call of calls) await expect(Promise.resolve().then(call)).rejects.toThrow(message);
+    await expect(tidemill.events.send("a", 1, { idempotencykey: "k" } as never)).rejects.toThrow(
+      "idempotencykey is not an option of events.send. Did you mean idempotencyKey?",
+    );
     await expect(tidemill.status({ timeoutMs: -1 })).rejects.toThrow("timeoutMs must be a number of milliseconds from 1");
   });
 
@@ -82,6 +96,8 @@ describe("a client's options", () => {
     [{ url: "", key: KEY }, 'url must be an http or https address, not "".'],
     [{ url: URL_, key: 5 as never }, "key must be a workspace key"],
     [{ url: URL_, key: "svc ws" }, "key must be a workspace key"],
+    [{ url: URL_, key: KEY, foo: 1 } as never, "foo is not an option of Tidemill."],
+    [{ url: URL_, key: KEY, retryformS: 1 } as never, "retryformS is not an option of Tidemill. Did you mean retryForMs?"],
     [{ url: URL_, key: KEY, timeoutMs: Number.NaN }, "timeoutMs must be a number of milliseconds from 1 to 2147483647, not NaN."],
     [{ url: URL_, key: KEY, timeoutMs: Number.POSITIVE_INFINITY }, "timeoutMs must be a number of milliseconds"],
     [{ url: URL_, key: KEY, retryForMs: "1" as never }, "retryForMs must be a number of milliseconds from 0"],

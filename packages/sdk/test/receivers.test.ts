@@ -1,11 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
 import type { Tidemill } from "@tidemill/sdk";
 import { afterEach, describe, expect, vi } from "vitest";
 import { POST } from "../../../examples/receivers/next-route.ts";
 import { until } from "../../server/test/harness/service.ts";
+import { hostRoute } from "./harness/host-route.ts";
 import { test } from "./harness/live.ts";
 import { Receiver } from "./harness/receiver.ts";
 
@@ -73,29 +71,11 @@ describe("the receivers of the examples", () => {
     ends.push(async () => log.mockRestore());
     const { url, job } = await deliver(live.tidemill, async (secret) => {
       vi.stubEnv("CALLBACK_SECRET", secret);
-      return hostRoute(POST);
+      const { url: route, close } = await hostRoute(POST);
+      ends.push(close);
+      return route;
     });
     expect(job).toMatchObject({ state: "completed", attempt: 1, result: { sent: "ada@example.com" } });
     expect(await forge(url)).toBe(401);
   });
 });
-
-/** Calls a route handler for each request, as Next does. Returns its address. */
-async function hostRoute(route: (request: Request) => Promise<Response>): Promise<string> {
-  const server = createServer(async (incoming, outgoing) => {
-    const request = new Request(`http://localhost${incoming.url}`, {
-      method: incoming.method ?? "POST",
-      headers: incoming.headers as Record<string, string>,
-      body: Readable.toWeb(incoming) as ReadableStream,
-      duplex: "half",
-    } as RequestInit);
-    const response = await route(request);
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  ends.push(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
-}

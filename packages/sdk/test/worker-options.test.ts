@@ -12,6 +12,9 @@ describe("a worker's options", () => {
     [{ queues: { "a b": quiet } }, 'queues must have names of queues, and "a b" is none'],
     [{ queues: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`q${n}`, quiet])) }, "queues must name at most 100, not 101."],
     [{ queues: { a: { handler: quiet, schema: {} } } }, "queues.a.schema must be a schema that follows Standard Schema"],
+    [{ queues: { a: { handler: quiet, schma: {} } } }, "schma is not an option of queues.a. Did you mean schema?"],
+    [{ queues, concurency: 5 }, "concurency is not an option of Worker. Did you mean concurrency?"],
+    [{ queues, timeoutMs: 5 }, "timeoutMs is not an option of Worker."],
     [{ workflows: [{ id: "onboard" }] }, "workflows must be a list of what workflow() returns."],
     [{ workflows: workflow({ id: "onboard" }, quiet) }, "workflows must be a list of what workflow() returns."],
     [{ queues, concurrency: 0 }, "concurrency must be a whole number from 1 to 10000, not 0."],
@@ -29,6 +32,15 @@ describe("a worker's options", () => {
     const make = () => new Worker({ url: "http://127.0.0.1:1", key: "svc_ws_a", ...(options as WorkerOptions) });
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
+  });
+
+  plain("may have a handler that is an object of a class, with members of its own", () => {
+    class Mailer {
+      readonly sender = "ada@example.com";
+      handler() {}
+    }
+    const queues = { emails: new Mailer() } as unknown as NonNullable<WorkerOptions["queues"]>;
+    expect(new Worker({ url: "http://127.0.0.1:1", key: "svc_ws_a", queues }).name).not.toBe("");
   });
 
   plain("may be left undefined", () => {

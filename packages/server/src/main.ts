@@ -8,6 +8,7 @@ import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
 import { createSchedules } from "#schedules";
@@ -15,7 +16,7 @@ import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
 import { createWorkers } from "#workers";
-import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns } from "#workflows";
+import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
@@ -68,14 +69,22 @@ export async function composeNode({
   const vault = createVault({ ...shared, keyring });
   const ownPorts = () => listeners.ownPorts();
   const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
+  const pushes = createPushes({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,
-    kinds: [callbacks.kind, callKind(callbacks.calls), runKind(ids, () => engine.waker), hookKind(audit, clock)],
+    kinds: [
+      callbacks.kind,
+      callKind(callbacks.calls),
+      runKind(ids, pushes.runs, () => engine.waker),
+      undoKind(pushes.runs),
+      hookKind(audit, pushes.hooks, clock),
+    ],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      runChanged: (run) => workflows.runChanged(run),
       masterKeyChanged: () =>
         void openVault
           .reloadKeys()
@@ -85,11 +94,12 @@ export async function composeNode({
     look: () => {
       services.wake();
       workers.wokenAll();
+      workflows.runsMayHaveChanged();
     },
     onPulled: {
       woken: (lanes) => workers.woken(lanes),
       cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
-      laneDeleted: (laneId) => workers.laneDeleted(laneId),
+      laneDeleted: (lane) => workers.laneDeleted(lane),
     },
   });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
@@ -99,23 +109,37 @@ export async function composeNode({
     adminContext,
     emptyWorkspace,
     notifyChanged: (workspaceId) => {
-      workers.workspaceChanged(workspaceId);
+      endCallsOf(workspaceId);
       engine.notify({ kind: "workspaceChanged", workspaceId });
     },
     abortWorkspace: (workspaceId) => {
-      workers.workspaceChanged(workspaceId);
+      endCallsOf(workspaceId);
       aborter.abortWorkspace(workspaceId);
     },
   });
   /** Another node has changed or deleted a workspace. */
   const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
     workspaces.forget(workspaceId);
+    endCallsOf(workspaceId);
+  };
+  /** Ends calls that wait, since theirs may be a key that was revoked. */
+  const endCallsOf = (workspaceId: WorkspaceId) => {
     workers.workspaceChanged(workspaceId);
+    workflows.workspaceChanged(workspaceId);
   };
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
   const schedules = createSchedules({ ...shared, waker, room: () => engine.room(), startRuns: startScheduledRuns });
+  const workflows = createWorkflows({
+    ...shared,
+    guard,
+    waker,
+    aborter,
+    prove: workers.prove,
+    proveReport: workers.proveReport,
+    onNextRun: (ms) => schedules.expect(ms),
+  });
 
   const modules = [
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
@@ -131,19 +155,14 @@ export async function composeNode({
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
     callbacks,
+    pushes,
     workers,
-    createWorkflows({
-      ...shared,
-      waker,
-      aborter,
-      prove: workers.prove,
-      proveReport: workers.proveReport,
-      onNextRun: (ms) => schedules.expect(ms),
-    }),
+    workflows,
   ];
   const { authenticator } = workspaces;
   const drain = () => {
     workers.drain();
+    workflows.drain();
     engine.drain();
   };
   const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain });

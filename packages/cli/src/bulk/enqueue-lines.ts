@@ -51,7 +51,8 @@ interface Failure {
 /**
  * Enqueues a job for each line, in batches of which each is stored whole or not at all.
  *
- * @throws {BulkError} at the first line that is refused, when the service cannot be reached any more, and when it is aborted
+ * @throws {BulkError} at the first line that is refused, when the service cannot be reached any more, and when it is aborted; another
+ * error when the input ends before the line to go on at
  */
 export class BulkEnqueue {
   readonly #queue: Queue<unknown>;
@@ -63,6 +64,8 @@ export class BulkEnqueue {
   #characters = 0;
   /** The first line that is in no batch yet. */
   #next: number;
+  /** The last line of the input that was read. */
+  #last = 0;
 
   constructor(queue: Queue<unknown>, options: BulkOptions) {
     this.#queue = queue;
@@ -83,6 +86,8 @@ export class BulkEnqueue {
     if (!this.#isOver) await this.#sendBatch();
     await Promise.all(this.#inFlight);
     this.#throwIfIncomplete();
+    if (this.#options.from.line > this.#last + 1)
+      throw new Error(`The input ends at line ${this.#last}, before line ${this.#options.from.line}: it is not that of the run to resume.`);
     return this.#done;
   }
 
@@ -92,6 +97,7 @@ export class BulkEnqueue {
 
   async #add(lines: readonly Line[]): Promise<void> {
     for (const { number, text } of lines) {
+      this.#last = number;
       if (number < this.#options.from.line) continue;
       if (this.#batch.length === LIMITS.batchJobs || (this.#batch.length > 0 && this.#characters + text.length > MAX_CHARACTERS)) {
         await this.#sendBatch();

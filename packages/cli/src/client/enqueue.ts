@@ -1,4 +1,3 @@
-import { text } from "node:stream/consumers";
 import { EnqueueJob } from "@tidemill/contract";
 import type { EnqueueOptions, Tidemill } from "@tidemill/sdk";
 import { type Command, InvalidArgumentError } from "commander";
@@ -9,9 +8,9 @@ import { readLines } from "../bulk/lines.ts";
 import { newRun, type ResumePoint, readResumePoint, showResumePoint } from "../bulk/resume-token.ts";
 import { showCount, showProgress } from "../output/progress.ts";
 import { printFields, printRecord } from "../output/table.ts";
-import { parseExactly } from "../parse-exactly.ts";
 import { type CommonOptions, connect, createClient, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
+import { FILE, readJsonInput } from "./json-input.ts";
 
 interface BulkFlags extends CommonOptions {
   readonly file?: string;
@@ -32,7 +31,7 @@ export function addEnqueueCommand(program: Command): void {
         .description("Enqueue a job, or one for each line of a file")
         .argument("<queue>", "Name of the queue")
         .argument("[payload]", "The payload: any JSON value. Without it, it is read from the standard input")
-        .option("--file <path>", "Read this file in place of the standard input")
+        .option(...FILE)
         .option("--ndjson", "Each line is the payload of a job. Lines are enqueued in batches of 1,000")
         .option("--jobs", 'With --ndjson: each line is a job, {"payload": …, "tag": …}; its fields go before the options')
         .option("--resume <point>", "With --ndjson: go on where an earlier run ended, which has printed the point", toResumePoint),
@@ -44,24 +43,10 @@ export function addEnqueueCommand(program: Command): void {
     if (options.ndjson)
       return enqueueLines(createClient(options, { retryForMs: RETRY_BATCHES_FOR_MS }), { queue, payload, shared }, options);
     if (options.jobs || options.resume) throw new Error("--jobs and --resume are for --ndjson.");
-    if (payload !== undefined && options.file !== undefined) throw new Error("Give the payload as an argument or by --file, not both.");
-    const value = readPayload(payload ?? (await readInput(options)));
+    const value = await readJsonInput({ what: "payload", argument: payload, file: options.file });
+    if (value === undefined) throw new Error("There is no payload: give it as an argument, by --file, or on the standard input.");
     printFields(await connect(options).queue(queue).enqueue(value, shared), options.json);
   });
-}
-
-async function readInput(options: BulkFlags): Promise<string> {
-  if (options.file === undefined && process.stdin.isTTY)
-    throw new Error("There is no payload: give it as an argument, by --file, or on the standard input.");
-  return text(openInput(options).chunks);
-}
-
-function readPayload(json: string): unknown {
-  try {
-    return parseExactly(json);
-  } catch (error) {
-    throw new Error(`The payload is not JSON: ${(error as Error).message}`);
-  }
 }
 
 interface BulkRequest {

@@ -1,15 +1,15 @@
 import { ListJobs } from "@tidemill/contract";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { printFields, printJson, printTable, writeLine } from "../output/table.ts";
 import { onService } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { addressOf, withJob } from "./job-address.ts";
 import { printList, withLimit } from "./listing.ts";
+import { readSeconds } from "./timeout.ts";
 import { watchJob } from "./watch-job.ts";
 
 const JOB_COLUMNS = ["id", "state", "tag", "attempt", "attempts", "run_at", "created_at"];
 const PAGING = ["limit", "cursor"];
-const MAX_TIMEOUT_SECONDS = 604_800;
 
 export function addJobCommands(program: Command): void {
   const job = program.command("job").description("Jobs of queues");
@@ -67,10 +67,4 @@ export function addJobCommands(program: Command): void {
       await watchJob(tidemill, await addressOf(tidemill, args), options);
     },
   );
-}
-
-function readSeconds(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > MAX_TIMEOUT_SECONDS)
-    throw new InvalidArgumentError(`It takes whole seconds, from 1 to ${MAX_TIMEOUT_SECONDS}.`);
-  return Number(text);
 }

@@ -1,6 +1,6 @@
 import type { List } from "@tidemill/sdk";
 import { type Command, InvalidArgumentError } from "commander";
-import { printRecords } from "../output/table.ts";
+import { recordPrinter } from "../output/table.ts";
 import type { CommonOptions } from "./command.ts";
 
 interface ListOptions extends CommonOptions {
@@ -18,7 +18,7 @@ export const withLimit = (command: Command): Command =>
     .option("--all", "List all records, however many there are");
 
 /**
- * Prints a list, newest first.
+ * Prints a list, newest first, page by page.
  *
  * @param read the list, by the size of its pages
  * @param rowOf the fields of a record that a table shows
@@ -29,16 +29,22 @@ export async function printList<Item extends object>(
   { limit, all, json }: ListOptions,
   rowOf: (record: Item) => object = (record) => record,
 ): Promise<void> {
-  const records: Item[] = [];
-  const max = all ? Number.POSITIVE_INFINITY : limit;
-  for await (const record of read(Math.min(max + 1, PAGE))) {
-    if (records.length === max) {
-      if (process.stderr.isTTY) process.stderr.write(`tidemill: There are more. --limit or --all lists them.\n`);
-      break;
-    }
-    records.push(record);
+  const printer = recordPrinter(columns, json, rowOf);
+  let left = all ? Number.POSITIVE_INFINITY : limit;
+  let isRead = true;
+  const stop = () => {
+    isRead = false;
+  };
+  process.stdout.once("error", stop);
+  for await (const { data } of read(Math.min(left + 1, PAGE)).pages()) {
+    printer.print(data.slice(0, left));
+    const isCut = data.length > left;
+    left = Math.max(0, left - data.length);
+    if (isCut && process.stderr.isTTY) process.stderr.write(`tidemill: There are more. --limit or --all lists them.\n`);
+    if (isCut || !isRead) break;
   }
-  printRecords(json ? records : records.map(rowOf), columns, json);
+  process.stdout.off("error", stop);
+  printer.end();
 }
 
 function readLimit(text: string): number {

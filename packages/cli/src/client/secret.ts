@@ -1,4 +1,4 @@
-import { CreateSecret, PatchSecret } from "@tidemill/contract";
+import { CreateSecret, PatchSecret, SECRET_NAME } from "@tidemill/contract";
 import type { Command } from "commander";
 import { printFields, printRecord } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
@@ -10,6 +10,12 @@ import { printList, withLimit } from "./listing.ts";
 const NAME = ["<secret>", "Name of the secret"] as const;
 const COLUMNS = ["name", "value_hint", "allowed_queues", "allowed_hosts", "updated_at"];
 const OWN = ["name", "value"];
+
+/** Before the value is asked for. @throws for a name that no secret can have */
+function checkName(name: string): void {
+  if (!new RegExp(SECRET_NAME).test(name))
+    throw new Error(`"${name}" cannot be the name of a secret. It has capital letters, digits and underscores, and begins with a letter.`);
+}
 
 export function addSecretCommands(program: Command): void {
   const secret = program.command("secret").description("Secrets, whose values replace templates when a job is delivered");
@@ -29,6 +35,7 @@ export function addSecretCommands(program: Command): void {
       OWN,
     ),
     async (tidemill, { args: [name = ""], options }) => {
+      checkName(name);
       const value = await readHidden("Value of the secret:");
       printFields(await tidemill.secrets.create({ ...readFields<CreateSecret>(CreateSecret, options, OWN), name, value }), options.json);
     },
@@ -46,6 +53,7 @@ export function addSecretCommands(program: Command): void {
     ),
     async (tidemill, { args: [name = ""], options }) => {
       const changes = readFields<PatchSecret>(PatchSecret, options, OWN);
+      checkName(name);
       const value = options.value ? { value: await readHidden("New value of the secret:") } : {};
       printFields(await tidemill.secrets.update(name, { ...changes, ...value }), options.json);
     },

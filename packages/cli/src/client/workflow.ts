@@ -1,15 +1,63 @@
-import { once } from "node:events";
+import { TriggerWorkflow } from "@tidemill/contract";
 import type { Command } from "commander";
-import { EXIT_CODES } from "../exit-code.ts";
-import { printJson, printTable } from "../output/table.ts";
-import { checkWorkflows } from "../workflow/check-workflows.ts";
-import { loadWorkflows } from "../workflow/load-workflows.ts";
-import { type CommonOptions, createClient, withConnection } from "./command.ts";
+import { printFields, printRecord } from "../output/table.ts";
+import { askFirst, YES } from "../prompt/ask-first.ts";
+import { onService, withConnection } from "./command.ts";
+import { addFields, readFields } from "./fields.ts";
+import { FILE, readJsonInput } from "./json-input.ts";
+import { printList, withLimit } from "./listing.ts";
+import { checkCode } from "./workflow-check.ts";
 
-const RETRY_FOR_MS = 10_000;
+const ID = ["<workflow>", "Id of the workflow"] as const;
+const COLUMNS = ["id", "version", "attempts", "concurrency", "events", "cron", "next_run_at", "updated_at"];
+const OWN = ["input"];
 
 export function addWorkflowCommands(program: Command): void {
-  const workflow = program.command("workflow").description("Workflows");
+  const workflow = program.command("workflow").description("Workflows, which workers register");
+
+  onService<{ limit: number }>(withLimit(workflow.command("list").description("List workflows, newest first")), (tidemill, { options }) =>
+    printList(
+      (limit) => tidemill.workflows.list({ limit }),
+      COLUMNS,
+      options,
+      ({ events, nextRunAt, updatedAt, ...record }) => ({
+        ...record,
+        events: events.join(","),
+        next_run_at: nextRunAt,
+        updated_at: updatedAt,
+      }),
+    ),
+  );
+
+  onService(
+    workflow
+      .command("get")
+      .description("Show a workflow with its settings")
+      .argument(...ID),
+    async (tidemill, { args: [id = ""], options }) => printFields(await tidemill.workflows.get(id), options.json),
+  );
+
+  onService<{ file?: string }>(
+    addFields(
+      workflow
+        .command("trigger")
+        .description("Start a run of a workflow")
+        .argument(...ID)
+        .argument(
+          "[input]",
+          "What the run gets: any JSON value. Without it, it is read from the standard input; null if that is empty or a terminal",
+        )
+        .option(...FILE),
+      TriggerWorkflow,
+      OWN,
+    ),
+    async (tidemill, { args: [id = "", argument], options }) => {
+      const input = (await readJsonInput({ what: "input", argument, file: options.file })) ?? null;
+      const started = await tidemill.workflows.trigger(id, { ...readFields<TriggerWorkflow>(TriggerWorkflow, options, OWN), input });
+      printFields(started, options.json);
+    },
+  );
+
   withConnection(
     workflow
       .command("check")
@@ -18,31 +66,18 @@ export function addWorkflowCommands(program: Command): void {
           "a deployment",
       )
       .argument("<module>", "File that exports workflows, lists of them, or a Worker that was not started"),
-  ).action((file: string, options: CommonOptions) => check(file, options));
-}
+  ).action(checkCode);
 
-async function check(file: string, options: CommonOptions): Promise<void> {
-  // Numbers are read as the service's workers read them.
-  const tidemill = createClient(options, { retryForMs: RETRY_FOR_MS });
-  const { runs, unfit } = await withoutOutput(async () => checkWorkflows(tidemill, await loadWorkflows(file)));
-  if (options.json) printJson({ runs, unfit });
-  else {
-    if (unfit.length > 0) printTable(unfit.map((one) => ({ ...one })));
-    process.stderr.write(`tidemill: ${runs} ${runs === 1 ? "run" : "runs"} checked, ${unfit.length} would not fit.\n`);
-  }
-  const { code } = unfit.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
-  // The module may have opened connections that would keep the process.
-  if (process.stdout.writableLength > 0) await once(process.stdout, "drain");
-  process.exit(code);
-}
-
-/** What workflows print goes to the standard error meanwhile, so that the standard output has the result alone. */
-async function withoutOutput<Result>(work: () => Promise<Result>): Promise<Result> {
-  const { log, info, debug, error } = console;
-  Object.assign(console, { log: error, info: error, debug: error });
-  try {
-    return await work();
-  } finally {
-    Object.assign(console, { log, info, debug });
-  }
+  onService<{ yes?: boolean }>(
+    workflow
+      .command("delete")
+      .description("Delete a workflow with its runs. Runs that have not ended are cancelled. This cannot be undone")
+      .argument(...ID)
+      .option(...YES),
+    async (tidemill, { args: [id = ""], options }) => {
+      await askFirst(`Delete the workflow ${id} with its runs?`, options);
+      await tidemill.workflows.delete(id);
+      printRecord({ workflow: id, deleted: true }, options.json);
+    },
+  );
 }

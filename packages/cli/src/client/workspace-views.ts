@@ -42,7 +42,11 @@ export function addWorkspaceViews(program: Command): void {
   onService<{ limit: number }>(
     withLimit(worker.command("list").description("List workers that called in the last 15 minutes")),
     (tidemill, { options }) =>
-      printList((limit) => tidemill.workers.list({ limit }), ["name", "version", "queues", "in_flight", "last_seen_at"], options),
+      printList(
+        (limit) => tidemill.workers.list({ limit }),
+        ["name", "version", "queues", "workflows", "in_flight", "last_seen_at"],
+        options,
+      ),
   );
 }
 

@@ -6,10 +6,13 @@ type Cells = Readonly<Record<string, unknown>>;
 /** Colours of states, by their meaning for the reader. */
 const COLOURS: Readonly<Record<string, "cyan" | "gray" | "green" | "red" | "yellow">> = {
   active: "cyan",
+  running: "cyan",
   completed: "green",
   ok: "green",
   waiting: "yellow",
   delayed: "yellow",
+  pending: "yellow",
+  sleeping: "yellow",
   pending_approval: "yellow",
   warning: "yellow",
   failed: "red",
@@ -21,21 +24,81 @@ const COLOURS: Readonly<Record<string, "cyan" | "gray" | "green" | "red" | "yell
  * Prints rows. In a terminal they are a table, whose columns are as wide as their widest cells. Elsewhere the cells of a line are separated
  * by tabs. Without rows it prints only the head.
  */
-export function printTable(rows: readonly Cells[], columns: readonly string[] = Object.keys(rows[0] ?? {})): void {
-  const head = columns.map((column) => column.toUpperCase());
-  const lines = rows.map((row) => columns.map((column) => printable(showCell(row[column]))));
-  for (const line of process.stdout.isTTY ? aligned(head, lines) : [head, ...lines].map((cells) => cells.join("\t"))) writeLine(line);
-}
+export const printTable = (rows: readonly Cells[], columns: readonly string[] = Object.keys(rows[0] ?? {})): void =>
+  new TablePrinter(columns).print(rows);
 
-function aligned(head: readonly string[], lines: readonly (readonly string[])[]): string[] {
-  const widths = head.map((name, at) => Math.max(...[name, ...lines.map((cells) => cells[at] ?? "")].map((cell) => stringWidth(cell))));
-  const spaces = (cell: string, at: number) => (at === head.length - 1 ? "" : " ".repeat((widths[at] ?? 0) + 2 - stringWidth(cell)));
-  const join = (cells: readonly string[], style: (cell: string) => string) =>
-    cells
+/** Prints a table in parts. Each part may make its columns wider. */
+class TablePrinter {
+  readonly #columns: readonly string[];
+  #widths: readonly number[];
+  hasHead = false;
+
+  constructor(columns: readonly string[]) {
+    this.#columns = columns;
+    this.#widths = columns.map(() => 0);
+  }
+
+  print(rows: readonly Cells[]): void {
+    const head = this.hasHead ? [] : [this.#columns.map((column) => column.toUpperCase())];
+    this.hasHead = true;
+    const lines = rows.map((row) => this.#columns.map((column) => printable(showCell(row[column]))));
+    if (!process.stdout.isTTY) {
+      for (const cells of [...head, ...lines]) writeLine(cells.join("\t"));
+      return;
+    }
+    this.#widths = this.#widths.map((width, at) =>
+      [...head, ...lines].reduce((max, cells) => Math.max(max, stringWidth(cells[at] ?? "")), width),
+    );
+    for (const cells of head) writeLine(this.#aligned(cells, (name) => styled("bold", name)));
+    for (const cells of lines) writeLine(this.#aligned(cells, coloured));
+  }
+
+  #aligned(cells: readonly string[], style: (cell: string) => string): string {
+    const spaces = (cell: string, at: number) =>
+      at === cells.length - 1 ? "" : " ".repeat((this.#widths[at] ?? 0) + 2 - stringWidth(cell));
+    return cells
       .map((cell, at) => style(cell) + spaces(cell, at))
       .join("")
       .trimEnd();
-  return [join(head, (name) => styled("bold", name)), ...lines.map((cells) => join(cells, coloured))];
+  }
+}
+
+/** Prints an array in parts, as `printJson` prints it at once. */
+class ArrayPrinter {
+  #isEmpty = true;
+
+  print(values: readonly unknown[]): void {
+    for (const value of values) {
+      const lines = JSON.stringify(value, null, 2).split("\n").map(printable);
+      process.stdout.write(`${this.#isEmpty ? "[" : ","}\n  ${lines.join("\n  ")}`);
+      this.#isEmpty = false;
+    }
+  }
+
+  end(): void {
+    writeLine(this.#isEmpty ? "[]" : "\n]");
+  }
+}
+
+/** Prints records as they come: a table of some of their fields, or all of them as JSON. */
+export interface RecordPrinter<Item> {
+  print(records: readonly Item[]): unknown;
+  end(): unknown;
+}
+
+/** @param rowOf the fields of a record that a table shows */
+export function recordPrinter<Item extends object>(
+  columns: readonly string[],
+  json: boolean | undefined,
+  rowOf: (record: Item) => object = (record) => record,
+): RecordPrinter<Item> {
+  if (json) return new ArrayPrinter();
+  const table = new TablePrinter(columns);
+  return {
+    // The head is as wide as the first records that there are.
+    print: (records) => records.length > 0 && table.print(records.map(rowOf) as Cells[]),
+    end: () => table.hasHead || table.print([]),
+  };
 }
 
 /** Text in the colour of the state that it names. */

@@ -1,3 +1,4 @@
+import { NotFoundError } from "../exit-code.ts";
 import type { Profile, Profiles } from "./file.ts";
 
 /** Options of each command that uses a service. */
@@ -40,7 +41,7 @@ export function chooseService(options: ConnectionOptions, environment: Environme
 function findProfile(named: string | undefined, { default: usual, profiles }: Profiles): Profile | undefined {
   const name = named ?? usual ?? "";
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (named !== undefined && !profile) throw new Error(`There is no profile "${named}".${known(Object.keys(profiles))}`);
+  if (named !== undefined && !profile) throw new NotFoundError(`There is no profile "${named}".${known(Object.keys(profiles))}`);
   return profile;
 }
 

@@ -62,6 +62,19 @@ test("a line that is not JSON ends the run with its number; all lines before it 
   expect(await waiting(service, queue)).toBe(2_500);
 });
 
+test("a run is not resumed with an input that ends before its point", async ({ command, service }) => {
+  const queue = await service.queue();
+  const run = "01234567-89ab-4cde-8f01-23456789abcd";
+  const resume = (line: number) =>
+    command.run("enqueue", queue, "--ndjson", "--file", fileOf(command, ["1", "2", ""]), "--resume", `${run}@${line}`);
+  expect(await resume(3)).toMatchObject({ code: 0, stderr: "" });
+  expect(await resume(4)).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "tidemill: The input ends at line 2, before line 4: it is not that of the run to resume.\n",
+  });
+});
+
 test("a line that the service refuses is named, and a resumed run enqueues no line twice", async ({ command, service }) => {
   const queue = await service.queue();
   const lines = many().map((payload) => `{"payload":${payload}}`);

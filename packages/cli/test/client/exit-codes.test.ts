@@ -11,6 +11,14 @@ test("a queue that does not exist: code 4, and what was probably meant", async (
   });
 });
 
+test.for([
+  ["profile", "use", "nope"],
+  ["profile", "delete", "nope"],
+  ["status", "--profile", "nope"],
+])("a profile that does not exist: code 4: %j", async (args, { command }) => {
+  expect(await command.run(...args)).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining('no profile "nope"') });
+});
+
 test("a name that is taken: code 5", async ({ command, service }) => {
   expect(await command.run("queue", "create", await service.queue())).toMatchObject({ code: 5 });
 });

@@ -8,9 +8,9 @@ import { test } from "./client.ts";
 
 const profilesIn = (directory: string): string => path.join(directory, "tidemill/profiles.json");
 
-/** Runs a command in a terminal, in which these replies are typed when it asks these questions. */
+/** Runs a command in a terminal, in which these replies are typed when it asks these questions. Null ends the input. */
 async function runTyping(
-  replies: Readonly<Record<string, string>>,
+  replies: Readonly<Record<string, string | null>>,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): ReturnType<typeof runHere> {
@@ -20,7 +20,7 @@ async function runTyping(
     for (const [question, reply] of open) {
       if (!text.includes(question)) continue;
       open.delete(question);
-      setImmediate(() => stdin.write(reply));
+      setImmediate(() => (reply === null ? stdin.end() : stdin.write(reply)));
     }
   };
   return runHere(args, settings, { stdin, onOutput });
@@ -50,6 +50,23 @@ test.for([
   expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
   expect(stderr).toBe("Key of the workspace: \ntidemill: Nothing was changed.\n");
   expect(existsSync(profilesIn(command.directory))).toBe(false);
+});
+
+test("a name that no secret can have is refused before its value is asked for", async ({ command }) => {
+  for (const args of [
+    ["create", "bad-name"],
+    ["update", "bad-name", "--value"],
+  ]) {
+    const { code, stderr } = await runTyping({}, ["secret", ...args], command.environment);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^tidemill: "bad-name" cannot be the name of a secret\./) });
+  }
+});
+
+test("Ctrl-C and Ctrl-D at the question before a deletion end with code 130", async ({ command, service }) => {
+  const queue = await service.queue();
+  const { code, stderr } = await runTyping({ Delete: null }, ["queue", "delete", queue], command.environment);
+  expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringMatching(/\ntidemill: Nothing was changed\.\n$/) });
+  await command.output("queue", "get", queue);
 });
 
 test("after login, commands need neither URL nor key, and only the owner can read the file", async ({ command, service }) => {
@@ -92,7 +109,7 @@ test("a profile is chosen by name, and forgotten", async ({ command }) => {
   await command.output("queue", "list", "--profile", "production");
   await command.output("profile", "delete", "production");
   expect(await command.run("queue", "list", "--profile", "production")).toMatchObject({
-    code: 1,
+    code: 4,
     stderr: expect.stringContaining("There are: staging."),
   });
 });

@@ -1,10 +1,13 @@
 import type { SendEvent, SentEvent } from "@tidemill/contract";
 import type { Api } from "../api.ts";
+import { checkNames } from "../check-names.ts";
 import type { CallOptions } from "../options.ts";
 import { type EventDefinition, eventName } from "../workflow/start.ts";
 
 /** How an event is sent, besides its name and data. */
 export type SendOptions = Pick<SendEvent, "ts" | "idempotencyKey">;
+
+const SEND_OPTIONS = { ts: true, idempotencyKey: true } satisfies Record<keyof SendOptions, true>;
 
 /** Events, which start runs of workflows. */
 export class Events {
@@ -21,14 +24,16 @@ export class Events {
    * @param event its definition, or its name
    * @param data the input of the runs. JSON, at most 1 MiB
    * @returns the event's id, and the runs that it started
-   * @throws {TypeError} for a name that events cannot have
+   * @throws {TypeError} for a name that events cannot have, and for an unknown option
    */
   async send<Data>(
     event: EventDefinition<Data> | string,
     data: NoInfer<Data>,
-    { ts, idempotencyKey }: SendOptions = {},
+    options: SendOptions = {},
     call?: CallOptions,
   ): Promise<SentEvent> {
+    checkNames("events.send", options, SEND_OPTIONS);
+    const { ts, idempotencyKey } = options;
     const name = eventName(event);
     const body = { name, data, ...(ts !== undefined && { ts }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() };
     const sent = await this.#api.postRepeatably<SentEvent>("/v1/events", body, call);

@@ -1,10 +1,15 @@
 import type {
+  Invoked,
+  InvokeWorkflow,
+  JournalPage,
   ListedRun,
   ListRuns,
+  ReadJournal,
   RegisteredSignal,
   RegisterSignal,
   ReportedSteps,
   Run,
+  RunEvent,
   SendStepEvent,
   StepEventSent,
   StepsStored,
@@ -12,6 +17,7 @@ import type {
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
+import { watchRun } from "../watch/watch-run.ts";
 
 /** Runs of workflows. */
 export class Runs {
@@ -28,6 +34,23 @@ export class Runs {
   /** A run with its data and its journal. */
   get(id: string, call?: CallOptions): Promise<Run> {
     return this.#api.get(pathOf("runs", id), call);
+  }
+
+  /** A part of the journal of a run, for a program that executes it. */
+  journal(id: string, query: ReadJournal, call?: CallOptions): Promise<JournalPage> {
+    return this.#api.get(pathOf("runs", id, "journal"), call, query);
+  }
+
+  /**
+   * Follows a run until it has ended: first the run, then each change of its steps, progress and status. Intermediate changes may be left
+   * out. When the connection breaks, it goes on after the last event.
+   *
+   * ```ts
+   * for await (const event of tidemill.runs.watch(id)) if (event.type === "progress") console.log(event.progress);
+   * ```
+   */
+  watch(id: string, call?: CallOptions): AsyncGenerator<RunEvent, void> {
+    return watchRun(this.#api.transport, id, call);
   }
 
   cancel(id: string, call?: CallOptions): Promise<Run> {
@@ -52,5 +75,10 @@ export class Runs {
   /** Registers the signal of a step, for a worker that executes the run. It may be repeated. */
   registerSignal(id: string, signal: RegisterSignal, call?: CallOptions): Promise<RegisteredSignal> {
     return this.#api.postRepeatably(pathOf("runs", id, "signals"), signal, call);
+  }
+
+  /** Invokes a workflow for a step, for a worker that executes the run. It may be repeated. */
+  invoke(id: string, invocation: InvokeWorkflow, call?: CallOptions): Promise<Invoked> {
+    return this.#api.postRepeatably(pathOf("runs", id, "invocations"), invocation, call);
   }
 }

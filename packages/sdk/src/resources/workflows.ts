@@ -1,9 +1,18 @@
-import type { ListJournals, ListWorkflows, PutWorkflow, RunJournal, Triggered, TriggerWorkflow, Workflow } from "@tidemill/contract";
+import type {
+  ListJournals,
+  ListWorkflows,
+  PutWorkflow,
+  RunJournal,
+  Triggered,
+  TriggerWorkflow,
+  Workflow,
+  WorkflowWithSecret,
+} from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
 
-/** Workflows, whose runs workers execute. */
+/** Workflows, whose runs workers execute, or a program at their `endpoint_url`. */
 export class Workflows {
   readonly #api: Api;
 
@@ -15,8 +24,8 @@ export class Workflows {
     return this.#api.list("/v1/workflows", page, call);
   }
 
-  /** Registers a workflow, or replaces its settings. */
-  put(id: string, settings: PutWorkflow = {}, call?: CallOptions): Promise<Workflow> {
+  /** Registers a workflow, or replaces its settings. The result has `endpoint_secret` if the service has generated one. */
+  put(id: string, settings: PutWorkflow = {}, call?: CallOptions): Promise<WorkflowWithSecret> {
     return this.#api.put(pathOf("workflows", id), settings, call);
   }
 

@@ -3,6 +3,9 @@ import { momentMs, momentText } from "../clock.ts";
 import type { CallOutcome } from "./answer-call.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
+/** How a step ends that waits. */
+export type StepEnd = Pick<RunStep, "status"> & Partial<Pick<RunStep, "output" | "error">>;
+
 /** The journal of a run, in memory. */
 export class MemoryJournal {
   readonly #clock: VirtualClock;
@@ -67,8 +70,14 @@ export class MemoryJournal {
     this.#end(step, outcome);
   }
 
+  /** Ends a step that waits, at this moment. Milliseconds since 1970. */
+  endAt({ step, atMs, end }: { readonly step: RunStep; readonly atMs: number; readonly end: StepEnd }): void {
+    this.#clock.passUntil(atMs);
+    this.#end(step, end);
+  }
+
   /** Its place in the journal is that of its outcome. */
-  #end(step: RunStep, outcome: Pick<RunStep, "status"> & Partial<Pick<RunStep, "output" | "error">>): void {
+  #end(step: RunStep, outcome: StepEnd): void {
     this.#steps.delete(step.key);
     this.#steps.set(step.key, { ...step, ...outcome, endedAt: this.#now });
   }
@@ -77,7 +86,7 @@ export class MemoryJournal {
     return momentText(this.#clock.nowMs());
   }
 
-  #entry({ key, type, status, output, error, attempt, startedAt, sleepFor, sleepUntil, signal, timeout }: ReportedStep): RunStep {
+  #entry({ key, type, status, output, error, attempt, startedAt, sleepFor, sleepUntil, signal, timeout, undoable }: ReportedStep): RunStep {
     const waitsMs = sleepFor ?? timeout;
     return {
       key,
@@ -90,6 +99,7 @@ export class MemoryJournal {
       endedAt: status === "waiting" ? null : this.#now,
       wakeAt: sleepUntil ?? (waitsMs === undefined ? null : momentText(this.#clock.nowMs() + waitsMs)),
       signal: signal ?? null,
+      undoable: undoable ?? false,
     };
   }
 }

@@ -1,22 +1,22 @@
 import type { ReportedStep, RunStep } from "@tidemill/contract";
-import { momentText } from "../clock.ts";
+import { momentMs, momentText } from "../clock.ts";
 import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import type { RunHost, StepEvent } from "../workflow/host.ts";
+import { progressText } from "../workflow/progress.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerCall } from "./answer-call.ts";
 import { answerTo, type SignalAnswers } from "./answers.ts";
 import type { Crashes } from "./crashes.ts";
+import { type Invokes, MemoryInvocations, type RunChild } from "./invokes.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** The id of the run. */
-export const TEST_RUN = "run_test";
 /** What the function of a step gets that sends an event. */
 const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
 
@@ -34,6 +34,11 @@ export interface SentByRun {
 export interface MemoryRunOptions {
   readonly crashes: Crashes;
   readonly signals: SignalAnswers;
+  readonly invokes: Invokes;
+  readonly runChild: RunChild;
+  readonly runId: string;
+  /** Key of the step after which the run is cancelled. */
+  readonly cancelAfter: string | undefined;
 }
 
 /** A run in memory. */
@@ -44,17 +49,24 @@ export class MemoryRun {
   readonly #substitutes: Substitutes;
   readonly #crashes: Crashes;
   readonly #signals: SignalAnswers;
+  readonly #cancelAfter: string | undefined;
   readonly #journal: MemoryJournal;
+  readonly #invocations: MemoryInvocations;
+  readonly #runId: string;
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
+  /** What it has said of its progress. */
+  readonly progress: unknown[] = [];
   attempt = 1;
+  /** Whether the last execution was one that only undid. */
+  isUndone = false;
 
   constructor(
     workflow: AnyWorkflow,
     input: unknown,
     clock: VirtualClock,
     substitutes: Substitutes,
-    { crashes, signals }: MemoryRunOptions,
+    { crashes, signals, invokes, runChild, runId, cancelAfter }: MemoryRunOptions,
   ) {
     this.#workflow = workflow;
     this.#input = input;
@@ -62,7 +74,10 @@ export class MemoryRun {
     this.#substitutes = substitutes;
     this.#crashes = crashes;
     this.#signals = signals;
+    this.#cancelAfter = cancelAfter;
     this.#journal = new MemoryJournal(clock);
+    this.#invocations = new MemoryInvocations(invokes, runChild, runId);
+    this.#runId = runId;
   }
 
   get steps(): readonly RunStep[] {
@@ -73,13 +88,30 @@ export class MemoryRun {
     return this.#substitutes.effects;
   }
 
+  /** Whether the run was cancelled: from now on, its executions only undo its steps. */
+  get isCancelled(): boolean {
+    return this.#cancelAfter !== undefined && this.steps.some(({ key }) => key === this.#cancelAfter);
+  }
+
+  /** Steps that could not be undone. */
+  get undoErrors(): { readonly step: string; readonly message: string }[] {
+    const failed = this.steps.filter(({ type, status }) => type === "undo" && status === "failed");
+    return failed.map(({ key, error }) => ({ step: key.slice("undo(".length, -1), message: error?.message ?? "" }));
+  }
+
   /** One execution, from the top. */
   async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
     const crash = new AbortController();
+    const wasCancelled = this.isCancelled;
+    this.isUndone = wasCancelled;
+    let sent = this.progress.length;
     const store = async (steps: readonly ReportedStep[]): Promise<void> => {
       loseSome(steps.map(({ key }) => key));
       this.#journal.append(steps);
-      if (this.#crashes.areOn) crash.abort(new RunAbortedError(this.#crashes.cause));
+      // What was said before is sent along.
+      sent = this.progress.length;
+      if (this.isCancelled && !wasCancelled) crash.abort(new RunAbortedError("cancelled"));
+      else if (this.#crashes.areOn) crash.abort(new RunAbortedError(this.#crashes.cause));
     };
     const loseSome = (keys: readonly string[]): void => {
       if (!this.#crashes.losesSteps(keys)) return;
@@ -96,22 +128,48 @@ export class MemoryRun {
       await store([{ key, type: "signal", status: "completed", output: { signal } }]);
       return { signal };
     };
+    const invoke: RunHost["invoke"] = async (step, invocation) => {
+      const { key } = step;
+      loseSome([key]);
+      const mocked = await replace(step, () => null)(SEND);
+      const output = { runId: this.#invocations.add(key, invocation, remember(mocked, `step "${key}"`)) };
+      await store([{ key, type: "invoke", status: "waiting", output, timeout: invocation.timeout }]);
+      return output;
+    };
     const { nowMs, wait } = this.#clock;
-    const host = { nowMs, wait, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
+    // Time that passes by itself would let any sleep win against any step.
+    const timer = () => new Promise<never>(() => {});
+    const host = { nowMs, wait, timer, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
     const outcome = await executeRun(this.#workflow, this.#taken(), {
       ...host,
+      progress: (value) => this.#say(value),
       store,
       sendEvent,
       registerSignal,
+      invoke,
       signal: crash.signal,
       replace,
     });
     const { steps = [] } = outcome as { readonly steps?: readonly ReportedStep[] };
     const ended = steps.flatMap(({ key, status }) => (status === "waiting" ? [] : [key]));
     const isLost = ended.length > 0 ? this.#crashes.losesSteps(ended) : this.#crashes.losesOutcome(outcome.outcome, this.steps.length);
-    if (isLost) return { outcome: "released" };
+    const lost = (): RunOutcome => {
+      this.progress.length = sent;
+      return { outcome: "released" };
+    };
+    if (isLost) return lost();
     this.#journal.append(steps);
-    return this.#crashes.areOn && ended.length > 0 ? { outcome: "released" } : outcome;
+    if (!this.#crashes.areOn || ended.length === 0) return outcome;
+    return lost();
+  }
+
+  /** As a worker, it leaves out what cannot be sent. */
+  #say(value: unknown): void {
+    try {
+      this.progress.push(JSON.parse(progressText(value)));
+    } catch {
+      // A worker would warn in its log.
+    }
   }
 
   #sent({ name, data, ts = this.#clock.nowMs() }: StepEvent): EventSent {
@@ -127,10 +185,12 @@ export class MemoryRun {
     const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
     const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
     const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));
-    for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`));
+    for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`, "payload"));
     if (completed.length > 0) return;
     const { next } = this.#journal;
-    if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);
+    const invoked = next && (await this.#invocations.first(this.steps, momentMs(next.wakeAt ?? "")));
+    if (invoked) this.#journal.endAt(invoked);
+    else if (next && (next.signal === null || answerTo(this.#signals, next.signal)?.kind === "timesOut")) this.#journal.timeOut(next);
     else throw new Error(unanswered(next));
   }
 
@@ -142,9 +202,11 @@ export class MemoryRun {
     if (!this.#crashes.areOn) return;
     const twice = !this.#crashes.repeatEffects && [...this.effects].find(([, times]) => times > 1 && this.attempt === 1);
     if (twice) throw new Error(`Step "${twice[0]}" was executed ${twice[1]} times.`);
+    const said = this.progress.length;
     const replayed = await this.execute(({ key }) => () => {
       throw new Error(`Step "${key}" is not in the journal.`);
     });
+    this.progress.length = said;
     const [expected, got] = [
       { outcome: "completed", result },
       { ...replayed, steps: undefined },
@@ -157,7 +219,7 @@ export class MemoryRun {
     const now = momentText(this.#clock.nowMs());
     const { version = null, attempts = 3 } = options;
     return {
-      runId: TEST_RUN,
+      runId: this.#runId,
       workflowId: id,
       version,
       attempt: this.attempt,
@@ -166,6 +228,7 @@ export class MemoryRun {
       trigger: { type: "api" },
       createdAt: now,
       journal: [...this.steps],
+      ...(this.isCancelled && { undo: true }),
       lease_token: "test",
       lease_expires_at: now,
     };

@@ -5,8 +5,10 @@ import { callHook, hooksOf } from "../workflow/hooks.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
-import { Crashes, type CrashMode, differenceAfterCrashes, type RunEnd } from "./crashes.ts";
-import { MemoryRun, type SentByRun, TEST_RUN } from "./memory-run.ts";
+import { checkTestOptions } from "./check-options.ts";
+import { Crashes, type CrashMode, differenceAfterCrashes } from "./crashes.ts";
+import type { Invokes, RunChild } from "./invokes.ts";
+import { MemoryRun, type SentByRun } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -15,6 +17,11 @@ export interface TestSettings {
   readonly mocks?: Mocks;
   /** By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time out. */
   readonly signals?: SignalAnswers;
+  /**
+   * By the id of a workflow: what its run returns that a step has invoked. A function is called with the input, and what it throws fails the
+   * run; `timesOut` lets the invocation time out; a workflow is run in memory, with these settings.
+   */
+  readonly invokes?: Invokes;
   /** By step name or key: the error with which the step always fails, or how many times it fails before it succeeds. */
   readonly fail?: Failures;
   /**
@@ -26,6 +33,8 @@ export interface TestSettings {
    *   executed without crashes first, and must do and return the same where its steps returned the same.
    */
   readonly crash?: CrashMode;
+  /** Key of a step. When it has been stored, the run is cancelled, and its steps are undone. */
+  readonly cancelAfter?: string;
   /** When the run begins. 2026-01-01T00:00:00Z by default. */
   readonly startAt?: Moment;
 }
@@ -38,6 +47,10 @@ interface EndedRun {
   readonly steps: readonly RunStep[];
   /** Events that its steps have sent, in their order. */
   readonly events: readonly SentByRun[];
+  /** What it has said of its progress, in its order. An attempt that follows a failed one may repeat some. */
+  readonly progress: readonly unknown[];
+  /** Steps that could not be undone. */
+  readonly undoErrors: readonly { readonly step: string; readonly message: string }[];
   /** What a lifecycle hook threw. */
   readonly hookErrors: readonly { readonly hook: Hook; readonly message: string }[];
   /** In which attempt of the run it ended. */
@@ -51,9 +64,21 @@ export type TestedRun<Result> = EndedRun &
   (
     | { readonly status: "completed"; readonly result: Result; readonly error: null }
     | { readonly status: "failed"; readonly result: null; readonly error: RunError }
+    | { readonly status: "cancelled"; readonly result: null; readonly error: null }
   );
 
-const START_AT = "2026-01-01T00:00:00Z";
+/** The options that there are, and the values of `crash`. */
+const KNOWN = {
+  options: {
+    ...{ input: true, mocks: true, signals: true, invokes: true, fail: true, crash: true, cancelAfter: true, startAt: true },
+  } satisfies Record<keyof TestSettings | "input", true>,
+  crash: { afterEveryStep: true, everywhere: true } satisfies Record<CrashMode, true>,
+};
+/** The id of the run. Those that it invokes have ids that begin with it. */
+const TEST_RUN = "run_test";
+/** How many runs may have invoked one another in a row. */
+const MAX_DEPTH = 16;
+
 const ATTEMPTS = 3;
 const BACKOFF_MS = 1_000;
 
@@ -65,55 +90,96 @@ const BACKOFF_MS = 1_000;
  * const { result } = await testWorkflow(onboard, { input: { userId: "u1" }, mocks: { "load user": { name: "Ada" } } });
  * ```
  *
- * @throws when a step waits for what nobody answers, when the workflow is not deterministic, and for what `crash` finds
+ * @throws when a step waits for what nobody answers, when `mocks` or `fail` name a step that the run does not come to, when the workflow is
+ * not deterministic, and for what `crash` finds
  */
 export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
   options: TestOptions<Input>,
 ): Promise<TestedRun<Result>> {
-  const { mocks = {}, fail = {}, signals = {}, crash, startAt = START_AT, input } = options;
-  const startMs = momentMs(startAt);
-  const clock = new VirtualClock(startMs);
-  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
-    crashes: new Crashes(crash),
-    signals,
+  checkTestOptions(options, KNOWN);
+  const settings: TestSettings = options;
+  const { startAt = "2026-01-01T00:00:00Z", cancelAfter } = settings;
+  const input = remember(options.input, "the test", "input");
+  const fromTop = (): From => ({
+    runId: TEST_RUN,
+    startMs: momentMs(startAt),
+    depth: 0,
+    substitutes: new Substitutes(settings.mocks ?? {}, settings.fail ?? {}),
+    cancelAfter,
   });
-  const plain = crash === "everywhere" ? await withoutCrashes(workflow, options) : null;
-  const ended = await finish(run, clock, workflow);
-  const difference = plain && differenceAfterCrashes(plain, { ...ended, steps: run.steps, effects: run.effects });
+  // Its hooks are called once.
+  const plain = settings.crash === "everywhere" && (await runInMemory(workflow, input, settings, { ...fromTop(), isPlain: true }));
+  const from = fromTop();
+  const tested = await runInMemory(workflow, input, settings, from);
+  const difference = plain && differenceAfterCrashes(plain, tested);
   if (difference) throw new Error(`With crashes, the run was another one. ${difference}`);
-  const hookErrors = await fireHook(workflow, ended, run.attempt);
+  from.substitutes.checkUse(tested.status, tested.steps);
+  const { effects: _, ...seen } = tested;
+  return seen as TestedRun<Result>;
+}
+
+/** Which run it is, and when it begins. */
+interface From {
+  readonly runId: string;
+  readonly startMs: number;
+  /** How many runs have invoked one another before it. */
+  readonly depth: number;
+  readonly substitutes: Substitutes;
+  readonly cancelAfter: string | undefined;
+  /** Whether executions end only by themselves, and no hooks are called. */
+  readonly isPlain?: boolean;
+}
+
+async function runInMemory(
+  workflow: AnyWorkflow,
+  input: unknown,
+  settings: TestSettings,
+  { runId, startMs, depth, substitutes, cancelAfter, isPlain = false }: From,
+): Promise<TestedRun<unknown> & Pick<MemoryRun, "effects">> {
+  const { signals = {}, invokes = {}, crash } = settings;
+  const clock = new VirtualClock(startMs);
+  const runChild: RunChild = async (child, of, childId, from) => {
+    if (depth >= MAX_DEPTH) throw new Error(`At most ${MAX_DEPTH} runs may have invoked one another in a row.`);
+    const next = { runId: childId, startMs: from, depth: depth + 1, substitutes: substitutes.forChild(), cancelAfter: undefined, isPlain };
+    const { result, error, elapsedMs } = await runInMemory(child, of, settings, next);
+    return { result, error, atMs: from + elapsedMs };
+  };
+  const crashes = new Crashes(isPlain ? undefined : crash);
+  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId, cancelAfter });
+  const ended = await finish(run, clock, workflow);
+  if (cancelAfter !== undefined && !run.isCancelled)
+    throw new Error(`Step "${cancelAfter}", after which the run is to be cancelled, was not stored.`);
+  const hookErrors = isPlain ? [] : await fireHook(workflow, ended, { runId, attempt: run.attempt });
   return {
     ...ended,
     steps: run.steps,
+    effects: run.effects,
     events: run.events,
+    progress: run.progress,
+    undoErrors: run.undoErrors,
     hookErrors,
     attempt: run.attempt,
     elapsedMs: clock.nowMs() - startMs,
-  } as TestedRun<Result>;
-}
-
-/** The run as it is without crashes. Its hooks are not called. */
-async function withoutCrashes<Input>(workflow: AnyWorkflow, options: TestOptions<Input>): Promise<RunEnd> {
-  const { mocks = {}, fail = {}, signals = {}, startAt = START_AT, input } = options;
-  const clock = new VirtualClock(momentMs(startAt));
-  const run = new MemoryRun(workflow, remember(input, "the test"), clock, new Substitutes(mocks, fail), {
-    crashes: new Crashes(undefined),
-    signals,
-  });
-  const ended = await finish(run, clock, workflow);
-  return { ...ended, steps: run.steps, effects: run.effects };
+  };
 }
 
 type End =
   | { readonly status: "completed"; readonly result: unknown; readonly error: null }
-  | { readonly status: "failed"; readonly result: null; readonly error: RunError };
+  | { readonly status: "failed"; readonly result: null; readonly error: RunError }
+  | { readonly status: "cancelled"; readonly result: null; readonly error: null };
+
+const HOOK_OF = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" } as const;
 
 /** Calls the hook of a run's end, if the workflow has it. */
-async function fireHook({ id, options }: AnyWorkflow, end: End, attempt: number): Promise<EndedRun["hookErrors"]> {
-  const hook = end.status === "completed" ? "onSuccess" : "onFailure";
+async function fireHook(
+  { id, options }: AnyWorkflow,
+  end: End,
+  run: Pick<From, "runId"> & { readonly attempt: number },
+): Promise<EndedRun["hookErrors"]> {
+  const hook = HOOK_OF[end.status];
   if (!hooksOf(options).includes(hook)) return [];
-  const taken = { hook, runId: TEST_RUN, workflowId: id, attempt, result: end.result, error: end.error } as const;
+  const taken = { hook, ...run, workflowId: id, result: end.result, error: end.error } as const;
   return callHook(options, taken).then(
     () => [],
     (error: unknown) => [{ hook, message: failureOf(error).message }],
@@ -123,6 +189,10 @@ async function fireHook({ id, options }: AnyWorkflow, end: End, attempt: number)
 async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End> {
   for (;;) {
     const outcome = await run.execute();
+    if (run.isCancelled) {
+      if (outcome.outcome !== "completed" || !run.isUndone) continue;
+      return { status: "cancelled", result: null, error: null };
+    }
     if (outcome.outcome === "completed") {
       await run.checkReplay(outcome.result);
       return { status: "completed", result: outcome.result, error: null };

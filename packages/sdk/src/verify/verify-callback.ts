@@ -1,5 +1,6 @@
 import type * as contract from "@tidemill/contract";
 import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
+import { checkNames } from "../check-names.ts";
 import { nowSeconds } from "../clock.ts";
 import { parsePayload, type StandardSchema } from "../schema.ts";
 import { bodyOf, type FetchRequest, headerOf, type RawRequest } from "./request.ts";
@@ -31,20 +32,24 @@ export interface VerifyOptions<Payload> {
   readonly schema?: StandardSchema<unknown, Payload> | undefined;
 }
 
+const OPTIONS = { schema: true } satisfies Record<keyof VerifyOptions<unknown>, true>;
+
 /**
  * Verifies that a request is a callback of Tidemill, and returns it parsed.
  *
  * @param request a request of the Fetch API, or the headers and the body as it arrived
  * @param secrets the queue's callback secret, or several while it is rotated: one match is enough
  * @throws {InvalidSignatureError} when it is not genuine
- * @throws {TypeError} when there is no secret, or the body was read or parsed before
+ * @throws {TypeError} when there is no secret, for an unknown option, or when the body was read or parsed before
  * @throws {TidemillError} VALIDATION_ERROR when the payload does not fit the schema
  */
 export async function verifyCallback<Payload = unknown>(
   request: FetchRequest | RawRequest,
   secrets: string | readonly string[],
-  { schema }: VerifyOptions<Payload> = {},
+  options: VerifyOptions<Payload> = {},
 ): Promise<Callback<Payload>> {
+  checkNames("verifyCallback", options, OPTIONS);
+  const { schema } = options;
   const tried = typeof secrets === "string" ? [secrets] : secrets;
   if (!Array.isArray(tried) || tried.length === 0 || !tried.every((secret) => typeof secret === "string" && secret !== "")) {
     throw new TypeError("A callback secret is required: the queue's callback_secret, cbs_…");

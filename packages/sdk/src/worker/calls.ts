@@ -1,5 +1,5 @@
 import type * as contract from "@tidemill/contract";
-import { pathOf } from "../api.ts";
+import { pathOf, withQuery } from "../api.ts";
 import { TidemillError } from "../error.ts";
 import { chance, randomName } from "../random.ts";
 import { waitBeforeNext } from "../retry.ts";
@@ -10,7 +10,7 @@ import type { WorkOutcome } from "./outcomes.ts";
 import { refusedSource } from "./sources.ts";
 
 /** What a worker asks for in a call. */
-export type Asked = Pick<contract.WorkRequest, "queues" | "workflows" | "limit" | "wait">;
+export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> & { queues: string[] };
 
 const CALL_TIMEOUT_MS = 30_000;
 const MIN_EXTEND_MS = 1_000;
@@ -42,10 +42,10 @@ interface Answered {
 }
 
 interface Call {
-  readonly method?: "POST" | "PUT";
+  readonly method?: "GET" | "POST" | "PUT";
   readonly path: string;
-  /** Makes the body of the first try, or of one that repeats it. */
-  readonly encode: (isRepeat: boolean) => string;
+  /** Makes the body of the first try, or of one that repeats it. A GET has none. */
+  readonly encode?: (isRepeat: boolean) => string;
   /** Whether a refusal ends the call. */
   readonly isFinal: (error: TidemillError) => boolean;
   /** The lists that a response has. Without them, something else than the service has responded. */
@@ -103,7 +103,7 @@ export class WorkerCalls {
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
 
-  /** @throws {TidemillError} when the service refuses the steps, for example LEASE_LOST */
+  /** @throws {TidemillError} when the service refuses the steps or the progress, for example LEASE_LOST */
   async storeSteps(runId: string, reported: contract.ReportedSteps, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(reported);
     await this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
@@ -117,6 +117,22 @@ export class WorkerCalls {
   /** @throws {TidemillError} when the service refuses the signal, for example CONFLICT or LEASE_LOST */
   registerSignal(runId: string, signal: contract.RegisterSignal, abort: AbortSignal): Promise<unknown> {
     return this.#sendOfRun(pathOf("runs", runId, "signals"), signal, abort);
+  }
+
+  /**
+   * A part of the journal of a run.
+   *
+   * @throws {TidemillError} when the service refuses it, for example LEASE_LOST
+   */
+  async journal(runId: string, query: contract.ReadJournal, signal: AbortSignal): Promise<contract.JournalPage> {
+    const path = withQuery(pathOf("runs", runId, "journal"), query);
+    const isFinal = (error: TidemillError) => !isAboutKey(error);
+    return (await this.#send({ method: "GET", path, isFinal, lists: ["data"] }, signal)).response as contract.JournalPage;
+  }
+
+  /** @throws {TidemillError} when the service refuses the invocation, for example NOT_FOUND, QUOTA_EXCEEDED or LEASE_LOST */
+  invoke(runId: string, invocation: contract.InvokeWorkflow, signal: AbortSignal): Promise<unknown> {
+    return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, signal);
   }
 
   /** @throws {TidemillError} when the service refuses the settings */
@@ -137,7 +153,7 @@ export class WorkerCalls {
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
-        const request = { method, path, body: encode(tries > 1), repeatable: true };
+        const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs });
         checkLists(response, lists);
         return { response, firstSentMs, lastSentMs };

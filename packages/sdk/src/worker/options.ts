@@ -1,3 +1,4 @@
+import { checkNames } from "../check-names.ts";
 import { elapsedMs } from "../clock.ts";
 import { isDevelopment, processId, readVariable } from "../environment.ts";
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
@@ -66,6 +67,23 @@ export interface WorkerSettings extends Settings {
   readonly elapsedMs: () => number;
 }
 
+const OPTIONS = {
+  url: true,
+  key: true,
+  fetch: true,
+  queues: true,
+  workflows: true,
+  concurrency: true,
+  name: true,
+  version: true,
+  replayEachStep: true,
+  leaseSeconds: true,
+  stopTimeoutMs: true,
+  signals: true,
+  logger: true,
+} satisfies Record<keyof WorkerOptions, true>;
+const HANDLER_OPTIONS = { handler: true, schema: true } satisfies Record<keyof QueueHandler<unknown>, true>;
+
 const MAX_CONCURRENCY = 10_000;
 /** Queues, or workflows, that one call may name. */
 const MAX_SOURCES = 100;
@@ -74,6 +92,7 @@ const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
 
 /** @throws {TypeError} naming the option that is missing or wrong */
 export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
+  checkNames("Worker", options, OPTIONS);
   const { url, key, fetch } = options;
   const settings = readOptions({ ...(url !== undefined && { url }), ...(key !== undefined && { key }), ...(fetch && { fetch }) });
   const entries = Object.entries(options.queues ?? {});
@@ -97,7 +116,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   };
 }
 
-function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
+/** @throws {TypeError} for a list of something else, or with an id twice */
+export function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
   if (!Array.isArray(workflows) || workflows.some((one) => typeof one?.program !== "function"))
     throw new TypeError("workflows must be a list of what workflow() returns.");
   if (workflows.length > MAX_SOURCES) throw new TypeError(`workflows must be at most ${MAX_SOURCES}, not ${workflows.length}.`);
@@ -118,6 +138,8 @@ function readHandler(queue: string, one: unknown): ReadHandler {
       `queues must have names of queues, and ${JSON.stringify(queue)} is none: letters, digits, dots, hyphens, underscores.`,
     );
   if (typeof found?.handler !== "function") throw new TypeError(`queues.${queue} must be a function, or an object with a handler.`);
+  // Objects of a class may have members of their own.
+  if (Object.getPrototypeOf(found) === Object.prototype) checkNames(`queues.${queue}`, found, HANDLER_OPTIONS);
   checkSchema(`queues.${queue}.schema`, found.schema);
   return found;
 }

@@ -1,8 +1,12 @@
 import type { ReportedStep } from "@tidemill/contract";
+import { refusedStep } from "../workflow/not-stored.ts";
 import type { Lease } from "./held-leases.ts";
+import type { ProgressToSend } from "./progress-sender.ts";
 
-/** How an attempt on a job, or an execution of a run, ended. */
-export type Outcome =
+/** How an attempt on a job, or an execution of a run, ended. Of a run, with the newest progress that was not sent before. */
+export type Outcome = Ending & ProgressToSend;
+
+type Ending =
   | {
       readonly outcome: "completed";
       /** JSON, made when the handler ended: what it returned may change later. */
@@ -45,11 +49,21 @@ const MAX_OUTCOMES = 500;
 /** A character takes at most 3 bytes, and a call at most 16 MiB. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-export function workOutcome({ id, lease_token }: Lease, outcome: Outcome): WorkOutcome {
+export const workOutcome = ({ id, lease_token }: Lease, outcome: Outcome): WorkOutcome => ({
+  lease: { id, lease_token },
+  outcome,
+  text: outcomeText(outcome, { id, lease_token }),
+});
+
+/** An outcome as JSON text. */
+export function outcomeText(outcome: Outcome, of: object = {}): string {
   const { result, ...rest } = outcome as Extract<Outcome, { outcome: "completed" }>;
-  const text = JSON.stringify({ id, lease_token, ...rest });
-  return { lease: { id, lease_token }, outcome, text: result === undefined ? text : `${text.slice(0, -1)},"result":${result}}` };
+  const text = JSON.stringify({ ...of, ...rest });
+  return result === undefined ? text : `${text.slice(0, -1)},"result":${result}}`;
 }
+
+/** Characters of an error that the service takes. */
+const MAX_ERROR = 16_384;
 
 /** What a worker holds. */
 type Kind = "job" | "run" | "hook";
@@ -64,10 +78,10 @@ export const atStop = (lease: Lease): Outcome =>
  * What is reported in place of an outcome that the service refuses: without what the handler or workflow wrote. Null if there is nothing to
  * leave out. A job whose result is refused has succeeded all the same. A run, whose result others need, fails for good.
  *
- * @param code why it was refused
+ * @param message why it was refused
  */
-export function withoutContent({ lease, outcome }: WorkOutcome, code: string | null): WorkOutcome | null {
-  const rest = kindOf(lease) === "run" ? runWithoutContent(outcome, code) : jobWithoutContent(outcome);
+export function withoutContent({ lease, outcome }: WorkOutcome, message: string | null): WorkOutcome | null {
+  const rest = kindOf(lease) === "run" ? runWithoutContent(outcome, message ?? "") : jobWithoutContent(outcome);
   return rest && workOutcome(lease, rest);
 }
 
@@ -76,21 +90,27 @@ function jobWithoutContent(outcome: Outcome): Outcome | null {
   return outcome.outcome === "failed" ? withoutError(outcome, "The handler failed with an error that the service refused.") : null;
 }
 
-function runWithoutContent(outcome: Outcome, code: string | null): Outcome | null {
-  const problem = code === "PAYLOAD_TOO_LARGE" ? "is too large" : "was refused by the service";
-  const failed = { outcome: "failed", error_name: "Error", retry: false } as const;
+function runWithoutContent(outcome: Outcome, why: string): Outcome | null {
+  const ofStep = "steps" in outcome ? refusedStep(outcome.steps ?? [], why) : null;
+  const failed = (what: string): Outcome => {
+    const error = ofStep ?? `The service refused ${what}: ${why.replace(/^settle\[\d+\]\./, "")}`;
+    return { outcome: "failed", error: error.slice(0, MAX_ERROR), error_name: "Error", retry: false };
+  };
   switch (outcome.outcome) {
     case "completed":
-      return { ...failed, error: `The result of the workflow ${problem}.` };
+      return failed("the result of the workflow");
     case "suspended":
-      return { ...failed, error: `The output of a step ${problem}.` };
+      return failed("the steps of the workflow");
     case "failed":
-      return withoutError(outcome, "The workflow failed with an error that the service refused.");
+      return ofStep ? withoutSteps(outcome) : withoutError(outcome, "The workflow failed with an error that the service refused.");
     case "unfit":
     case "released":
       return null;
   }
 }
+
+/** The next execution executes them again. */
+const withoutSteps = ({ steps: _, ...failed }: Failed): Failed => failed;
 
 function withoutError({ error, error_name, retry }: Failed, unreported: string): Failed | null {
   if (error === unreported) return null;

@@ -1,5 +1,6 @@
 import type * as contract from "@tidemill/contract";
 import { parsePayload } from "../schema.ts";
+import { thrownText } from "../thrown-text.ts";
 import { JobAbortedError, NonRetryableError } from "./errors.ts";
 import { workerJob } from "./job.ts";
 import type { WorkerSettings } from "./options.ts";
@@ -7,6 +8,7 @@ import type { Outcome } from "./outcomes.ts";
 import { retryOf } from "./retry-of.ts";
 
 const MAX_ERROR = 16_384;
+const NO_TEXT = "The handler threw an object that has no text.";
 
 /** Runs the handler of a job. Never rejects. */
 export async function runJob({ handlers, logger }: WorkerSettings, taken: contract.TakenJob, signal: AbortSignal): Promise<Outcome> {
@@ -44,8 +46,9 @@ function messageOf(error: unknown): string {
 
 function textOf(error: unknown): string {
   try {
-    return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    if (error instanceof Error) return `${error.name}: ${error.message}`;
   } catch {
-    return "The handler threw an object that has no text.";
+    return NO_TEXT;
   }
+  return thrownText(error) ?? NO_TEXT;
 }

@@ -4,27 +4,27 @@ import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
 import { notStored } from "../workflow/not-stored.ts";
-import { charactersOf } from "../workflow/outbox.ts";
+import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
+import { fitWithEnd } from "./fit-with-end.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
+import { ProgressSender } from "./progress-sender.ts";
 
 /** Steps in one call. */
 const MAX_STEPS = 100;
-/** Characters of the steps that are reported with an outcome. */
-const MAX_CHARACTERS = 64 * 1024;
 
 type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
 /** Executes a run that the worker holds. Never rejects. */
 export async function runWorkflow(
-  { workflows, replayEachStep }: WorkerSettings,
+  { workflows, logger, name: worker, replayEachStep }: WorkerSettings,
   calls: WorkerCalls,
-  leases: HeldLeases,
+  leases: Pick<HeldLeases, "lose">,
   taken: contract.TakenRun,
-  { controller, lost }: Held,
+  { controller, lost }: Pick<Held, "controller" | "lost">,
 ): Promise<Outcome> {
   const found = workflows.get(taken.workflowId);
   if (!found) return { outcome: "released" };
@@ -34,26 +34,40 @@ export async function runWorkflow(
       if (isLeaseLost(error)) leases.lose(runId, "lease_lost", lease_token);
       throw error;
     });
+  const newest = new ProgressSender((value) => whileHeld(calls.storeSteps(runId, { lease_token, progress: value }, lost.signal)));
+  const progress = (value: unknown): void => {
+    try {
+      newest.set(JSON.parse(progressText(value)));
+    } catch (error) {
+      logger.warn("The progress of a run was left out.", { worker, run: runId, error: failureOf(error).message });
+    }
+  };
   // At a shutdown, outcomes of steps in progress are still stored.
-  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps] }, lost.signal));
+  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal));
   const sendEvent: RunHost["sendEvent"] = ({ key }, event) =>
     whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
     whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
+  const invoke: RunHost["invoke"] = ({ key }, invocation) =>
+    whileHeld(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
-    const outcome = await executeRun(found, taken, { store, sendEvent, registerSignal, signal: controller.signal, replayEachStep });
-    return outcome.outcome === "released" || outcome.outcome === "unfit" ? outcome : await reported(outcome, store);
+    const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, replayEachStep };
+    const outcome = await executeRun(found, taken, host);
+    const isSettled = outcome.outcome === "released" || outcome.outcome === "unfit";
+    const ending = isSettled ? outcome : await reported(outcome, store);
+    return { ...ending, ...newest.end() };
   } catch (error) {
+    newest.end();
     const { name, message } = failureOf(error);
     return { outcome: "failed", error: message || name, error_name: name };
   }
 }
 
-/** Reports an outcome with the steps that are not stored yet. If they are long, it stores them first. */
+/** Reports an outcome with the steps that are not stored yet. If they do not fit, it stores them first. */
 async function reported(outcome: Exclude<RunOutcome, { outcome: "released" | "unfit" }>, store: Store): Promise<Outcome> {
   const steps = [...(outcome.steps ?? [])];
-  const isLong = steps.reduce((sum, step) => sum + charactersOf(step), 0) > MAX_CHARACTERS;
-  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (!isLong || status === "waiting"));
+  const fit = fitWithEnd(steps);
+  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (fit || status === "waiting"));
   const rest = first === -1 ? [] : steps.splice(first);
   while (steps.length > 0) {
     const part = steps.splice(0, MAX_STEPS);

@@ -50,6 +50,6 @@ function reportWithout(
 ): void {
   const kind = kindOf(refused.lease);
   logger.error(`The outcome of a ${kind} was refused.`, { worker: name, [kind]: refused.lease.id, code, message });
-  const rest = withoutContent(refused, code);
+  const rest = withoutContent(refused, message);
   if (rest) again(rest);
 }

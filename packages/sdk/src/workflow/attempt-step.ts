@@ -6,6 +6,7 @@ import { retryOf } from "../worker/retry-of.ts";
 import { StepTimeoutError } from "./errors.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost, StepFunction } from "./host.ts";
+import { insideStep } from "./inside-step.ts";
 import { remember } from "./remembered.ts";
 import { backoffMs, type StepSettings } from "./step-settings.ts";
 
@@ -14,6 +15,7 @@ export interface StepCall {
   readonly key: string;
   readonly fn: StepFunction;
   readonly settings: StepSettings;
+  readonly undoable: boolean;
   readonly idempotencyKey: string;
 }
 
@@ -31,8 +33,8 @@ export async function attemptStep(host: RunHost, call: StepCall, signal: AbortSi
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     const reported = { key, type: "run", attempt, startedAt: momentText(host.nowMs()) } as const;
     try {
-      const output = remember(await runOnce(call, attempt, signal), `step "${key}"`);
-      return { reported: { ...reported, status: "completed", output }, isFinal: true };
+      const output = remember(await runOnce(host, call, attempt, signal), `step "${key}"`);
+      return { reported: { ...reported, status: "completed", output, ...(call.undoable && { undoable: true }) }, isFinal: true };
     } catch (thrown) {
       if (signal.aborted) return null;
       const { retry = true, retry_in: seconds = 0 } = retryOf(thrown);
@@ -46,12 +48,18 @@ export async function attemptStep(host: RunHost, call: StepCall, signal: AbortSi
   return null;
 }
 
-async function runOnce({ key, fn, settings, idempotencyKey }: StepCall, attempt: number, signal: AbortSignal): Promise<unknown> {
+async function runOnce(
+  host: RunHost,
+  { key, fn, settings, idempotencyKey }: StepCall,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<unknown> {
   const { timeoutMs } = settings;
-  if (timeoutMs === null) return fn({ signal, attempt, idempotencyKey });
+  const begin = (until: AbortSignal) => insideStep(host, key, () => fn({ signal: until, attempt, idempotencyKey }));
+  if (timeoutMs === null) return begin(signal);
   const deadline = new Deadline(timeoutMs, signal, () => new StepTimeoutError(key, timeoutMs));
   try {
-    return await Promise.race([fn({ signal: deadline.signal, attempt, idempotencyKey }), timedOut(deadline)]);
+    return await Promise.race([begin(deadline.signal), timedOut(deadline)]);
   } catch (error) {
     throw deadline.passed ? deadline.signal.reason : error;
   } finally {

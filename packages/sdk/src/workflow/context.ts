@@ -1,6 +1,7 @@
 import type { Moment } from "../clock.ts";
 import type { Duration } from "./duration.ts";
 import type { HttpRequest, HttpResponse } from "./http-request.ts";
+import type { InvocableWorkflow, InvokedRun, ResultOf, WorkflowToInvoke } from "./invoke.ts";
 import type { Remembered } from "./remembered.ts";
 import type { SignalDefinition } from "./signal.ts";
 import type { EventDefinition } from "./start.ts";
@@ -20,7 +21,7 @@ export interface StepKey {
   readonly key?: string | number;
 }
 
-export interface RunStepOptions extends StepKey {
+export interface RunStepOptions<Output = unknown> extends StepKey {
   /**
    * How often the step is tried within one execution, the first time included. Then its failure is remembered. Without it, the step is tried
    * once, and a failure that the workflow does not catch is tried again with the run's next attempt.
@@ -30,6 +31,14 @@ export interface RunStepOptions extends StepKey {
   readonly backoff?: { readonly delay: Duration };
   /** How long an attempt may take. */
   readonly timeout?: Duration;
+  /**
+   * Undoes the step when the run fails for good or is cancelled after the step has completed. The step that completed last is undone first.
+   * It has the step's `timeout`, `backoff` and `attempts`; without `attempts`, those of the run. An undo that fails all the same is in
+   * `undoErrors` of the run, and the others go on. It may be called again if its outcome could not be stored.
+   *
+   * @param output what the step returned, as a replay sees it
+   */
+  readonly undo?: (output: Output, context: StepContext) => unknown;
 }
 
 /** An event that a step sends. */
@@ -71,7 +80,11 @@ export interface Step {
    * @returns what the function returned, as it comes back from JSON
    * @throws {StepError} with the name and message of what the function threw
    */
-  run<T>(name: string, fn: (context: StepContext) => T, options?: RunStepOptions): Promise<Remembered<Awaited<T>>>;
+  run<T>(
+    name: string,
+    fn: (context: StepContext) => T,
+    options?: RunStepOptions<Remembered<Awaited<NoInfer<T>>>>,
+  ): Promise<Remembered<Awaited<T>>>;
 
   /** Waits. The worker is free meanwhile, if no other step is in progress. */
   sleep(name: string, duration: Duration, options?: StepKey): Promise<void>;
@@ -114,6 +127,19 @@ export interface Step {
   http<Body = unknown>(name: string, request: HttpRequest<Body>, options?: StepKey): Promise<HttpResponse<Body>>;
 
   /**
+   * Starts a run of another workflow, and waits for it, at most 24 hours. The worker is free meanwhile.
+   *
+   * @returns what the run returned, as `result`, and its id
+   * @throws {WorkflowFailedError} when the run fails; {WorkflowCancelledError} when it is cancelled; {WorkflowTimeoutError} when `timeout`
+   * passes first, and the run goes on; {StepError} when the service refuses it, for example because the workflow does not exist
+   */
+  invoke<Of extends InvocableWorkflow | string, Timeout extends Duration>(
+    name: string,
+    invoked: WorkflowToInvoke<Of, Timeout>,
+    options?: StepKey,
+  ): Promise<InvokedRun<ResultOf<Of>>>;
+
+  /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a
    * `StepCancelledError`.
    *
@@ -142,6 +168,13 @@ export interface Run {
    * for the run.
    */
   patched(name: string): boolean;
+  /**
+   * Says how far the run is, for people and programs that watch it: it stands on the run as `progress`. The newest value is kept, and
+   * intermediate ones may be left out. It is sent about once a second at most, is not remembered, and never fails the run.
+   *
+   * @param value any JSON of at most 4 KiB. Anything else is left out, with a warning in the worker's log
+   */
+  progress(value: unknown): void;
 }
 
 /** What the function of a workflow gets. */

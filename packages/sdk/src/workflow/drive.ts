@@ -3,7 +3,13 @@ import { JournalMismatchError } from "./errors.ts";
 import { type Execution, isLeaseLost, isStuck } from "./execution.ts";
 import { notStored } from "./not-stored.ts";
 import type { ReplayCheck } from "./replay-check.ts";
+import { SleepTimers } from "./sleep-timers.ts";
 import { turn } from "./turn.ts";
+
+interface DriveOptions {
+  readonly check?: ReplayCheck | null;
+  readonly onlyUndoes?: boolean;
+}
 
 /**
  * Takes an execution forward until it ends. It acts only when the program has gone as far as it can without a step: after a turn of the
@@ -13,21 +19,27 @@ import { turn } from "./turn.ts";
  * 2. Steps that are not in the journal begin when the program has asked for all that are, and when what it has seen is stored (I8).
  * 3. In development, a replay of the journal so far must ask for the same steps, before they begin.
  * 4. The execution is suspended when no step is in progress, and the program waits for a step that waits.
+ *
+ * @param onlyUndoes whether the program is only asked what undoes its steps: then no step begins
  */
-export async function drive(execution: Execution, check: ReplayCheck | null = null): Promise<void> {
+export async function drive(execution: Execution, { check = null, onlyUndoes = false }: DriveOptions = {}): Promise<void> {
   const patience = new AbortController();
   const misfit = new MisfitWatch(execution, patience.signal);
+  const sleeps = new SleepTimers(execution, patience.signal);
   for (;;) {
     await turn();
     execution.changes.seen();
     if (execution.end) break;
+    if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
     if (execution.deliver()) continue;
     if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
+    else if (onlyUndoes) execution.finish({ kind: "suspended" });
     else if (check?.isDue(execution)) {
       const error = await check.afterStep(execution);
       if (error) execution.finish({ kind: "threw", error });
       continue;
     } else advance(execution);
+    sleeps.start();
     await execution.changes.next();
   }
   patience.abort();

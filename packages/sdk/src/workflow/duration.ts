@@ -13,3 +13,19 @@ export function durationMs(duration: Duration): number {
   if (Number.isFinite(ms) && ms >= 0) return ms;
   throw new TypeError(`A duration is a number of milliseconds, or text such as "90s", "24h" or "7d", not ${JSON.stringify(duration)}.`);
 }
+
+/** As long as a run may sleep, or wait for a signal, in one step. */
+const MAX_WAIT_MS = 365 * UNITS.d;
+
+/**
+ * How long a step waits.
+ *
+ * @param field what the step calls it
+ * @returns milliseconds
+ * @throws {TypeError} for what is no duration; {RangeError} for more than 365 days
+ */
+export function waitMs(field: string, duration: Duration): number {
+  const ms = durationMs(duration);
+  if (ms <= MAX_WAIT_MS) return ms;
+  throw new RangeError(`${field} must be at most 365 days, not ${JSON.stringify(duration)}.`);
+}

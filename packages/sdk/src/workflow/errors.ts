@@ -63,6 +63,26 @@ export class DuplicateStepError extends NonRetryableError {
   }
 }
 
+/** A step is asked for with what steps cannot have, such as a sleep of two years. Fails the run for good, unless the workflow catches it. */
+export class InvalidStepError extends NonRetryableError {
+  override readonly name: string = "InvalidStepError";
+
+  constructor(name: string, error: Error) {
+    super(`Step ${JSON.stringify(name)}: ${error.message}`, { cause: error });
+  }
+}
+
+/** The function of a step asks for another step, which a replay could not remember. Fails the run for good. */
+export class NestedStepError extends NonRetryableError {
+  override readonly name: string = "NestedStepError";
+
+  constructor(inner: string, outer: string) {
+    super(
+      `"${inner}" is inside of step "${outer}". Steps do not contain steps: call it after step "${outer}", or make it a part of its function without a step.`,
+    );
+  }
+}
+
 /** The journal of a run does not fit the code: the code has changed since, or it is not deterministic. */
 export class JournalMismatchError extends Error {
   override readonly name: string = "JournalMismatchError";

@@ -9,6 +9,8 @@ import { remember } from "./remembered.ts";
 import { ReplayCheck } from "./replay-check.ts";
 import type { RunOutcome } from "./run-outcome.ts";
 import { startProgram } from "./start-program.ts";
+import { undoBegun } from "./undo.ts";
+import { undoFailed, undoRun } from "./undo-steps.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
 /** Steps that the service takes in `retry_steps`. */
@@ -24,10 +26,12 @@ export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: N
   };
   host.signal.addEventListener("abort", abort, { once: true });
   if (host.signal.aborted) return { outcome: "released" };
-  const check = host.replayEachStep ? new ReplayCheck(workflow, run) : null;
+  const onlyUndoes = run.undo === true || undoBegun(execution.journal) !== null;
+  const check = host.replayEachStep && !onlyUndoes ? new ReplayCheck(workflow, run) : null;
   startProgram(workflow, execution, run);
-  await drive(execution, check);
-  const outcome = await conclude(execution, run, await checkedEnd(execution, check));
+  await drive(execution, { check, onlyUndoes });
+  const end = await checkedEnd(execution, check);
+  const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run) : await conclude(execution, run, end);
   host.signal.removeEventListener("abort", abort);
   return outcome;
 }
@@ -44,20 +48,41 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
   const { executing, outbox, waiting } = execution;
   // The next attempt gets the outcomes of steps in progress, and must not execute them beside themselves.
   if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await executing.ended();
-  executing.cancelAll((key) => new StepCancelledError(key));
+  if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, end))) {
+    // They may complete all the same, and are then undone, too.
+    executing.abortAll(new Error("The run has failed."));
+    await executing.ended();
+  } else executing.cancelAll((key) => new StepCancelledError(key));
   await outbox.sent();
-  switch (end.kind) {
-    case "returned":
-      return completed(execution, end.result);
-    case "threw":
-      return failed(execution, end.error);
-    case "suspended":
-      return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
-  }
+  if (end.kind === "suspended")
+    return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
+  const outcome = outcomeOf(execution, end);
+  return mustUndo(execution, run, outcome) ? failUndone(execution, run, outcome) : outcome;
 }
+
+type Failed = Extract<RunOutcome, { outcome: "failed" }>;
+
+const outcomeOf = (execution: Execution, end: Extract<End, { kind: "returned" | "threw" }>): RunOutcome =>
+  end.kind === "returned" ? completed(execution, end.result) : failed(execution, end.error);
 
 const hasNextAttempt = (execution: Execution, { attempt, attempts }: TakenRun, error: unknown): boolean =>
   error instanceof JournalMismatchError || (attempt < attempts && retryOfRun(execution, error).retry !== false);
+
+/** Whether the run fails for good, and its program has said how steps are undone. Code that does not fit the journal undoes nothing. */
+const mustUndo = ({ undos }: Execution, { attempt, attempts }: TakenRun, outcome: RunOutcome): outcome is Failed =>
+  undos.size > 0 && outcome.outcome === "failed" && (outcome.retry === false || attempt >= attempts);
+
+/** Undoes the steps of a run that fails for good, before it says so. What they did is stored before. */
+async function failUndone(execution: Execution, run: TakenRun, outcome: Failed): Promise<RunOutcome> {
+  const isStored = await execution.outbox.sendLasting().then(
+    () => true,
+    () => false,
+  );
+  const { steps, ...failed } = outcome;
+  if (execution.toUndo.length === 0) return isStored ? failed : outcome;
+  const isUndone = await undoFailed(execution, run, { name: outcome.error_name, message: outcome.error });
+  return isUndone ? { ...failed, retry: false } : { outcome: "released" };
+}
 
 function completed(execution: Execution, value: unknown): RunOutcome {
   const { firstUnasked } = execution.journal;

@@ -1,17 +1,28 @@
 import type { ReportedStep, RunStep, StepType } from "@tidemill/contract";
-import { momentText } from "../clock.ts";
+import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
-import { HttpError, JournalMismatchError, SignalTimeoutError, StepCancelledError, StepError } from "./errors.ts";
+import {
+  HttpError,
+  InvalidStepError,
+  JournalMismatchError,
+  NestedStepError,
+  SignalTimeoutError,
+  StepCancelledError,
+  StepError,
+} from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
 import { failureOf } from "./failure.ts";
 import type { RunHost } from "./host.ts";
+import { stepAround } from "./inside-step.ts";
+import { invokeError } from "./invoke-errors.ts";
 import { Journal } from "./journal.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";
+import { type Undo, undoKey } from "./undo.ts";
 
 /** How an execution ended. */
 export type End =
@@ -49,7 +60,19 @@ function stepsBehind(error: unknown): string[] {
 
 const MAX_CAUSES = 100;
 
-type Outcome = Pick<RunStep, "key" | "type" | "status"> & { readonly output?: unknown; readonly error?: RunStep["error"] };
+type Outcome = Pick<RunStep, "key" | "type" | "status"> & {
+  readonly output?: unknown;
+  readonly error?: RunStep["error"];
+  readonly undoable?: boolean;
+};
+
+/** The error of a failed step. */
+function stepErrorOf({ key, type, error, output }: Outcome): StepError {
+  const failure = error ?? { name: "Error", message: "" };
+  if (type === "invoke") return invokeError(key, failure, output);
+  if (type === "wait" && failure.name === SIGNAL_TIMEOUT) return new SignalTimeoutError(key, failure.message);
+  return type === "http" && failure.name === HTTP_ERROR ? new HttpError(key, failure) : new StepError(key, failure);
+}
 
 /** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
 export class Execution {
@@ -63,14 +86,18 @@ export class Execution {
   readonly unbegun = new Map<AskedStep, () => void>();
   /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
   readonly waiting = new Map<AskedStep, ReportedStep | null>();
+  /** When sleeps end that wait. Milliseconds since 1970. */
+  readonly sleepsUntil = new Map<AskedStep, number>();
   /** Steps that the program has cancelled in an earlier execution, and asks for again. It cancels them again. */
   readonly cancelled = new Set<AskedStep>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
+  /** What undoes steps that the program has asked for, by their keys. */
+  readonly undos = new Map<string, Undo>();
   /** What the program has asked for, in that order. */
   readonly asked: AskedFor[] = [];
   /** Outcomes of this execution that the program may see. */
-  readonly progress: RunStep[] = [];
+  readonly released: RunStep[] = [];
   end: End | null = null;
   readonly #steps = new Map<string, AskedStep>();
   /** Failures that the program has seen, with how much it had asked for by then. The last one last. */
@@ -81,11 +108,14 @@ export class Execution {
   /** Outcomes in the order of the journal; those before `#next` have been delivered. */
   readonly #outcomes: Outcome[];
   #next = 0;
+  /** How many of them the journal had when the execution began. */
+  readonly #remembered: number;
 
   constructor(host: RunHost, journal: readonly RunStep[]) {
     this.host = host;
     this.journal = new Journal(journal);
     this.#outcomes = this.journal.outcomes;
+    this.#remembered = this.#outcomes.length;
     this.outbox = new Outbox(
       (steps) => host.store(steps),
       (step) => this.#release(step),
@@ -113,7 +143,8 @@ export class Execution {
   ): Promise<unknown> {
     if (this.end) return new Promise(() => {});
     try {
-      const begin = prepare();
+      this.#refuseInside(name);
+      const begin = checked(name, prepare);
       const base = stepBase(name, key);
       const step = new AskedStep(type, this.keys.open(base), base, () => this.#awaited(step));
       const remembered = this.journal.ask(step.key, type);
@@ -121,13 +152,34 @@ export class Execution {
       this.#steps.set(step.key, step);
       this.#byPromise.set(step.promise, step);
       if (!remembered) begin(step);
-      else if (remembered.status === "waiting") this.wait(step, null);
-      else if (remembered.status === "cancelled") this.cancelled.add(step);
+      else if (remembered.status === "waiting") {
+        this.wait(step, null);
+        if (type === "sleep") this.sleepsUntil.set(step, momentMs(remembered.wakeAt ?? ""));
+      } else if (remembered.status === "cancelled") this.cancelled.add(step);
       this.changes.notify();
       return step.promise;
     } catch (error) {
       return this.#refuse(error);
     }
+  }
+
+  /** Keeps what undoes a step. A step that was refused has none. */
+  undoWith(promise: object, undo: () => Undo): void {
+    const step = this.#byPromise.get(promise);
+    if (step) this.undos.set(step.key, undo());
+  }
+
+  /** Completed steps that are to be undone if the run ends without success: the last one first. */
+  get toUndo(): { readonly key: string; readonly output: unknown }[] {
+    const done = this.#outcomes.filter(
+      ({ key, status, undoable }) => undoable && status === "completed" && !this.journal.has(undoKey(key)),
+    );
+    return done.map(({ key, output = null }) => ({ key, output })).reverse();
+  }
+
+  /** Whether the program has steps or outcomes of the journal before it, or the execution has ended. */
+  get isReplaying(): boolean {
+    return this.end !== null || this.journal.unasked > 0 || this.#next < this.#remembered;
   }
 
   #awaited(step: AskedStep): void {
@@ -139,14 +191,47 @@ export class Execution {
 
   wait(step: AskedStep, reported: ReportedStep | null): void {
     this.waiting.set(step, reported);
+    if (reported?.type !== "sleep") return;
+    const { sleepUntil, sleepFor = 0 } = reported;
+    this.sleepsUntil.set(step, sleepUntil === undefined ? this.host.nowMs() + sleepFor : momentMs(sleepUntil));
+  }
+
+  /** Ends a sleep whose time has come while other steps are in progress. */
+  endSleep(step: AskedStep): void {
+    if (!this.waiting.has(step) || this.end) return;
+    this.#forgetWait(step);
+    this.outbox.remove(step.key);
+    this.outbox.add({ key: step.key, type: "sleep", status: "completed" });
+    this.changes.notify();
+  }
+
+  #forgetWait(step: AskedStep): void {
+    this.waiting.delete(step);
+    this.sleepsUntil.delete(step);
   }
 
   /** Lets the service execute a step, in its turn among the outcomes to store. */
   call(type: "event" | "signal", key: string, call: () => Promise<unknown>): void {
+    this.#addCall(type, key, async () => ({ status: "completed", output: await call() }));
+  }
+
+  /** As `call`, for a step that waits then for what the service has begun. */
+  callAndWait(step: AskedStep, call: () => Promise<unknown>): void {
+    const { type, key } = step;
+    this.#addCall(type, key, async () => {
+      await call();
+      // The journal has the step, even if the program has cancelled it meanwhile.
+      if (step.hasEnded) this.outbox.add({ key, type, status: "cancelled" });
+      else this.wait(step, null);
+      return { status: "waiting" };
+    });
+  }
+
+  #addCall(type: StepType, key: string, call: () => Promise<Pick<ReportedStep, "status" | "output">>): void {
     const reported = { key, type, attempt: 1, startedAt: momentText(this.host.nowMs()) } as const;
     this.outbox.addCall(key, async () => {
       try {
-        return { step: { ...reported, status: "completed", output: await call() }, isStored: true };
+        return { step: { ...reported, ...(await call()) }, isStored: true };
       } catch (error) {
         if (this.host.signal.aborted || isLeaseLost(error)) throw error;
         this.thrown.set(key, error);
@@ -159,6 +244,7 @@ export class Execution {
   /** A value that a replay sees again. It is stored before the next step begins. */
   value(name: string, make: (key: string) => unknown, at: string): unknown {
     if (this.end) return make(name);
+    this.#refuseInside(name);
     const key = this.keys.next(name);
     this.asked.push({ key, type: "value", about: undefined });
     try {
@@ -200,11 +286,22 @@ export class Execution {
     this.#unawaited.delete(step);
     const wasUnsent = this.outbox.remove(step.key);
     const isStored = this.waiting.get(step) === null ? !wasUnsent : this.journal.isWait(step.key);
-    this.waiting.delete(step);
+    this.#forgetWait(step);
     this.cancelled.delete(step);
     if (isStored) this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
     this.keys.close(step.base);
     step.reject(reason);
+  }
+
+  /** A replay does not come to what the function of a step asks for. */
+  #refuseInside(name: string): void {
+    const outer = stepAround(this.host);
+    if (outer === undefined) return;
+    const error = new NestedStepError(name, outer);
+    // Its outcome would hide the mistake from the code that mends it.
+    this.executing.cancel(outer, error);
+    this.finish({ kind: "threw", error });
+    throw error;
   }
 
   #refuse(error: unknown): Promise<unknown> {
@@ -242,14 +339,15 @@ export class Execution {
 
   #release(step: ReportedStep): void {
     if (step.status === "waiting" || step.status === "cancelled") return;
-    this.progress.push(rememberedStep(step));
+    this.released.push(rememberedStep(step));
     if (step.type === "value") return;
     this.#outcomes.push(step);
     this.changes.notify();
   }
 
-  #errorOf({ key, type, error }: Outcome): StepError {
-    const made = stepErrorOf(key, type, error ?? { name: "Error", message: "" });
+  #errorOf(outcome: Outcome): StepError {
+    const { key } = outcome;
+    const made = stepErrorOf(outcome);
     const thrown = this.thrown.get(key);
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;
@@ -257,13 +355,25 @@ export class Execution {
 }
 
 /** A step of this execution as a journal has it. */
-const rememberedStep = ({ key, type, status, output = null, error, attempt = 1, startedAt = "" }: ReportedStep): RunStep => ({
-  ...{ key, type, status, output, error: error ?? null, attempt, startedAt },
+const rememberedStep = ({
+  key,
+  type,
+  status,
+  output = null,
+  error,
+  attempt = 1,
+  startedAt = "",
+  undoable = false,
+}: ReportedStep): RunStep => ({
+  ...{ key, type, status, output, error: error ?? null, attempt, startedAt, undoable },
   ...{ endedAt: startedAt, wakeAt: null, signal: null },
 });
 
-function stepErrorOf(key: string, type: StepType, error: NonNullable<RunStep["error"]>): StepError {
-  if (type === "wait" && error.name === SIGNAL_TIMEOUT) return new SignalTimeoutError(key, error.message);
-  if (type === "http" && error.name === HTTP_ERROR) return new HttpError(key, error);
-  return new StepError(key, error);
+/** Prepares a step. @throws {NonRetryableError} for what a step cannot be asked with: another attempt would ask for the same */
+function checked<Begin>(name: string, prepare: () => Begin): Begin {
+  try {
+    return prepare();
+  } catch (error) {
+    throw error instanceof TypeError || error instanceof RangeError ? new InvalidStepError(name, error) : error;
+  }
 }

@@ -1,15 +1,17 @@
 import type { RunError } from "@tidemill/contract";
+import { thrownText } from "../thrown-text.ts";
 
 const MAX_NAME = 256;
 const MAX_MESSAGE = 16_384;
+const NO_TEXT = "Something was thrown that has no text.";
 
 /** The name and message of what was thrown, whatever it is. */
 export function failureOf(thrown: unknown): RunError {
   try {
-    if (!(thrown instanceof Error)) return { name: "Error", message: storable(String(thrown), MAX_MESSAGE) };
+    if (!(thrown instanceof Error)) return { name: "Error", message: storable(thrownText(thrown) ?? NO_TEXT, MAX_MESSAGE) };
     return { name: storable(thrown.name, MAX_NAME) || "Error", message: storable(thrown.message, MAX_MESSAGE) };
   } catch {
-    return { name: "Error", message: "Something was thrown that has no text." };
+    return { name: "Error", message: NO_TEXT };
   }
 }
 

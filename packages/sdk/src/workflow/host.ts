@@ -3,6 +3,7 @@ import { nowMs } from "../clock.ts";
 import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
 import type { StepContext } from "./context.ts";
+import type { Invocation } from "./invoke.ts";
 
 /** What an execution needs from its surroundings. */
 export interface RunHost {
@@ -12,11 +13,17 @@ export interface RunHost {
   sendEvent(step: { readonly name: string; readonly key: string }, event: StepEvent): Promise<unknown>;
   /** Registers the signal of a step, and stores the step. If the journal has the step, it returns its output. */
   registerSignal(step: { readonly name: string; readonly key: string }, signal: string): Promise<unknown>;
+  /** Starts a run for a step, and stores the step, which waits for it. If the journal has the step, nothing is started. */
+  invoke(step: { readonly name: string; readonly key: string }, invocation: Invocation): Promise<unknown>;
+  /** Takes what the program says of its progress. Never throws. */
+  readonly progress: (value: unknown) => void;
   /** Ends the execution. */
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Waits for the end of a sleep beside steps in progress. */
+  readonly timer: (ms: number, signal: AbortSignal) => Promise<void>;
   /** A number from 0 to 1, for the step with this key. */
   readonly random: (key: string) => number;
   /** A UUID, for the step with this key. */
@@ -34,14 +41,16 @@ export type StepEvent = Omit<SendStepEvent, "lease_token" | "key">;
 
 export type StepFunction = (context: StepContext) => unknown;
 
-export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "registerSignal" | "signal"> & Partial<RunHost>;
+export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "registerSignal" | "invoke" | "signal"> & Partial<RunHost>;
 
 /** What is not given is the runtime's own. */
 export const liveHost = (needed: NeededHost): RunHost => ({
   nowMs,
   wait,
+  timer: wait,
   random: chance,
   uuid: () => crypto.randomUUID(),
   misfitAfterMs: 5_000,
+  progress: () => {},
   ...needed,
 });

@@ -17,7 +17,7 @@ export function httpCall({ url, method, headers, body, timeout, attempts, backof
     url: addressOf(url),
     ...(method !== undefined && { method }),
     ...(headers !== undefined && { headers: { ...headers } }),
-    ...(body !== undefined && { body: remember(body, whose) }),
+    ...(body !== undefined && { body: remember(body, whose, "body") }),
     ...(timeout !== undefined && { timeout: Math.ceil(milliseconds("timeout", durationMs(timeout), 1)) }),
     ...(attempts !== undefined && { attempts }),
     ...(backoff !== undefined && { backoff: { delay: Math.ceil(durationMs(backoff.delay)) } }),

@@ -13,12 +13,15 @@ export class Journal {
 
   constructor(steps: readonly RunStep[]) {
     this.#steps = new Map(steps.map((step) => [step.key, step]));
-    this.#unasked = new Set(steps.map(({ key }) => key).filter((key) => !key.startsWith(PATCHED)));
+    const asked = steps.filter(({ key, type }) => type !== "undo" && !key.startsWith(PATCHED));
+    this.#unasked = new Set(asked.map(({ key }) => key));
   }
 
   /** Outcomes that the program waits for, in the order in which they were stored. */
   get outcomes(): RunStep[] {
-    return [...this.#steps.values()].filter(({ type, status }) => type !== "value" && status !== "waiting" && status !== "cancelled");
+    return [...this.#steps.values()].filter(
+      ({ type, status }) => type !== "value" && type !== "undo" && status !== "waiting" && status !== "cancelled",
+    );
   }
 
   /** How many steps the program has not asked for. */
@@ -35,11 +38,15 @@ export class Journal {
   /** Whether a step is one that the service ends, and the program has not been told to have cancelled it. */
   isWait(key: string): boolean {
     const step = this.#steps.get(key);
-    return (step?.type === "sleep" || step?.type === "wait") && step.status !== "cancelled";
+    return (step?.type === "sleep" || step?.type === "wait" || step?.type === "invoke") && step.status !== "cancelled";
   }
 
   has(key: string): boolean {
     return this.#steps.has(key);
+  }
+
+  find(key: string): RunStep | undefined {
+    return this.#steps.get(key);
   }
 
   /** @throws {JournalMismatchError} if the step is remembered with another type */

@@ -6,7 +6,15 @@ import { failureOf } from "./failure.ts";
 /** The error of an execution whose steps could not be stored. If the service refused them, another attempt would do no better. */
 export function notStored(steps: readonly ReportedStep[], error: unknown): Error {
   const isRefused = error instanceof TidemillError && error.status !== null && error.status < 500;
+  const { message: why } = failureOf(error);
   const keys = steps.map(({ key }) => `"${key}"`).join(", ");
-  const message = `The outcome of step ${keys} could not be stored: ${failureOf(error).message}`;
+  const message = (isRefused && refusedStep(steps, why)) || `The outcome of step ${keys} could not be stored: ${why}`;
   return isRefused ? new NonRetryableError(message, { cause: error }) : new Error(message, { cause: error });
+}
+
+/** What the service says of one of several steps, by its key in place of its path; null if it speaks of none. */
+export function refusedStep(steps: readonly ReportedStep[], message: string): string | null {
+  const [, at, what] = /\bsteps\[(\d+)\][. ](.+)$/s.exec(message) ?? [];
+  const step = steps[Number(at)];
+  return step && what !== undefined ? `The service refused step "${step.key}": ${what}` : null;
 }

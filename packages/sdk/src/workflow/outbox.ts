@@ -18,6 +18,10 @@ interface Item {
 
 const isFinal = ({ what, isFleeting }: Item): boolean => typeof what !== "function" && what.type !== "value" && !isFleeting;
 
+/** What it did must be undone if the run fails, also when nobody waits for it any more. */
+const isUndoable = (item: Item | undefined): boolean =>
+  item !== undefined && typeof item.what !== "function" && item.what.undoable === true;
+
 /**
  * Outcomes on their way to the journal. They reach it, and the program, in the order in which they were added. The program sees them before
  * they are stored, but no step begins until all that it has seen is stored (I8). So those that it sees last are stored with its end.
@@ -48,10 +52,10 @@ export class Outbox {
     this.#items.push({ key, what: call, isFleeting: false });
   }
 
-  /** Takes back an outcome that is not being stored. Returns whether there was one. */
+  /** Takes back an outcome that is not being stored, and that need not be undone. Returns whether there was one. */
   remove(key: string): boolean {
     const at = this.#items.findIndex((item) => item.key === key);
-    if (at < this.#sending) return false;
+    if (at < this.#sending || isUndoable(this.#items[at])) return false;
     this.#items.splice(at, 1);
     if (at < this.#released) this.#released -= 1;
     this.#releaseNext();
@@ -130,7 +134,10 @@ export class Outbox {
 
   /** Stores all outcomes that count although the execution is given up, when no call is under way. */
   async sendLasting(): Promise<void> {
-    this.#items = this.lasting.map((step) => ({ key: step.key, what: step, isFleeting: false }));
+    const { lasting } = this;
+    const seen = new Set(this.#items.slice(0, this.#released).map(({ key }) => key));
+    for (const step of lasting) if (!seen.has(step.key)) this.#release(step);
+    this.#items = lasting.map((step) => ({ key: step.key, what: step, isFleeting: false }));
     this.#released = this.#items.length;
     while (this.#items.length > 0) await this.send();
   }

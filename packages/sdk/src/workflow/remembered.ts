@@ -24,16 +24,41 @@ type IsLeftOut<K, V> = K extends symbol ? true : V extends symbol | ((...args: n
 /** A member that may be undefined may be left out. */
 type Member<V> = V extends undefined ? V : Remembered<V>;
 
+/** As large as the service takes a value: what a step or a workflow returns, an input, the data of an event. Bytes of JSON. */
+const MAX_BYTES = 1024 * 1024;
+/** How deep objects and arrays may be nested. */
+const MAX_DEPTH = 64;
+/** UTF-8 has at most so many bytes for a character of a text. */
+const MAX_BYTES_OF_CHARACTER = 3;
+
 /**
  * A value as a replay will see it, so that the first execution sees the same.
  *
- * @throws {NonRetryableError} for what has no JSON
+ * @param whose what it belongs to, for example `step "load user"`
+ * @param what it is
+ * @throws {NonRetryableError} for what has no JSON, or more than the service stores
  */
-export function remember(value: unknown, whose: string): unknown {
+export function remember(value: unknown, whose: string, what = "result"): unknown {
+  const text = jsonOf(value, `The ${what} of ${whose}`);
+  if (text === undefined) return null;
+  const bytes = text.length * MAX_BYTES_OF_CHARACTER > MAX_BYTES ? new TextEncoder().encode(text).length : 0;
+  if (bytes > MAX_BYTES)
+    throw new NonRetryableError(
+      `The ${what} of ${whose} has ${bytes} bytes of JSON; the limit is ${MAX_BYTES} bytes (1 MiB). Store it elsewhere, and use its id or address.`,
+    );
+  const copy: unknown = JSON.parse(text);
+  if (isDeeper(copy, MAX_DEPTH))
+    throw new NonRetryableError(`The ${what} of ${whose} is nested deeper than ${MAX_DEPTH} levels, which is the limit.`);
+  return copy;
+}
+
+function jsonOf(value: unknown, subject: string): string | undefined {
   try {
-    const text = JSON.stringify(value);
-    return text === undefined ? null : JSON.parse(text);
+    return JSON.stringify(value);
   } catch (error) {
-    throw new NonRetryableError(`The result of ${whose} has no JSON: ${failureOf(error).message}`, { cause: error });
+    throw new NonRetryableError(`${subject} has no JSON: ${failureOf(error).message}`, { cause: error });
   }
 }
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" && value !== null && (levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1)));

@@ -26,15 +26,15 @@ export class ReplayCheck {
   }
 
   /** Whether the program has got an outcome since the last replay. */
-  isDue({ progress }: Execution): boolean {
-    return progress.length > this.#outcomes;
+  isDue({ released }: Execution): boolean {
+    return released.length > this.#outcomes;
   }
 
   /** Replays the journal so far. Returns how the program differs there from what it has done. */
   async afterStep(execution: Execution): Promise<NondeterminismError | null> {
     const asked = [...execution.asked];
-    const last = execution.progress.at(-1)?.key;
-    this.#outcomes = execution.progress.length;
+    const last = execution.released.at(-1)?.key;
+    this.#outcomes = execution.released.length;
     const replayed = await this.#replay(execution, asked);
     return replayed && differenceOf(asked, replayed, last);
   }
@@ -43,15 +43,15 @@ export class ReplayCheck {
   async atReturn(execution: Execution, result: unknown): Promise<NondeterminismError | null> {
     const replayed = await this.#replay(execution, execution.asked);
     if (!replayed) return null;
-    const differs = differenceOf(execution.asked, replayed, execution.progress.at(-1)?.key);
+    const differs = differenceOf(execution.asked, replayed, execution.released.at(-1)?.key);
     if (differs || replayed.kind !== "returned") return differs;
     const [first, again] = [remember(result, "the workflow"), replayed.result].map((one) => JSON.stringify(one));
     if (first === again) return null;
     return new NondeterminismError(null, `The workflow returned ${shown(first)}, and a replay returned ${shown(again)}.`);
   }
 
-  async #replay({ progress }: Execution, asked: readonly AskedFor[]): Promise<Replay | null> {
-    const journal = journalOf(this.#run.journal, progress);
+  async #replay({ released }: Execution, asked: readonly AskedFor[]): Promise<Replay | null> {
+    const journal = journalOf(this.#run.journal, released);
     if (journal.length > MAX_STEPS) return null;
     const expected = asked.filter(({ type }) => type !== "value").map(({ key }) => key);
     return replay(this.#workflow, { ...this.#run, journal }, { patienceMs: PATIENCE_MS, expected });
@@ -59,10 +59,10 @@ export class ReplayCheck {
 }
 
 /** Outcomes of the execution come behind those that it began with; steps that wait come last. */
-function journalOf(before: readonly RunStep[], progress: readonly RunStep[]): RunStep[] {
-  const ended = new Set(progress.map(({ key }) => key));
+function journalOf(before: readonly RunStep[], released: readonly RunStep[]): RunStep[] {
+  const ended = new Set(released.map(({ key }) => key));
   const kept = before.filter(({ key }) => !ended.has(key));
-  return [...kept.filter(({ status }) => status !== "waiting"), ...progress, ...kept.filter(({ status }) => status === "waiting")];
+  return [...kept.filter(({ status }) => status !== "waiting"), ...released, ...kept.filter(({ status }) => status === "waiting")];
 }
 
 function differenceOf(asked: readonly AskedFor[], replayed: Replay, last: string | undefined): NondeterminismError | null {

@@ -32,7 +32,7 @@ const never = (): Promise<never> => new Promise(() => {});
  * of steps runs. Never rejects.
  */
 export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patienceMs, expected = [] }: ReplaySettings): Promise<Replay> {
-  const host = liveHost({ store: never, sendEvent: never, registerSignal: never, signal: new AbortController().signal });
+  const host = liveHost({ store: never, sendEvent: never, registerSignal: never, invoke: never, signal: new AbortController().signal });
   const execution = new Execution(host, run.journal);
   const patience = new Patience(patienceMs, () => execution.finish({ kind: "suspended" }));
   startProgram(workflow, execution, run);

@@ -34,5 +34,8 @@ export function runValues(
       patches.set(name, decided);
       return decided;
     },
+    progress: (value) => {
+      if (!execution.isReplaying) host.progress(value);
+    },
   };
 }

@@ -1,3 +1,5 @@
+import { isStorable } from "./storable.ts";
+
 /** A kind of signal, with the type of its payload. */
 export interface SignalDefinition<Payload = unknown> {
   readonly kind: "signal";
@@ -20,6 +22,7 @@ const MAX_ID = 256;
 
 /** @throws {TypeError} for an id that a signal cannot have */
 export function signalId(id: string): string {
-  if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID && id !== "." && id !== "..") return id;
-  throw new TypeError(`The id of a signal must be 1 to ${MAX_ID} characters other than "." and "..", not ${JSON.stringify(id)}.`);
+  if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID && id !== "." && id !== ".." && isStorable(id)) return id;
+  const rule = `1 to ${MAX_ID} characters other than "." and "..", without NUL or lone surrogates`;
+  throw new TypeError(`The id of a signal must be ${rule}, not ${JSON.stringify(id)}.`);
 }

@@ -1,4 +1,6 @@
 import type { PutWorkflow } from "@tidemill/contract";
+import { checkNames } from "../check-names.ts";
+import { checkCron, checkTimezone } from "./check-cron.ts";
 
 /** An event that starts runs. `Data` is what it carries, and the input of the runs. */
 export interface EventDefinition<Data = unknown> {
@@ -9,6 +11,7 @@ export interface EventDefinition<Data = unknown> {
 }
 
 const MAX_NAME = 128;
+const MAX_EVENTS = 100;
 const NAME = /^[a-z0-9_]+(\.[a-z0-9_]+)*$/;
 
 /**
@@ -39,12 +42,14 @@ export interface CronSchedule {
  *
  * @param expression five fields (minute, hour, day of month, month, day of week), six with seconds first, or `@hourly`, `@daily`, …
  * @param options.timezone IANA name of the time zone in which it is read, for example `Europe/Berlin`
+ * @throws {TypeError} naming the field that is wrong
  */
-export const cron = (expression: string, { timezone }: { readonly timezone: string }): CronSchedule => ({
-  kind: "cron",
-  expression,
-  timezone,
-});
+export function cron(expression: string, options: { readonly timezone: string }): CronSchedule {
+  checkCron(expression);
+  checkNames("cron", options, { timezone: true });
+  checkTimezone(options.timezone);
+  return { kind: "cron", expression, timezone: options.timezone };
+}
 
 /** What starts runs of a workflow, besides a trigger. */
 export type Start<Input = unknown> = EventDefinition<Input> | CronSchedule;
@@ -65,8 +70,8 @@ export type StartInput<On> = On extends readonly (infer One)[]
 export const eventName = (given: string | EventDefinition): string => checkedName(typeof given === "string" ? given : given.name);
 
 function checkedName(name: string): string {
-  if (NAME.test(name) && name.length <= MAX_NAME) return name;
-  const hint = name.includes("/") ? " Use dots in place of slashes." : "";
+  if (typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME) return name;
+  const hint = String(name).includes("/") ? " Use dots in place of slashes." : "";
   const rule = "lower-case letters, digits and underscores, in parts separated by dots";
   throw new TypeError(`The name of an event must be ${rule}, not ${JSON.stringify(name)}.${hint}`);
 }
@@ -77,15 +82,27 @@ type StartSettings = Pick<PutWorkflow, "events" | "cron" | "timezone">;
 /**
  * As the service registers it.
  *
- * @throws {TypeError} for several schedules
+ * @throws {TypeError} for what starts no runs, for several schedules, and for an event that is there twice
  */
 export function startSettings(on: Starts | undefined): StartSettings {
   const starts = on === undefined ? [] : Array.isArray(on) ? (on as readonly Start[]) : [on as Start];
+  for (const start of starts) checkStart(start);
   const events = starts.flatMap((start) => (start.kind === "event" ? [start.name] : []));
+  const twice = events.find((name, at) => events.indexOf(name) < at);
+  if (twice !== undefined) throw new TypeError(`on has the event ${JSON.stringify(twice)} twice.`);
+  if (events.length > MAX_EVENTS) throw new TypeError(`on takes at most ${MAX_EVENTS} events, not ${events.length}.`);
   const [schedule, ...others] = starts.filter((start) => start.kind === "cron");
   if (others.length > 0) throw new TypeError("on takes one cron schedule at most. Use a list in its fields, for example 0 9,17 * * *.");
   return {
     ...(events.length > 0 && { events }),
     ...(schedule && { cron: schedule.expression, timezone: schedule.timezone }),
   };
+}
+
+function checkStart(start: Start): void {
+  if (start?.kind === "event") checkedName(start.name);
+  else if (start?.kind !== "cron") {
+    const example = typeof start === "string" && NAME.test(start) ? start : "user.created";
+    throw new TypeError(`on takes event("${example}"), cron("0 9 * * *", { timezone }), or a list of these, not ${JSON.stringify(start)}.`);
+  }
 }

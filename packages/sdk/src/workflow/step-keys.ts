@@ -1,5 +1,6 @@
 import { NonRetryableError } from "../worker/errors.ts";
 import { DuplicateStepError } from "./errors.ts";
+import { isStorable } from "./storable.ts";
 
 const MAX_LENGTH = 256;
 
@@ -45,6 +46,8 @@ export class StepKeys {
 /** @throws {NonRetryableError} for a name that cannot be a step's */
 export function stepBase(name: string, key: string | number | undefined): string {
   const base = key === undefined ? name : `${name}[${key}]`;
-  if (typeof name === "string" && name !== "" && base.length <= MAX_LENGTH - 8) return base;
-  throw new NonRetryableError(`A step's name is text of 1 to ${MAX_LENGTH - 8} characters, with its key, not ${JSON.stringify(base)}.`);
+  if (base.startsWith("undo(")) throw new NonRetryableError(`The name of a step must not begin with "undo(": ${JSON.stringify(base)}.`);
+  if (typeof name === "string" && name !== "" && base.length <= MAX_LENGTH - 8 && isStorable(base)) return base;
+  const rule = `text of 1 to ${MAX_LENGTH - 8} characters, with its key, without NUL or lone surrogates`;
+  throw new NonRetryableError(`A step's name is ${rule}, not ${JSON.stringify(base)}.`);
 }

@@ -1,3 +1,4 @@
+import { checkNames } from "../check-names.ts";
 import { milliseconds } from "../options.ts";
 import type { RunStepOptions } from "./context.ts";
 import { durationMs } from "./duration.ts";
@@ -10,12 +11,19 @@ export interface StepSettings {
   readonly timeoutMs: number | null;
 }
 
+/** The options that there are. */
+const OPTIONS = { key: true, attempts: true, backoff: true, timeout: true, undo: true } as const satisfies Record<
+  keyof RunStepOptions,
+  true
+>;
 const FIRST_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 86_400_000;
 const JITTER = 0.2;
 
 /** @throws {TypeError} naming the option that is wrong */
-export function stepSettings({ attempts, backoff, timeout }: RunStepOptions): StepSettings {
+export function stepSettings(options: RunStepOptions<never>): StepSettings {
+  checkNames("step.run", options, OPTIONS);
+  const { attempts, backoff, timeout } = options;
   if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
     throw new TypeError(`attempts must be a whole number from 1 on, not ${String(attempts)}.`);
   return {

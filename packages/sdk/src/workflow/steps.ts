@@ -1,31 +1,38 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { type Moment, momentMs, momentText } from "../clock.ts";
 import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step, StepKey } from "./context.ts";
-import { type Duration, durationMs } from "./duration.ts";
+import { type Duration, waitMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
 import { httpCall } from "./http-call.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { invokeStep } from "./invoke-step.ts";
 import { remember } from "./remembered.ts";
 import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
 import { StepPromise } from "./step-promise.ts";
 import { stepSettings } from "./step-settings.ts";
+import { checkUndo, idempotencyKey, type Undo } from "./undo.ts";
 
 /** The `step` of a workflow's function. */
 export function stepsOf(execution: Execution, runId: string): Step {
   const { host } = execution;
 
-  const run = (name: string, fn: StepFunction, options: RunStepOptions = {}): Promise<unknown> =>
-    execution.ask("run", name, options.key, () => {
+  const run = (name: string, fn: StepFunction, options: RunStepOptions<never> = {}): Promise<unknown> => {
+    const { undo } = options;
+    const promise = execution.ask("run", name, options.key, () => {
       const settings = stepSettings(options);
+      if (undo !== undefined) checkUndo(undo, name, options.key);
       return (step) => {
         const { key } = step;
         const replaced = host.replace?.({ name, key }, fn) ?? fn;
-        const call = { key, fn: replaced, settings, idempotencyKey: `${runId}:${encodeURIComponent(key)}` };
+        const call = { key, fn: replaced, settings, undoable: undo !== undefined, idempotencyKey: idempotencyKey(runId, key) };
         execution.unbegun.set(step, () => execution.executing.start(call));
       };
     });
+    if (undo) execution.undoWith(promise, () => ({ fn: undo as Undo["fn"], settings: stepSettings(options) }));
+    return promise;
+  };
 
   const sendEvent = (name: string, { name: of, data, ts }: EventToSend, { key }: StepKey = {}): Promise<unknown> =>
     execution.ask(
@@ -33,7 +40,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
       name,
       key,
       () => {
-        const event = { name: eventName(of), data: remember(data, `step "${name}"`), ...(ts !== undefined && { ts }) };
+        const event = { name: eventName(of), data: remember(data, `step "${name}"`, "data"), ...(ts !== undefined && { ts }) };
         return (step) =>
           execution.unbegun.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
       },
@@ -61,7 +68,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
       name,
       key,
       () => {
-        const waits = { signal: signalId(id), timeout: durationMs(timeout) };
+        const waits = { signal: signalId(id), timeout: waitMs("timeout", timeout) };
         return (step) =>
           execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
       },
@@ -105,18 +112,25 @@ export function stepsOf(execution: Execution, runId: string): Step {
 
   return {
     run,
-    sleep: (name: string, duration: Duration, options: StepKey = {}) => sleep(name, options, () => ({ sleepFor: durationMs(duration) })),
+    sleep: (name: string, duration: Duration, options: StepKey = {}) =>
+      sleep(name, options, () => ({ sleepFor: waitMs("duration", duration) })),
     sleepUntil: (name: string, until: Moment, options: StepKey = {}) => sleep(name, options, () => ({ sleepUntil: textOf(until) })),
     sendEvent,
     signal,
     waitForSignal,
     http,
+    invoke: invokeStep(execution),
     race,
   } as Step;
 }
 
+/** RFC 3339 has years of four digits. */
+const LAST_MOMENT_MS = momentMs("9999-12-31T23:59:59.999Z");
+
 function textOf(moment: Moment): string {
   const ms = momentMs(moment);
-  if (Number.isFinite(ms)) return momentText(ms);
+  if (ms > LAST_MOMENT_MS) throw new RangeError(`until must be before the year 10000, not ${momentText(ms)}.`);
+  // Whatever is past, the sleep ends at once.
+  if (Number.isFinite(ms)) return momentText(Math.max(ms, 0));
   throw new TypeError(`A moment is a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(moment)}.`);
 }

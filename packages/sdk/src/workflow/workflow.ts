@@ -1,8 +1,9 @@
 import type { StandardSchema } from "../schema.ts";
+import { checkWorkflow } from "./check-workflow.ts";
 import type { WorkflowContext } from "./context.ts";
 import type { LifecycleHooks } from "./hooks.ts";
 import type { Remembered } from "./remembered.ts";
-import { type StartInput, type Starts, startSettings } from "./start.ts";
+import type { StartInput, Starts } from "./start.ts";
 
 /** Settings of a workflow. */
 export interface WorkflowOptions<Parsed, Input> extends LifecycleHooks {
@@ -35,7 +36,18 @@ export interface Workflow<Input = unknown, Result = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: workflows of different inputs stand in one list.
 export type AnyWorkflow = Workflow<any, any>;
 
-const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const OPTIONS = {
+  id: true,
+  on: true,
+  input: true,
+  attempts: true,
+  backoff: true,
+  concurrency: true,
+  version: true,
+  onSuccess: true,
+  onFailure: true,
+  onCancel: true,
+} as const satisfies Record<keyof WorkflowOptions<unknown, unknown>, true>;
 
 /**
  * Defines a workflow.
@@ -60,9 +72,7 @@ export function workflow<Result, Parsed = unknown, Input = Parsed>(
   program: (context: WorkflowContext<Parsed>) => Result,
 ): Workflow<Input, Remembered<Awaited<Result>>>;
 export function workflow(options: WorkflowOptions<unknown, unknown>, program: (context: WorkflowContext<never>) => unknown): Workflow {
-  if (!ID.test(options.id))
-    throw new TypeError(`id must be letters, digits, dots, hyphens and underscores, not ${JSON.stringify(options.id)}.`);
-  startSettings(options.on);
+  checkWorkflow(options, OPTIONS);
   if (typeof program !== "function") throw new TypeError(`The workflow ${options.id} needs a function.`);
   return { id: options.id, options, program };
 }

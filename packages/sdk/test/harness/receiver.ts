@@ -3,19 +3,19 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { until } from "../../../server/test/harness/service.ts";
 
-const EXAMPLES = fileURLToPath(new URL("../../../../examples/receivers/", import.meta.url));
+const EXAMPLES = fileURLToPath(new URL("../../../../examples/", import.meta.url));
 
-/** A receiver of `examples/receivers` as a process of its own. */
+/** A program of `examples` as a process of its own. */
 export class Receiver {
   readonly #child: ChildProcess;
   output = "";
   #ended = false;
 
-  private constructor(command: readonly string[], secret: string) {
+  private constructor(folder: string, command: readonly string[], env: Readonly<Record<string, string>>) {
     const [name = "", ...args] = command;
     this.#child = spawn(name, args, {
-      cwd: EXAMPLES,
-      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/", PORT: "0", CALLBACK_SECRET: secret },
+      cwd: EXAMPLES + folder,
+      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/", PORT: "0", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -28,8 +28,13 @@ export class Receiver {
     });
   }
 
-  static async start(command: readonly string[], secret: string): Promise<Receiver> {
-    const receiver = new Receiver(command, secret);
+  /** Starts a receiver of `examples/receivers`. */
+  static start(command: readonly string[], secret: string): Promise<Receiver> {
+    return Receiver.startIn("receivers", command, { CALLBACK_SECRET: secret });
+  }
+
+  static async startIn(folder: string, command: readonly string[], env: Readonly<Record<string, string>>): Promise<Receiver> {
+    const receiver = new Receiver(folder, command, env);
     await until(() => receiver.#ended || /^Listening on .*\n/m.test(receiver.output), "the receiver to listen");
     if (receiver.#ended) throw new Error(`The receiver did not start:\n${receiver.output}`);
     return receiver;

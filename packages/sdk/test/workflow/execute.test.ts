@@ -426,7 +426,9 @@ describe("failures of steps", () => {
     const failing = (program: (context: Context) => unknown) => new MemoryRun(program).execute();
     expect(await failing(({ step }) => step.run("a", () => 1, { attempts: Number.NaN }))).toMatchObject({
       outcome: "failed",
-      error: "attempts must be a whole number from 1 on, not NaN.",
+      error_name: "InvalidStepError",
+      error: 'Step "a": attempts must be a whole number from 1 on, not NaN.',
+      retry: false,
     });
     expect(await failing(({ step }) => step.run("a", () => 1, { timeout: "soon" as never }))).toMatchObject({
       error: expect.stringContaining("A duration is a number of milliseconds"),

@@ -58,6 +58,7 @@ describe("step.http", () => {
         endedAt: "",
         wakeAt: null,
         signal: null,
+        undoable: false,
       },
     ] as const;
     const run = new MemoryRun(
@@ -81,7 +82,7 @@ describe("step.http", () => {
     ["an address that is none", { url: "api.example.com" }, "url must be text of an http or https address"],
     ["a timeout of 0", { url: URL_OF_ADA, timeout: 0 }, "timeout must be a number of milliseconds"],
     ["0 attempts", { url: URL_OF_ADA, attempts: 0 }, "attempts must be a whole number from 1 on"],
-    ["a body without JSON", { url: URL_OF_ADA, body: 1n }, 'The result of step "call" has no JSON'],
+    ["a body without JSON", { url: URL_OF_ADA, body: 1n }, 'The body of step "call" has no JSON'],
   ] as const)("refuses %s", async ([, request, message], {}) => {
     const run = new MemoryRun(({ step }) => step.http("call", request));
     expect(await run.execute()).toMatchObject({ outcome: "failed", error: expect.stringContaining(message) });

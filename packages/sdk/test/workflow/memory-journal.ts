@@ -2,6 +2,7 @@ import type { ReportedStep, RunStep, TakenRun } from "@tidemill/contract";
 import { type WorkflowContext, workflow } from "@tidemill/sdk";
 import { executeRun } from "../../src/workflow/execute.ts";
 import type { RunHost, StepEvent } from "../../src/workflow/host.ts";
+import type { Invocation } from "../../src/workflow/invoke.ts";
 import type { RunOutcome } from "../../src/workflow/run-outcome.ts";
 
 const AT = "2026-11-23T09:30:00.000Z";
@@ -14,6 +15,7 @@ export const journalStep = (step: ReportedStep): RunStep => ({
   endedAt: step.status === "waiting" ? null : AT,
   wakeAt: step.status === "waiting" ? AT : null,
   signal: null,
+  undoable: false,
   ...step,
 });
 
@@ -30,9 +32,13 @@ export class MemoryRun {
   readonly calls: string[][] = [];
   /** Events that steps have sent. */
   readonly events: StepEvent[] = [];
+  /** What steps have invoked. */
+  readonly invocations: Invocation[] = [];
   readonly input: unknown;
   attempt = 1;
-  host: Partial<RunHost> = { misfitAfterMs: 0 };
+  /** Whether it has ended, and its executions only undo. */
+  undo = false;
+  host: Partial<RunHost> = { misfitAfterMs: 0, timer: () => new Promise<never>(() => {}) };
 
   constructor(program: (context: WorkflowContext<never>) => unknown, { journal = [] as RunStep[], input = null as unknown } = {}) {
     this.#program = program;
@@ -50,7 +56,10 @@ export class MemoryRun {
       const at = this.keys.indexOf(step.key);
       const stored = this.journal[at];
       if (!stored) this.journal.push(journalStep(step));
-      else if (step.status === "cancelled") this.journal[at] = { ...stored, status: "cancelled", output: null, endedAt: AT };
+      else if (step.type === "sleep" && step.status === "completed" && stored.status === "waiting") {
+        this.journal.splice(at, 1);
+        this.journal.push(journalStep(step));
+      } else if (step.status === "cancelled") this.journal[at] = { ...stored, status: "cancelled", output: null, endedAt: AT };
     }
   }
 
@@ -66,6 +75,7 @@ export class MemoryRun {
       trigger: { type: "api" },
       createdAt: AT,
       journal: this.#ordered(),
+      ...(this.undo && { undo: true }),
       lease_token: "t",
       lease_expires_at: AT,
     };
@@ -82,6 +92,12 @@ export class MemoryRun {
         this.events.push(event);
         this.append([{ key, type: "event", status: "completed", output: { eventId: `evt_${this.events.length}`, runIds: [] } }]);
         return this.journal.at(-1)?.output;
+      },
+      invoke: async ({ key }, invocation) => {
+        const runId = `run_${key}`;
+        this.invocations.push(invocation);
+        this.append([{ key, type: "invoke", status: "waiting", output: { runId } }]);
+        return { runId };
       },
       signal: this.controller.signal,
       ...this.host,

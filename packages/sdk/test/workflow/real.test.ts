@@ -251,13 +251,85 @@ describe("a worker executes runs of the service", () => {
     await untilStatus(client, runId, "completed");
   });
 
+  test("and stores what is as large and deep as it may be, also with the end of the run", async ({ client, worker }) => {
+    const nested = (levels: number): unknown => (levels === 0 ? null : [nested(levels - 1)]);
+    const values = ["x".repeat(1024 * 1024 - 2), nested(64), Array.from({ length: 20_000 }, () => 1), JSON.parse('{"__proto__":1}')];
+    const program = async ({ step, input }: WorkflowContext<number>) => {
+      await step.run("first", () => values[input]);
+      return step.run("last", () => values[input]);
+    };
+    worker([workflow({ id: "values" }, program)]);
+    const runIds = await Promise.all(values.map((_, index) => trigger(client, "values", index)));
+    const runs = runIds.map(async (runId) => {
+      await until(async () => (await client.runs.get(runId)).endedAt !== null, "the run to end");
+      return client.runs.get(runId);
+    });
+    expect(await Promise.all(runs)).toMatchObject(values.map((result) => ({ status: "completed", error: null, result })));
+  });
+
+  test.for<[string, (context: WorkflowContext<unknown>) => unknown, object]>([
+    [
+      "a step inside of a step",
+      ({ step }) => step.run("outer", () => step.run("inner", () => 1)),
+      { name: "NestedStepError", message: expect.stringContaining('"inner" is inside of step "outer"') },
+    ],
+    [
+      "a sleep of two years",
+      ({ step }) => step.sleep("nap", "730d"),
+      { name: "InvalidStepError", message: 'Step "nap": duration must be at most 365 days, not "730d".' },
+    ],
+    [
+      "more signals than a run may have",
+      ({ step, run }) =>
+        Promise.all(
+          Array.from({ length: 101 }, (_, at) => step.waitForSignal("ask", { signal: `${run.id}-${at}`, timeout: "1h" }, { key: at })),
+        ),
+      {
+        name: "TooManySignalsError",
+        message: "The run has 100 signals already whose waits have not ended. It may not have more at the same time.",
+      },
+    ],
+  ])("and fails a run at once, with an error that says why, for %s", async ([, program, error], { client, worker }) => {
+    worker([workflow({ id: "wrong" }, program)]);
+    const runId = await trigger(client, "wrong", null);
+    await untilStatus(client, runId, "failed");
+    expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, error });
+  });
+
+  test("and stores sleeps until the first and the last moment that a sleep may have", async ({ client, worker }) => {
+    const program = async ({ step }: WorkflowContext<unknown>) => {
+      await step.sleepUntil("long ago", new Date(-8.64e15));
+      await step.sleepUntil("far ahead", "9999-12-31T23:59:59.999Z");
+    };
+    worker([workflow({ id: "patient" }, program)]);
+    const runId = await trigger(client, "patient", null);
+    const waitingFor = async () => (await client.runs.get(runId)).waitingFor;
+    await until(async () => (await waitingFor())[0]?.step === "far ahead", "the second sleep to begin");
+    expect(await waitingFor()).toEqual([{ type: "sleep", step: "far ahead", until: "9999-12-31T23:59:59.999Z" }]);
+    expect(await client.runs.get(runId)).toMatchObject({ status: "sleeping", attempt: 1, error: null });
+  });
+
+  test("and a run with a step inside of a step goes on when the code is mended", async ({ client, worker }) => {
+    const nested = ({ step }: WorkflowContext<unknown>) => step.run("outer", () => step.run("inner", () => 1).catch(() => {}));
+    const first = worker([workflow({ id: "nested" }, nested)]);
+    const runId = await trigger(client, "nested", null);
+    await untilStatus(client, runId, "failed");
+    expect((await client.runs.get(runId)).steps).toEqual([]);
+    await first.stop();
+    const mended = async ({ step }: WorkflowContext<unknown>) => [await step.run("outer", () => 1), await step.run("inner", () => 2)];
+    worker([workflow({ id: "nested" }, mended)]);
+    await client.runs.retry(runId);
+    await untilStatus(client, runId, "completed");
+    expect((await client.runs.get(runId)).result).toEqual([1, 2]);
+  });
+
   test("and fails a run for good whose result is refused", async ({ client, worker }) => {
     worker([workflow({ id: "large" }, async () => "x".repeat(2 * 1024 * 1024))]);
     const runId = await trigger(client, "large", null);
     await untilStatus(client, runId, "failed");
     expect(await client.runs.get(runId)).toMatchObject({
       attempt: 1,
-      error: { name: "Error", message: "The result of the workflow is too large." },
+      error: { name: "NonRetryableError", message: expect.stringContaining("The result of the workflow has 2097154 bytes of JSON") },
     });
   });
 });
@@ -273,6 +345,83 @@ test("a run waits for a signal, and goes on when the client completes it", async
   expect(await client.signals.complete(`buy.${runId}`, { ok: true })).toEqual({ signal: `buy.${runId}`, runId });
   await untilStatus(client, runId, "completed");
   expect((await client.runs.get(runId)).result).toEqual({ ok: true });
+});
+
+test("the progress of a run stands on it, with its steps and at its end", async ({ client, worker }) => {
+  const gate = Promise.withResolvers<void>();
+  const counting = workflow({ id: "counting" }, async ({ step, run }) => {
+    run.progress({ done: 0 });
+    await step.run("one", () => 1);
+    run.progress({ done: 1 });
+    await gate.promise;
+    run.progress({ done: 2 });
+  });
+  worker([counting]);
+  const runId = await trigger(client, "counting", null);
+  const progress = async () => (await client.runs.get(runId)).progress;
+  await until(async () => JSON.stringify(await progress()) === '{"done":1}', "the progress after a step");
+  gate.resolve();
+  await untilStatus(client, runId, "completed");
+  expect(await progress()).toEqual({ done: 2 });
+});
+
+test("steps are undone when a run fails for good, and by another worker after a cancel that finds none", async ({ client, worker }) => {
+  const undone: unknown[] = [];
+  const program =
+    (fails: boolean) =>
+    async ({ step }: WorkflowContext<unknown>) => {
+      const undo = (output: unknown) => void undone.push(output);
+      await step.run("flight", () => "flight", { undo });
+      await step.run("hotel", () => "hotel", { undo });
+      if (fails) throw new Error("no");
+      await step.sleep("a day", "24h");
+    };
+  const failing = workflow({ id: "failing", attempts: 1 }, program(true));
+  const cancelled = workflow({ id: "cancelled", attempts: 1 }, program(false));
+  const first = worker([failing, cancelled]);
+  const failedId = await trigger(client, "failing", null);
+  await untilStatus(client, failedId, "failed");
+  expect(undone.splice(0)).toEqual(["hotel", "flight"]);
+  const runId = await trigger(client, "cancelled", null);
+  await untilStatus(client, runId, "sleeping");
+  await first.stop();
+  await client.runs.cancel(runId);
+  worker([cancelled]);
+  await until(() => undone.length === 2, "the steps to be undone");
+  expect(undone).toEqual(["hotel", "flight"]);
+  await until(async () => (await client.runs.get(runId)).steps.length === 5, "the undos to be stored");
+  expect(await client.runs.get(runId)).toMatchObject({ status: "cancelled", undoErrors: [] });
+});
+
+test("a run whose worker stops while it undoes is undone by another one, and executes nothing else again", async ({ client, worker }) => {
+  const reached = Promise.withResolvers<void>();
+  const did: string[] = [];
+  const program =
+    (isFirst: boolean) =>
+    async ({ step }: WorkflowContext<unknown>) => {
+      const hang = () => {
+        reached.resolve();
+        return new Promise(quiet);
+      };
+      await step.run("flight", () => did.push("flight"), { undo: () => (isFirst ? hang() : did.push("undo flight")) });
+      await step.run("hotel", () => did.push("hotel"), { undo: () => did.push("undo hotel") });
+      await step.run("pay", () => {
+        did.push("pay");
+        throw new RangeError("Declined.");
+      });
+    };
+  const first = worker([workflow({ id: "travel", attempts: 1 }, program(true))], { name: "first", stopTimeoutMs: 500 });
+  const runId = await trigger(client, "travel", null);
+  await reached.promise;
+  expect(await client.runs.get(runId)).toMatchObject({ status: "running" });
+  await first.stop();
+
+  worker([workflow({ id: "travel", attempts: 1 }, program(false))], { name: "second" });
+  await untilStatus(client, runId, "failed");
+  expect(did).toEqual(["flight", "hotel", "pay", "undo hotel", "undo flight"]);
+  const run = await client.runs.get(runId);
+  expect(run).toMatchObject({ error: { name: "RangeError", message: "Declined." }, undoErrors: [] });
+  expect(run.steps.map(({ key }) => key)).toEqual(["flight", "hotel", "undo()", "undo(hotel)", "undo(flight)"]);
 });
 
 test("the service makes a call of step.http with a secret that the worker does not see", async ({ service, client, worker }) => {

@@ -55,6 +55,36 @@ describe("testWorkflow", () => {
   });
 });
 
+describe("testWorkflow refuses what would make a test pass for nothing", () => {
+  const load = of(async ({ step }) => {
+    await step.sleep("nap", "1h");
+    await step.run("charge", () => 1);
+    return step.run("load user", () => 2);
+  });
+
+  test.for<[object, string]>([
+    [{ inputs: 1 }, "inputs is not an option of testWorkflow. Did you mean input?"],
+    [{ crash: "x" }, 'crash must be "afterEveryStep", not "x".'],
+    [{ mocks: [] as never, startAt: "soon" }, "startAt must be a Date, or text such as"],
+    [{ fail: { charge: "often" } }, 'fail.charge must be an Error, or how many times the step fails, not "often".'],
+    [{ mocks: { "lod user": 1 } }, 'mocks has "lod user", but the run has no such step. Did you mean load user?'],
+    [{ mocks: { ship: 1 } }, 'mocks has "ship", but the run has no such step.'],
+    [{ fail: { chrge: 1 } }, 'fail has "chrge", but the run has no such step. Did you mean charge?'],
+    [{ mocks: { nap: 1 } }, 'mocks has "nap", which is a step of the type sleep: the test cannot replace it.'],
+    [
+      { mocks: { lod: 1 }, fail: { "load user": new NonRetryableError("gone"), chage: 1 } },
+      'fail has "chage", but the run has no such step.',
+    ],
+  ])("%j: %s", async ([options, says]) => {
+    await expect(testWorkflow(load, options)).rejects.toThrow(says);
+  });
+
+  test("a run that failed may not have come to all of them", async () => {
+    const options = { mocks: { "load user": 2 }, fail: { charge: new NonRetryableError("declined") } };
+    expect(await testWorkflow(load, options)).toMatchObject({ status: "failed", error: { message: "declined" } });
+  });
+});
+
 describe("crash: afterEveryStep", () => {
   test("a deterministic workflow has each effect once, and the same result", async () => {
     const effects: string[] = [];

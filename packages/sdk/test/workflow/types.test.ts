@@ -111,3 +111,14 @@ test("durations, options and workers are checked", () => {
     workflow({}, () => {});
   });
 });
+
+test("an undo gets what the step returned, as it comes back from JSON", () => {
+  unread((step) =>
+    step.run("book", async () => ({ id: 1, at: new Date() }), {
+      undo: (output, { idempotencyKey }) => {
+        expectTypeOf(output).toEqualTypeOf<{ id: number; at: string }>();
+        expectTypeOf(idempotencyKey).toBeString();
+      },
+    }),
+  );
+});

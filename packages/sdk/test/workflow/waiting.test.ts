@@ -86,6 +86,24 @@ describe("step.race", () => {
     expect(run.keys).not.toContain("other");
   });
 
+  test("is won by a sleep whose time comes while a step is in progress, also in a replay", async () => {
+    const timers: number[] = [];
+    const timer = async (ms: number) => void timers.push(ms);
+    let aborted = false;
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const slow = step.run("slow", ({ signal }) => new Promise(() => signal.addEventListener("abort", () => (aborted = true))));
+      const { winner } = await step.race({ slow, timeout: step.sleep("timeout", 300) });
+      await step.run("tell", () => {});
+      return winner;
+    });
+    expect(await run.execute({ timer })).toMatchObject({ outcome: "completed", result: "timeout", steps: [{ key: "tell" }] });
+    expect(timers).toHaveLength(1);
+    expect(timers[0]).toBeLessThanOrEqual(300);
+    expect(aborted).toBe(true);
+    expect(run.journal).toMatchObject([{ key: "timeout", type: "sleep", status: "completed" }, { key: "tell" }]);
+    expect(await run.execute()).toEqual({ outcome: "completed", result: "timeout" });
+  });
+
   test("cancels stored sleeps and waits that lost, once", async () => {
     const wait = (step: Context["step"], name: string) => step.waitForSignal(name, { signal: "s", timeout: "2h" });
     const run = new MemoryRun(async ({ step }: Context) => {

@@ -13,7 +13,7 @@ import {
   systemCode,
 } from "#kernel";
 import { PrivateNameError, type Response } from "#outbound";
-import { keepResult, type Redactor } from "#redaction";
+import { keepResult, type TextRedactor } from "#redaction";
 
 /** Statuses with which `Retry-After` counts. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
@@ -37,7 +37,7 @@ export class CallbackTimeoutError extends Error {
  *
  * @param redactor takes the attempt's secrets out of what is kept; null when the attempt used none
  */
-export function* classify(response: Response, nowMs: number, redactor: Redactor | null): SlicedWork<AttemptResult> {
+export function* classify(response: Response, nowMs: number, redactor: TextRedactor | null): SlicedWork<AttemptResult> {
   if (response.kind === "failed") return yield* unreachable(response.error, redactor);
   const { status, headers, body } = response;
   if (status >= 200 && status < 300) {
@@ -62,7 +62,7 @@ const single = (value: string | string[] | undefined): string | undefined => (Ar
  * The body as JSON text, as it came but without secrets. Null when it is not JSON or has another content type, and when it exceeds
  * 64 KiB (before or after redaction), the limit of depth, or what can be searched for secrets.
  */
-function* resultOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<string | null> {
+function* resultOf(headers: Headers, body: Buffer | null, redactor: TextRedactor | null): SlicedWork<string | null> {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
   if (!isJsonType(headers)) return null;
   const text = yield* jsonIn(body);
@@ -91,7 +91,7 @@ export function* jsonIn(body: Buffer): SlicedWork<string | null> {
 const isEncoded = (headers: Headers): boolean => !/^(identity)?$/i.test(single(headers["content-encoding"]) ?? "");
 
 /** The beginning of the body, for the error message. Secrets are taken out first: cutting first could leave half of one. */
-export function* excerptOf(headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<string> {
+export function* excerptOf(headers: Headers, body: Buffer | null, redactor: TextRedactor | null): SlicedWork<string> {
   const bytes = body && !isEncoded(headers) ? body : Buffer.alloc(0);
   if (redactor && !isUtf8(bytes)) return `; what it said is left out: ${NOT_UTF8}.`;
   const text = redactor ? yield* redactor.text(bytes.toString("utf8")) : bytes.subarray(0, EXCERPT_CHARACTERS * 4).toString("utf8");
@@ -138,7 +138,7 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
 /** The same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
 const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved." } as const;
 
-export function* unreachable(error: unknown, redactor: Redactor | null): SlicedWork<Extract<AttemptResult, { kind: "unreachable" }>> {
+export function* unreachable(error: unknown, redactor: TextRedactor | null): SlicedWork<Extract<AttemptResult, { kind: "unreachable" }>> {
   const { code, message } = error as { code?: string; message?: string };
   if (error instanceof PrivateNameError || CODES[code ?? ""] === "DNS") return UNRESOLVED;
   // A host with several addresses fails with one error per address. The first one gives the reason.

@@ -1,1 +1,3 @@
 export * from "./callbacks.ts";
+export { CallbackTimeoutError, classify, isLookupNotRun, isShortage } from "./classify.ts";
+export { signedHeaders } from "./signed-request.ts";

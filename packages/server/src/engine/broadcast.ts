@@ -14,7 +14,9 @@ export type Message =
   | { readonly kind: "pulledLaneWoken"; readonly lane: LaneKey }
   | { readonly kind: "jobCancelled"; readonly leaseId: number; readonly id: JobId }
   | { readonly kind: "runCancelled"; readonly leaseId: number; readonly id: RunId }
-  | { readonly kind: "laneDeleted"; readonly laneId: LaneId }
+  | { readonly kind: "laneDeleted"; readonly lane: LaneKey }
+  /** A run that a node follows has changed. PostgreSQL sends it (migration 0016), also to the node that made the change. */
+  | { readonly kind: "runChanged"; readonly workspaceId: WorkspaceId; readonly id: RunId }
   /** A workspace's keys, plan or limits have changed. */
   | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
   /** A workspace was deleted. */
@@ -62,12 +64,13 @@ function write(message: Message): string {
   switch (message.kind) {
     case "laneWoken":
     case "pulledLaneWoken":
+    case "laneDeleted":
       return `${message.kind} ${message.lane.workspaceId} ${message.lane.laneId}`;
     case "jobCancelled":
     case "runCancelled":
       return `${message.kind} ${message.leaseId} ${message.id}`;
-    case "laneDeleted":
-      return `laneDeleted ${message.laneId}`;
+    case "runChanged":
+      return `runChanged ${message.workspaceId} ${message.id}`;
     case "workspaceChanged":
     case "workspaceDeleted":
       return `${message.kind} ${message.workspaceId}`;
@@ -93,14 +96,15 @@ function readMessages(payload: string): Message[] {
     switch (kind) {
       case "laneWoken":
       case "pulledLaneWoken":
+      case "laneDeleted":
         if (!UUID.test(first) || !WHOLE.test(second)) return [];
         return [{ kind, lane: { workspaceId: first as WorkspaceId, laneId: Number(second) as LaneId } }];
       case "jobCancelled":
         return [{ kind, leaseId: Number(first), id: second as JobId }];
       case "runCancelled":
         return [{ kind, leaseId: Number(first), id: second as RunId }];
-      case "laneDeleted":
-        return [{ kind, laneId: Number(first) as LaneId }];
+      case "runChanged":
+        return UUID.test(first) && UUID.test(second) ? [{ kind, workspaceId: first as WorkspaceId, id: second as RunId }] : [];
       case "workspaceChanged":
       case "workspaceDeleted":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];

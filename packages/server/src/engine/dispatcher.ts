@@ -10,6 +10,7 @@ import type { Attempt, JobKinds } from "./kinds.ts";
 import { type AttemptShares, LaneShares, type Share } from "./lane-shares.ts";
 import { LaneTimers } from "./lane-timers.ts";
 import type { NodeLease } from "./leases/node-lease.ts";
+import { PulledLanes } from "./pulled-lanes.ts";
 
 export interface DispatcherOptions extends FinisherOptions {
   readonly claims: Db;
@@ -40,6 +41,7 @@ export class Dispatcher implements Outlet {
   readonly #finisher: AttemptFinisher;
   readonly #attempts = new Map<JobId, AttemptUnderWay>();
   readonly #cancelled = new CancelTombstones();
+  readonly #pulled = new PulledLanes();
   readonly #laneTimers = new LaneTimers((lane) => this.wake([lane], "node"));
   #claiming = false;
   /** Jobs whose write may send them straight through, with the value of `CancelTombstones.now` when it was sent. */
@@ -131,6 +133,16 @@ export class Dispatcher implements Outlet {
   wakePulled(lanes: readonly LaneKey[]): void {
     this.#options.onPulled?.(lanes);
     this.#options.onWaiting(lanes, "pull");
+  }
+
+  wakeWorkflows(lanes: readonly LaneKey[]): void {
+    const { pulled = [], others = [] } = Object.groupBy(lanes, (lane) => (this.#pulled.has(lane, this.#nowMs) ? "pulled" : "others"));
+    if (pulled.length > 0) this.wakePulled(pulled);
+    if (others.length > 0) this.wake(others);
+  }
+
+  get #nowMs(): number {
+    return this.#options.clock.elapsedMs();
   }
 
   /** Whether the next claims try this lane already. */
@@ -239,12 +251,14 @@ export class Dispatcher implements Outlet {
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
     const held = new Set<LaneId>();
     for (const claim of claims) {
+      this.#pulled.delete(claim.laneId);
       if (claim.limited || claim.concurrencyKey !== null) held.add(claim.laneId);
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
       brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
       this.#startIfStillHeld(sent, claim);
     }
     const foundOf = new Map(found.map((one) => [one.laneId, one]));
+    for (const { laneId, isPulled } of found) if (isPulled) this.#pulled.add(laneId, this.#nowMs);
     for (const share of shares) {
       const { lane } = share;
       const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };

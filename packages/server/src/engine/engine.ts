@@ -22,12 +22,13 @@ import {
   Listener,
   PeriodicLoop,
   type Random,
+  type RunId,
   type Service,
   type Transactional,
   tolerate,
   typeId,
 } from "#kernel";
-import type { Aborter, LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
+import type { Aborter, LaneKey, PulledWaker, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
@@ -62,7 +63,7 @@ export interface EngineOptions {
   /** The master keys that this node has; and what to do when it lacks the one that the vault uses. */
   readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
   /** What other modules do with messages from other nodes. */
-  readonly handlers: Pick<MessageHandlers, "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged">;
+  readonly handlers: Pick<MessageHandlers, "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged" | "runChanged">;
   /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;
   /** What concerns jobs of lanes that workers serve. */
@@ -71,7 +72,7 @@ export interface EngineOptions {
     readonly woken: (lanes: readonly LaneKey[]) => void;
     /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
     readonly cancelled: (leaseId: number, id: string) => void;
-    readonly laneDeleted: (laneId: LaneId) => void;
+    readonly laneDeleted: (lane: LaneKey) => void;
   };
 }
 
@@ -110,9 +111,9 @@ export function createEngine(options: EngineOptions): Engine {
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(db, kinds, emit, (lanes) => {
-    const { push = [], pull = [] } = Object.groupBy(lanes, ({ served }) => served ?? "pull");
+    const { push = [], unknown = [] } = Object.groupBy(lanes, ({ served }) => served ?? "unknown");
     if (push.length > 0) dispatcher.wake(push);
-    if (pull.length > 0) dispatcher.wakePulled(pull);
+    if (unknown.length > 0) dispatcher.wakeWorkflows(unknown);
   });
   const broadcaster = new Broadcaster(db, emit);
 
@@ -151,9 +152,13 @@ export function createEngine(options: EngineOptions): Engine {
     dispatcher.abort(id);
     onPulled.cancelled(leaseId, showJobId(id));
   };
-  const abortLaneHere = (laneId: LaneId) => {
-    dispatcher.abortLane(laneId);
-    onPulled.laneDeleted(laneId);
+  const abortRunHere = (id: RunId, leaseId: number) => {
+    dispatcher.abort(id as string as JobId);
+    onPulled.cancelled(leaseId, typeId("run", id));
+  };
+  const abortLaneHere = (lane: LaneKey) => {
+    dispatcher.abortLane(lane.laneId);
+    onPulled.laneDeleted(lane);
   };
   const rescue = { db, clock, random, emit, kinds, settler, waker: dispatcher };
 
@@ -177,8 +182,8 @@ export function createEngine(options: EngineOptions): Engine {
         laneWoken: ({ lane }) => dispatcher.wake([lane], "node"),
         pulledLaneWoken: ({ lane }) => onPulled.woken([lane]),
         jobCancelled: ({ leaseId, id }) => abortJobHere(id, leaseId),
-        runCancelled: ({ leaseId, id }) => onPulled.cancelled(leaseId, typeId("run", id)),
-        laneDeleted: ({ laneId }) => abortLaneHere(laneId),
+        runCancelled: ({ leaseId, id }) => abortRunHere(id, leaseId),
+        laneDeleted: ({ lane }) => abortLaneHere(lane),
         workspaceDeleted: (message) => {
           dispatcher.abortWorkspace(message.workspaceId);
           handlers.workspaceDeleted(message);
@@ -237,12 +242,12 @@ export function createEngine(options: EngineOptions): Engine {
         if (leaseId !== lease.id) notify({ kind: "jobCancelled", leaseId, id });
       },
       abortRun: (id, leaseId) => {
-        onPulled.cancelled(leaseId, typeId("run", id));
-        notify({ kind: "runCancelled", leaseId, id });
+        abortRunHere(id, leaseId);
+        if (leaseId !== lease.id) notify({ kind: "runCancelled", leaseId, id });
       },
-      abortLane: ({ laneId }) => {
-        abortLaneHere(laneId);
-        notify({ kind: "laneDeleted", laneId });
+      abortLane: (lane) => {
+        abortLaneHere(lane);
+        notify({ kind: "laneDeleted", lane });
       },
       abortWorkspace: (workspaceId) => {
         dispatcher.abortWorkspace(workspaceId);

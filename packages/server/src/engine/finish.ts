@@ -55,8 +55,10 @@ export class AttemptFinisher {
     const { settler, clock, onDueAt } = this.#options;
     await settler.add(claim, verdict, { tookMs, circuit });
     const delayMs = delayOf(verdict);
-    if (delayMs !== null) onDueAt(clock.nowMs() + delayMs);
-    else if (verdict.kind === "giveBack") this.#onFree([claim]);
+    // A job that waits for what was reported may be due already. When it is due later, its kind has said so.
+    const isBack = verdict.kind === "giveBack" && (delayMs === null || verdict.report !== undefined);
+    if (isBack) this.#onFree([claim]);
+    else if (delayMs !== null) onDueAt(clock.nowMs() + delayMs);
     if (circuit.kind === "opens") this.#circuits.circuitOpened(claim);
     // Only now: settles are written in order, and an earlier one may have to open the circuit first.
     if (circuit.kind === "closes") void this.#close(claim);

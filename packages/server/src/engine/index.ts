@@ -5,7 +5,7 @@ export * from "./engine.ts";
 export type { AttemptResult } from "./judge.ts";
 export * from "./kinds.ts";
 export * from "./leases/node-lease.ts";
-export { countNodes, countNodesWithout, registerNode } from "./leases/store.ts";
+export { countNodes, countNodesWithout, findNodeSecret, registerNode } from "./leases/store.ts";
 export * from "./leases/worker-store.ts";
 export * from "./rescue.ts";
 export * from "./settle.ts";

@@ -14,14 +14,15 @@ export type AttemptResult =
       readonly retryAfterSeconds: number | null;
       /** The handler wants no further attempt. */
       readonly forGood: boolean;
+      readonly once?: true;
     }
-  /** A worker reported that the attempt failed. */
+  /** The program that executes the job reported that the attempt failed. */
   | {
       readonly kind: "workerFailed";
       readonly code: "WORKER_FAILED";
       readonly message: string;
       readonly retryAfterSeconds: number | null;
-      /** The worker wants no further attempt. */
+      /** The program wants no further attempt. */
       readonly forGood: boolean;
       readonly report?: string;
     }
@@ -41,6 +42,8 @@ export type AttemptResult =
       readonly kind: "unreachable";
       readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | "WORKER_FAILED" | UnsendableCode>;
       readonly message: string;
+      /** The attempt may have had its effect, and must not have it twice: it is not repeated, also if the circuit is open. */
+      readonly once?: true;
     }
   /** The request could not be built. Nothing was sent, so nothing is known about the handler. */
   | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string }
@@ -97,8 +100,10 @@ export function judge(
   const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
-  if (heldForMs !== null) return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error };
-  const forGood = "forGood" in result && result.forGood;
+  const once = "once" in result && result.once === true;
+  if (heldForMs !== null && !once)
+    return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error };
+  const forGood = once || ("forGood" in result && result.forGood);
   return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }
 
@@ -113,16 +118,19 @@ export function backoffMs(delayMs: number, counted: number, fraction: number): n
 
 /**
  * Whether a result shows that its endpoint works. It does not if there was no response, or one with a 5xx status, which proxies send for
- * dead servers. A handler that refuses a job, even for good, works. Null when nothing was sent.
+ * dead servers. A handler that refuses a job, even for good, works, and so does a program that reports what it has done. Null when nothing
+ * was sent.
  */
 export function showsLife(result: AttemptResult): boolean | null {
   switch (result.kind) {
     case "accepted":
+    case "workerFailed":
+    case "suspended":
       return true;
     case "refused":
       return result.forGood || result.status < 500 || result.status > 599;
     case "unreachable":
-      return false;
+      return result.code === "NODE_LOST" ? null : false;
     default:
       return null;
   }

@@ -3,7 +3,7 @@ import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { AttemptResult, Verdict } from "./judge.ts";
 
-/** An attempt under way. An aborted attempt has the result `withdrawn`. */
+/** An attempt under way. An aborted attempt has the result `withdrawn`, unless it must not be repeated. */
 export interface Attempt {
   readonly result: Promise<AttemptResult>;
   abort(): void;
@@ -39,6 +39,8 @@ export interface JobKind {
   readonly recorded: boolean;
   /** Jobs that `settled` may change besides that of a claim. They are locked together with the jobs that are settled, in one order. */
   readonly related?: (claim: Claim) => readonly JobKey[];
+  /** Whether an attempt may have its effect once only. Then one whose node is lost has failed. */
+  readonly once?: true;
   /**
    * Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database.
    * If it cannot write an outcome, the job goes to the dead-letter queue.
@@ -57,10 +59,13 @@ export class JobKinds {
   readonly names: readonly string[];
   /** Kinds whose outcomes change nothing but the job. Jobs of all others are settled by a node that knows their kind, one by one. */
   readonly plainKinds: readonly string[];
+  /** Kinds whose attempts may have their effect once only. */
+  readonly onceKinds: readonly string[];
 
   constructor(kinds: readonly JobKind[]) {
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]));
     this.names = kinds.map(({ name }) => name);
+    this.onceKinds = kinds.filter(({ once }) => once).map(({ name }) => name);
     this.plainKinds = kinds.filter(({ recorded, settled }) => recorded && !settled).map(({ name }) => name);
   }
 

@@ -42,6 +42,7 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
       error: JSON.stringify(NODE_LOST),
       maxLosses: MAX_LOSSES,
       plainKinds: kinds.plainKinds,
+      onceKinds: kinds.onceKinds,
       limit: MAX_ROWS,
     });
     const count = countOf(taken);
@@ -55,6 +56,7 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
     kinds: kinds.names,
     maxLosses: MAX_LOSSES,
     plainKinds: kinds.plainKinds,
+    onceKinds: kinds.onceKinds,
     limit: MAX_EXPIRED,
   });
   await Promise.all(expired.map((one) => settleExpired(rescue, one)));
@@ -85,6 +87,7 @@ export async function giveBackAll(
       error: null,
       maxLosses: MAX_LOSSES,
       plainKinds: [],
+      onceKinds: [],
       limit: MAX_ROWS,
     });
     const count = countOf(given);

@@ -32,6 +32,8 @@ interface Settlement {
   readonly entry: string;
   /** Whether the caller needs to know if the claim was still valid. */
   readonly isReported: boolean;
+  /** Whether attempts of its kind are counted. */
+  readonly recorded: boolean;
   /** The database refused it before, when it was written alone. */
   readonly again?: boolean;
   /** It is written without what its kind adds. */
@@ -92,8 +94,9 @@ export class Settler {
     const first = this.#pending.get(name);
     if (first) return first.then(() => false);
     const entry = logEntry(entryOf(claim, verdict, tookMs, worker));
+    const recorded = this.#kinds.of(claim)?.recorded ?? true;
     const written = this.#batcherOf(claim)
-      .add({ claim, verdict, circuit, entry, isReported: worker !== null })
+      .add({ claim, verdict, circuit, entry, isReported: worker !== null, recorded })
       .finally(() => this.#pending.delete(name));
     this.#pending.set(name, written);
     return written;
@@ -178,9 +181,8 @@ export class Settler {
 
   async #writeWithEffects(tx: Db, settlements: readonly Settlement[]): Promise<Written> {
     const ends = ({ verdict }: Settlement) => verdict.kind === "complete" || verdict.kind === "fail";
-    const isRecorded = ({ claim }: Settlement) => this.#kinds.of(claim)?.recorded ?? true;
-    const discarded = settlements.filter((one) => ends(one) && !isRecorded(one));
-    const completed = settlements.filter((one) => one.verdict.kind === "complete" && isRecorded(one));
+    const discarded = settlements.filter((one) => ends(one) && !one.recorded);
+    const completed = settlements.filter((one) => one.verdict.kind === "complete" && one.recorded);
     const refused = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
     const related = settlements.flatMap(({ claim }) => this.#kinds.of(claim)?.related?.(claim) ?? []);
     await lockJobsAcrossWorkspaces(tx, [...settlements.map(keyOf), ...related]);
@@ -238,8 +240,8 @@ const completionOf = (settlement: Settlement) => {
 };
 
 function refusalOf(settlement: Settlement): NotCompleted {
-  const { verdict, circuit, entry } = settlement;
-  const common = { ...keyOf(settlement), logEntry: entry };
+  const { verdict, circuit, entry, recorded } = settlement;
+  const common = { ...keyOf(settlement), logEntry: entry, recorded };
   const error = "error" in verdict ? verdict.error : null;
   // A job alone in its lane must also be the next probe: no other job can find out that the endpoint is back.
   const aloneWaitMs = circuit.kind === "probeFails" ? circuit.probeInMs : null;

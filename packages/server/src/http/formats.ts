@@ -54,6 +54,8 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   "date-time": (text) => parseMoment(text) !== null && !/[+-](1[6-9]|2\d):\d\d$/.test(text),
   /** A URL with templates is checked further by the module `queues`. */
   "callback-url": (text) => (hasTemplate(text) ? isStorable(text) : isCallbackUrl(text)),
+  /** Templates are not replaced in it. */
+  "endpoint-url": (text) => !hasTemplate(text) && isCallbackUrl(text),
   "callback-header-name": (name) => TOKEN.test(name) && !isReservedHeader(name),
   "http-header-name": (name) => TOKEN.test(name) && !OF_CONNECTION.has(name.toLowerCase()) && !/^proxy-/i.test(name),
   "header-value": isHeaderValue,
@@ -73,6 +75,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
 export const FORMAT_MESSAGES: Record<string, string> = {
   "date-time": "must be an RFC 3339 date and time, like 2026-11-21T09:30:00Z",
   "callback-url": "must be an http or https URL without user, password or fragment",
+  "endpoint-url": "must be an http or https URL without user, password, fragment or templates",
   "callback-header-name": "must be a header name that callbacks do not set themselves",
   "http-header-name": "must be a header name that does not belong to the connection",
   "header-value": "must contain only characters that a header value may have",

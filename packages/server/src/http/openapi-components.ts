@@ -6,6 +6,7 @@ export interface Schema {
   readonly title?: string;
   readonly description?: string;
   readonly type?: string;
+  readonly contentMediaType?: string;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly examples?: readonly unknown[];

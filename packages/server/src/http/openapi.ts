@@ -102,9 +102,10 @@ function describeOperation(
     ...parametersIn("query", schema.querystring),
     ...parametersIn("header", schema.headers),
   ];
+  /** A text of another type than JSON says which. */
   const contentOf = (of: Schema) => {
     if (of.title === undefined) throw new Error(`A schema of ${schema.operationId} has no title.`);
-    return { "application/json": { schema: components.schema(of), example: of.examples?.[0] } };
+    return { [of.contentMediaType ?? "application/json"]: { schema: components.schema(of), example: of.examples?.[0] } };
   };
   const body = schema.body as Schema | undefined;
   const responses = Object.entries(schema.response as Record<string, Schema & { codes?: ErrorCode[] }>).flatMap(([status, response]) => {

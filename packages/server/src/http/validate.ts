@@ -60,6 +60,15 @@ export const compileArrayOr =
     return (value: unknown) => check(Array.isArray(value) ? array() : object(), value, "body");
   };
 
+/** Compiles a schema for JSON that is not the body of a request. Returns the VALIDATION_ERROR of a value that does not match, or null. */
+export function compileCheck(schema: object): (value: unknown) => Error | null {
+  const validate = compiled(bodies, schema);
+  return (value) => {
+    const checked = check(validate(), value, "");
+    return "error" in checked ? checked.error : null;
+  };
+}
+
 function check(validate: ValidateFunction, value: unknown, part: string): { value: unknown } | { error: Error } {
   if (validate(value)) return { value };
   // Fastify passes null for a missing body.

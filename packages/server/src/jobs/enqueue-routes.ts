@@ -10,7 +10,20 @@ import {
   LIMITS,
   QueuePath,
 } from "@tidemill/contract";
-import { type Api, compileArrayOr, jsonItems, jsonText, principalOf, type RawJson, replies, routeDefaults, runForRequest } from "#http";
+import {
+  type Api,
+  compileArrayOr,
+  idempotencyKeyOf,
+  jsonItems,
+  jsonText,
+  KEY_HEADER,
+  keyHeaderOf,
+  principalOf,
+  type RawJson,
+  replies,
+  routeDefaults,
+  runForRequest,
+} from "#http";
 import { type Clock, invalid, parseMoment, problem, type Shares, type SlicedWork, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -22,8 +35,6 @@ import { type Trace, traceOf } from "./trace.ts";
 
 const { tags, security } = routeDefaults("Jobs");
 const JSON_TYPE = "application/json; charset=utf-8";
-/** The header name as Node spells it. */
-const KEY_HEADER = "idempotency-key";
 
 interface EnqueueRoutes {
   readonly clock: Clock;
@@ -62,7 +73,8 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
     },
     async (request, reply) => {
       const { name } = request.params;
-      const sent = withKey(request.body, keyHeaderOf(request));
+      const idempotencyKey = idempotencyKeyOf(request, request.body.idempotencyKey);
+      const sent = { ...request.body, ...(idempotencyKey !== undefined && { idempotencyKey }) };
       const principal = principalOf(request);
       const { length } = (sent.payload as RawJson).text;
       const [job] = await enqueue(principal, name, [
@@ -119,16 +131,6 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
         .send(jsonText([`{"jobs":[`, ...jsonItems(jobs.map((job) => showEnqueued(job, name))), "]}"]));
     },
   );
-}
-
-const keyHeaderOf = ({ headers }: { headers: Record<string, unknown> }): string | undefined => headers[KEY_HEADER] as string | undefined;
-
-/** The body with the idempotency key of the header. */
-function withKey(body: EnqueueJob, header: string | undefined): EnqueueJob {
-  if (header === undefined) return body;
-  if (body.idempotencyKey !== undefined && body.idempotencyKey !== header)
-    throw invalid(KEY_HEADER, "must be the same as the body's idempotencyKey");
-  return { ...body, idempotencyKey: header };
 }
 
 const showEnqueued = (job: EnqueuedJob, queue: string): string => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");

@@ -252,6 +252,11 @@ export const EVENTS = {
   worker_record_failed: event("warn", "When workers last called could not be written. It is tried again with their next calls.", {
     error: "error",
   }),
+  lane_holders_read_failed: event(
+    "warn",
+    "It could not be looked up which workers held jobs of a deleted queue or workflow. They learn of it when they extend or settle.",
+    { error: "error" },
+  ),
 
   // Schedules and approvals.
   schedules_fired: event(

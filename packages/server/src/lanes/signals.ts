@@ -13,6 +13,8 @@ export interface Waker {
 export interface PulledWaker {
   /** Jobs of these lanes, which workers serve, may be claimable: on all nodes. */
   wakePulled(lanes: readonly LaneKey[]): void;
+  /** The same for lanes of workflows, whose jobs go to workers or to an `endpoint_url`. */
+  wakeWorkflows(lanes: readonly LaneKey[]): void;
 }
 
 /** Aborts attempts under way on all nodes, after the database has stored that they no longer count. */

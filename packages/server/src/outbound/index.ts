@@ -1,5 +1,6 @@
 export * from "./address-guard.ts";
 export * from "./callback-url.ts";
+export * from "./check-host.ts";
 export * from "./names/create-names.ts";
 export * from "./names/hosts-in-use.ts";
 export type { Names } from "./names/names.ts";

@@ -1,10 +1,11 @@
 import type { CreateQueue } from "@tidemill/contract";
 import { problem, type Transactional } from "#kernel";
+import { generateSigningSecret } from "#outbound";
 import { requireFeature } from "#workspaces";
 import { auditCreated } from "./audit.ts";
 import { checkApproval } from "./check-approval.ts";
 import { checkCallback } from "./check-callback.ts";
-import { generateCallbackSecret, type Queue, type QueueActor, type QueueContext } from "./queue.ts";
+import type { Queue, QueueActor, QueueContext } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { insertQueue } from "./store.ts";
 
@@ -23,7 +24,7 @@ export async function createQueue(
   checkCallback(guard, request);
   checkApproval(request.type ?? "standard", request);
   if (request.callback_url) requireFeature(actor.plan, "callback_url");
-  const secret = request.callback_url ? generateCallbackSecret(random) : null;
+  const secret = request.callback_url ? generateSigningSecret(random) : null;
   return database.transaction(async (tx) => {
     const queue = await insertQueue(
       tx,

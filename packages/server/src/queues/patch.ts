@@ -3,11 +3,12 @@ import { resetCircuit } from "#circuits";
 import { changeKeyLimit } from "#engine";
 import type { Transactional } from "#kernel";
 import { queueNotFound } from "#lanes";
+import { generateSigningSecret } from "#outbound";
 import { requireFeature } from "#workspaces";
 import { auditUpdated } from "./audit.ts";
 import { checkApproval } from "./check-approval.ts";
 import { checkCallback } from "./check-callback.ts";
-import { generateCallbackSecret, type Queue, type QueueActor, type QueueContext } from "./queue.ts";
+import type { Queue, QueueActor, QueueContext } from "./queue.ts";
 import { settingsOf } from "./settings.ts";
 import { lockQueue, updateQueue } from "./store.ts";
 
@@ -32,7 +33,7 @@ export async function patchQueue(
     checkApproval(before.type, request);
     if (request.callback_url) requireFeature(actor.plan, "callback_url");
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
-    const secret = firstUrl || request.rotate_callback_secret ? generateCallbackSecret(random) : null;
+    const secret = firstUrl || request.rotate_callback_secret ? generateSigningSecret(random) : null;
     const update = () => updateQueue(tx, before, settingsOf(request, secret));
     const { concurrency_per_key = before.concurrency_per_key } = request;
     const queue = await (concurrency_per_key === before.concurrency_per_key ? update() : changeKeyLimit(tx, before.id, update));

@@ -45,9 +45,6 @@ export interface QueueContext {
   readonly guard: Pick<AddressGuard, "refusesHost">;
 }
 
-/** The HMAC key of a queue's callbacks: `cbs_` and 43 base64url characters. Source: contract §3. */
-export const generateCallbackSecret = (random: Random): string => `cbs_${random.bytes(32).toString("base64url")}`;
-
 /** The record as the API shows it to the holder of a key, without its secret. Values of headers are shown to those who can set them. */
 export function showQueue(queue: Queue, principal: Pick<Principal, "plan" | "role">): QueueRecord {
   const stopped = queue.callback_url !== null && !planHas(principal.plan, "callback_url");

@@ -26,6 +26,9 @@ interface Finders {
   readonly long: readonly ValueFinder[];
 }
 
+/** Takes secrets out of texts and JSON. */
+export type TextRedactor = Pick<Redactor, "json" | "text">;
+
 /**
  * Takes the values of secrets out of what is kept of an attempt. Each becomes `[secret:NAME]`, in upper or lower case and in any
  * encoding of `encodings.ts` and `escapes.ts`, also inside base64 or hexadecimal digits. What a handler computes from a value (a part, a hash, a ciphertext) is not found.

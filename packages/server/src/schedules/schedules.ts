@@ -42,7 +42,7 @@ export function createSchedules({
     emit("schedule_jobs_made", { count: jobs });
     // When this node can deliver all of the jobs, the other nodes stay asleep: they would only compete for the same jobs.
     waker.wake(lanes, jobs > room() ? undefined : "node");
-    if (pulled.length > 0) waker.wakePulled(pulled);
+    if (pulled.length > 0) waker.wakeWorkflows(pulled);
     if (nextMs !== null) ticks.expect(nextMs);
   };
   const pass = () => tickAcrossWorkspaces({ ...context, db: engine, onFired });

@@ -25,14 +25,21 @@ export class StatusReader {
   }
 }
 
+/** What waits for a plan with callbacks. */
+const waitingFor = (queues: number, workflows: number): string =>
+  [
+    ...(queues > 0 ? [`Queues that wait for them: ${queues}.`] : []),
+    ...(workflows > 0 ? [`Workflows that wait for them: ${workflows}.`] : []),
+  ].join(" ");
+
 function statusOf(
   { workspaceId }: Principal,
   summary: WorkspaceSummary,
   quota: Awaited<ReturnType<typeof readQuota>>,
   rate: Status["rate_limit"],
 ): Status {
-  const { name, plan, queues, schedules, with_callback, failed_last_minute } = summary;
-  const stopped = planHas(plan, "callback_url") ? 0 : with_callback;
+  const { name, plan, queues, schedules, with_callback, with_endpoint, failed_last_minute } = summary;
+  const stopped = !planHas(plan, "callback_url") && with_callback + with_endpoint > 0;
   const checks: Check[] = [
     check(
       "quota",
@@ -41,8 +48,8 @@ function statusOf(
     ),
     check(
       "callbacks",
-      stopped === 0,
-      stopped === 0 ? "Callbacks are sent." : `The plan has no callbacks. Queues that wait for them: ${stopped}.`,
+      !stopped,
+      stopped ? `The plan has no callbacks. ${waitingFor(with_callback, with_endpoint)}` : "Callbacks are sent.",
     ),
     check("dead_letters", failed_last_minute === 0, `Jobs that failed for good in the last minute: ${failed_last_minute}.`),
   ];

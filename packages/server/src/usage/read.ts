@@ -17,7 +17,7 @@ interface UsageRow {
 const MAX_QUEUES = 1_000;
 
 /**
- * Reads a workspace's usage of a month: folded and unfolded rows in one statement. Uses the primary key of usage_day and index
+ * Reads a workspace's usage of a month; runs count in the total and by day, not by queue: folded and unfolded rows in one statement. Uses the primary key of usage_day and index
  * usage_delta_workspace.
  *
  * @param period `YYYY-MM`; null is the current month
@@ -42,7 +42,7 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
         coalesce(sum(jobs), 0)::bigint as jobs, coalesce(sum(schedules), 0)::bigint as schedules, coalesce(sum(workflows), 0)::bigint as workflows,
         coalesce(sum(succeeded), 0)::bigint as succeeded, coalesce(sum(failed), 0)::bigint as failed
       from month group by grouping sets ((day), (queue), ())
-      order by day, sum(jobs + schedules + workflows) desc, queue`,
+      order by day, sum(jobs + schedules) desc, queue`,
   );
   const total = sums.find(({ part }) => part === "total");
   if (!total) throw new Error("A sum returned no row.");
@@ -61,9 +61,9 @@ export async function readUsage(db: Db, workspaceId: WorkspaceId, period: string
     },
     attempts: attemptsOf(total),
     by_queue: sums
-      .filter(({ part }) => part === "queue")
+      .filter(({ part, jobs, schedules, succeeded, failed }) => part === "queue" && jobs + schedules + succeeded + failed > 0)
       .slice(0, MAX_QUEUES)
-      .map((one) => ({ queue: one.queue ?? "", executions: executionsOf(one), attempts: attemptsOf(one) })),
+      .map((one) => ({ queue: one.queue ?? "", executions: one.jobs + one.schedules, attempts: attemptsOf(one) })),
     by_day: sums
       .filter(({ part }) => part === "day")
       .map((one) => ({ day: one.day ?? "", executions: executionsOf(one), attempts: attemptsOf(one) })),

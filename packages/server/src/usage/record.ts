@@ -16,7 +16,7 @@ export const RECORD_RUNS = fragment`
 export const RECORD_SUCCEEDED_ATTEMPTS = fragment`
   insert into usage_delta (workspace_id, lane_id, at, succeeded) select workspace_id, lane_id, moment(), jobs from counted`;
 
-/** Records attempts that failed and count, from CTE `moved (workspace_id, lane_id, spared)`. */
+/** Records attempts that failed and count, from CTE `moved (workspace_id, lane_id, spared, recorded)`. */
 export const RECORD_FAILED_ATTEMPTS = fragment`
   insert into usage_delta (workspace_id, lane_id, at, failed)
-  select workspace_id, lane_id, moment(), count(*) from moved where not spared group by workspace_id, lane_id`;
+  select workspace_id, lane_id, moment(), count(*) from moved where recorded and not spared group by workspace_id, lane_id`;

@@ -2,6 +2,7 @@ import { LIMITS, TemplateError } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { type LoopTime, ProblemError, type RunId, type SlicedWork } from "#kernel";
+import type { TextRedactor } from "#redaction";
 import {
   fillPayload,
   mayHoldTemplates,
@@ -13,7 +14,6 @@ import {
   TemplateFiller,
 } from "#vault";
 import { showRunId } from "#workflows";
-import type { ReportRedactor } from "./held-jobs.ts";
 
 /** A payload that could not be filled waits this long. Milliseconds. */
 const POSTPONE_MS = 2_000;
@@ -22,7 +22,7 @@ const POSTPONE_MS = 2_000;
 export interface FilledPayload {
   readonly payload: string;
   /** Null when the payload has no secrets. */
-  readonly redactor: ReportRedactor | null;
+  readonly redactor: TextRedactor | null;
   /** Of all values together. Characters. */
   readonly secretLength: number;
 }
@@ -35,7 +35,7 @@ export interface FillSecrets {
 const NO_SECRETS = { values: new Map<string, string>(), redactor: null, changedAt: null };
 
 /** Keeps nothing of a report, when the secrets are not known that may be in it. */
-export const KEEPS_NOTHING: ReportRedactor = { text: nothing, json: nothing };
+export const KEEPS_NOTHING: TextRedactor = { text: nothing, json: nothing };
 
 function* nothing(): SlicedWork<null> {
   yield;
@@ -56,6 +56,10 @@ export const fillInput = (
 ): Promise<FilledPayload | AttemptResult> =>
   fill(deps, claim, { field: "input", text: input }, { queue: null, workflow, jobId: showRunId(claim.id as string as RunId) }, worker);
 
+/**
+ * All values that a claim gets, by any response and on any node, are those that its secrets had when it began: then each node that gave
+ * the job or run out knows all of them. So a claim whose secrets have changed since is given back, and is claimed anew.
+ */
 async function fill(
   { secrets, loopTime }: FillSecrets,
   { workspaceId, attempt, startedAt }: Claim,
@@ -71,11 +75,10 @@ async function fill(
     if (names.length > LIMITS.callbackSecrets) throw new TemplateError(`names more than ${LIMITS.callbackSecrets} secrets`);
     const use = { workspaceId, host: `worker ${worker}`, attempt, names, ...user };
     const { values, redactor, changedAt } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
+    if (changedAt !== null && changedAt > startedAt) return { kind: "withdrawn" };
     const filled = await inSlices(fillPayload(template, new TemplateFiller(values)));
     const secretLength = [...values.values()].reduce((sum, { length }) => sum + length, 0);
-    // After a rotation the worker may hold the former value: it may have got the job before, by another response.
-    const isKnown = changedAt === null || changedAt <= startedAt;
-    return { payload: filled, redactor: isKnown ? redactor : KEEPS_NOTHING, secretLength };
+    return { payload: filled, redactor, secretLength };
   } catch (error) {
     if (error instanceof SecretError) return { kind: "unsendable", code: error.code, message: error.message };
     if (error instanceof TemplateError) return { kind: "unsendable", code: "TEMPLATE_INVALID", message: `The ${field} ${error.message}.` };

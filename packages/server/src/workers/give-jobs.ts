@@ -1,7 +1,7 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
 import { type EmitEvent, type JobId, type Timestamp, type Transactional, tolerate } from "#kernel";
-import { type ClaimedRun, giveHook, giveRuns } from "#workflows";
+import { type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
 import { type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
@@ -38,9 +38,9 @@ export async function giveJobs(
   version: string | null,
 ): Promise<Given> {
   const response = Symbol();
-  const ofKind = (kind: string) => taken.filter(({ claim }) => claim.kind === kind);
-  const [runs, hooks] = [ofKind("run"), ofKind("hook")];
-  const jobs = taken.filter(({ claim }) => claim.kind !== "run" && claim.kind !== "hook");
+  const runs = taken.filter(({ claim }) => isOfRun(claim));
+  const hooks = taken.filter(({ claim }) => claim.kind === "hook");
+  const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
   const [given, runTexts] = await Promise.all([
     Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
     giveRunsTo(deps, db, worker, runs, version, response),

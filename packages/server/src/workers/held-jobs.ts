@@ -2,10 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Claim } from "#jobs";
 import type { JobId } from "#kernel";
 import type { LaneId } from "#lanes";
-import type { Redactor } from "#redaction";
-
-/** Takes secrets out of what a worker reports. */
-export type ReportRedactor = Pick<Redactor, "json" | "text">;
+import type { TextRedactor } from "#redaction";
 
 /** A job that a worker holds, as its settle needs it. */
 export interface HeldJob {
@@ -14,7 +11,7 @@ export interface HeldJob {
   readonly response: symbol;
   readonly queue: string;
   /** Null when its payload has no secrets. */
-  readonly redactor: ReportRedactor | null;
+  readonly redactor: TextRedactor | null;
 }
 
 const MAX_JOBS = 100_000;
@@ -24,7 +21,7 @@ const MAX_SECRETS = 16 * 1024 * 1024;
 /** Jobs that this node gave to workers, so that their settles need not be looked up. Any of them may be forgotten. */
 export class HeldJobs {
   readonly #jobs = new LRUCache<JobId, Omit<HeldJob, "redactor"> & { readonly hasSecrets: boolean }>({ max: MAX_JOBS });
-  readonly #redactors = new LRUCache<JobId, ReportRedactor>({ maxSize: MAX_SECRETS });
+  readonly #redactors = new LRUCache<JobId, TextRedactor>({ maxSize: MAX_SECRETS });
 
   /** @param secretLength how long the secrets are that the redactor knows. Characters */
   add({ claim, response, queue, redactor }: HeldJob, secretLength: number): void {

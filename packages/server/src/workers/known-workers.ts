@@ -78,9 +78,9 @@ export class KnownWorkers {
     const { workspaceId, name } = call;
     const calls = this.#calls.get(workspaceId) ?? new Map<string, WorkerCall>();
     if (calls.size >= MAX_UNWRITTEN && !calls.has(name)) return;
-    // A call that only settles says nothing about the queues that the worker asks for.
-    const queues = call.queues.length > 0 ? call.queues : (calls.get(name)?.queues ?? []);
-    calls.set(name, { ...call, queues });
+    // A call that only settles says nothing about what the worker asks for.
+    const { queues, workflows } = asksForWork(call) ? call : (calls.get(name) ?? call);
+    calls.set(name, { ...call, queues, workflows });
     this.#calls.set(workspaceId, calls);
   }
 
@@ -90,6 +90,11 @@ export class KnownWorkers {
     if (unknown.length > 0) for (const found of await findWorkers(db, workspaceId, unknown)) this.#know(found);
     const known = [...leaseIds].flatMap((leaseId) => this.#byLease.get(leaseId) ?? []);
     return new Map(known.filter((one) => one.workspaceId === workspaceId).map((one) => [one.leaseId, one]));
+  }
+
+  /** The leases of a workspace's workers. */
+  leasesOf(workspaceId: WorkspaceId): number[] {
+    return [...this.#byLease.values()].filter((one) => one.workspaceId === workspaceId).map(({ leaseId }) => leaseId);
   }
 
   /** A job or run was cancelled while this lease held it. */
@@ -127,5 +132,7 @@ export class KnownWorkers {
     return worker;
   }
 }
+
+const asksForWork = ({ queues, workflows }: WorkerCall): boolean => queues.length > 0 || workflows.length > 0;
 
 const nameKey = ({ workspaceId, name }: Pick<WorkerCall, "workspaceId" | "name">): string => `${workspaceId}/${name}`;

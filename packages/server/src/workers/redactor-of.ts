@@ -1,7 +1,7 @@
 import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import type { Db, RunId } from "#kernel";
-import { findTemplatedInput } from "#workflows";
+import { findTemplatedInput, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets, KEEPS_NOTHING } from "./fill-secrets.ts";
 
 /** What takes the secrets of a job or run out of what its worker reports. */
@@ -16,7 +16,7 @@ export const redactorOf =
   async (db, claim, name, worker) => {
     // A hook has no templates: its payload is what the run has led to.
     if (claim.kind === "hook" || claim.payload === "") return NONE;
-    if (claim.kind !== "run") return asRedactor(await fillSecrets(fill, claim, name, worker));
+    if (!isOfRun(claim)) return asRedactor(await fillSecrets(fill, claim, name, worker));
     const input = await findTemplatedInput(db, { workspaceId: claim.workspaceId, id: claim.id as string as RunId });
     return input === null ? NONE : asRedactor(await fillInput(fill, claim, name, worker, input));
   };

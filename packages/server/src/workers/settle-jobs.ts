@@ -1,12 +1,11 @@
-import { ERRORS, LIMITS, type Settled, type SettleJob } from "@tidemill/contract";
+import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
-import type { RawJson } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
-import { cut, type Db, type EmitEvent, type LoopTime, ProblemError, type SlicedWork, type WorkspaceId } from "#kernel";
-import { keepResult } from "#redaction";
-import { type RunReport, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
-import type { HeldJob, HeldJobs, ReportRedactor } from "./held-jobs.ts";
+import { type Db, type EmitEvent, type LoopTime, ProblemError, type RunId, type WorkspaceId } from "#kernel";
+import { keepProgress, storeProgress } from "#workflows";
+import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
+import { misfitOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
@@ -19,11 +18,6 @@ export interface SettleJobs {
   readonly redactorOf: RedactorOf;
   readonly loopTime: LoopTime;
 }
-
-/** Characters of an error's message that are kept. */
-const MAX_MESSAGE = 1_000;
-const UNEXPLAINED = "The journal does not fit the code.";
-const REDACTED = "What the worker reported is left out: it cannot be searched for secrets.";
 
 type Refusal = Pick<Settled, "code" | "message">;
 const LOST: Refusal = { code: "LEASE_LOST", message: ERRORS.LEASE_LOST.message };
@@ -54,7 +48,7 @@ export async function settleJobs(
   const outcomes = await Promise.all(
     settles.map(async (settle, index): Promise<AnsweredOutcome> => {
       const proof = claims[index] ?? null;
-      const refusal = await settleOne(deps, settle, version, proof, mayServe, async ({ claim, worker }) => {
+      const refusal = await settleOne(deps, db, settle, version, proof, mayServe, async ({ claim, worker }) => {
         const held = deps.held.get(claim.id);
         if (held && isSameClaim(held, claim)) return held;
         const row = looked.get(claim.id);
@@ -80,6 +74,7 @@ export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attemp
 
 async function settleOne(
   { finish, held, emit, loopTime }: SettleJobs,
+  db: Db,
   settle: SettleJob,
   version: string | null,
   claim: Proven | null,
@@ -88,19 +83,27 @@ async function settleOne(
 ): Promise<Refusal | null> {
   const misfit = misfitOf(settle);
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
-  const steps = stepsOf(settle);
-  if ("code" in steps) return steps;
-  const text = (settle.result as RawJson | undefined)?.text;
-  if (text !== undefined && Buffer.byteLength(text) > LIMITS.resultBytes) {
-    return { code: "PAYLOAD_TOO_LARGE", message: `The result exceeds ${LIMITS.resultBytes} bytes.` };
-  }
+  const reported = reportedBy(settle);
+  if ("code" in reported) return reported;
+  const oversize = tooLarge(settle.id.startsWith("run_") ? "run" : "job", resultText(settle));
+  if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const job = claim && (await heldOf(claim));
   if (!claim || !job || !mayServe(job.queue)) return LOST;
   const unfit = unfitFor(job.claim, settle);
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
-  const result = await loopTime.run(workspaceId, cost, resultOf(settle, version, text ?? null, steps.steps, job.redactor));
+  let result: AttemptResult;
+  try {
+    result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, reported, { redactor: job.redactor, version }));
+  } catch (error) {
+    return refusalOf(error);
+  }
+  // A run that is given back has no report.
+  if (reported.progress !== null && settle.outcome === "released") {
+    const said = await loopTime.run(workspaceId, cost, keepProgress(reported.progress, job.redactor));
+    if (said) await storeProgress(db, { workspaceId, id: claim.claim.id as string as RunId }, claim.claim, said);
+  }
   const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
   held.delete(job.claim.id);
   claim.worker.cancelled.delete(settle.id);
@@ -109,86 +112,32 @@ async function settleOne(
   return wasHeld ? null : LOST;
 }
 
-const FIELDS: Readonly<Record<SettleJob["outcome"], readonly string[]>> = {
-  completed: ["result", "steps"],
-  failed: ["error", "error_name", "retry", "retry_in", "retry_steps", "steps"],
-  suspended: ["steps"],
-  unfit: ["step", "error"],
-  released: ["retry_in"],
-};
-
-const isRunId = (id: string): boolean => id.startsWith("run_");
 /** How the ids of a kind begin. */
-const PREFIXES: Readonly<Record<string, string>> = { run: "run_", hook: "hook_" };
+const PREFIXES: Readonly<Record<string, string>> = { run: "run_", undo: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps }: SettleJob): string | null {
+function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps, progress }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
-  if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs.`;
+  if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs that have not ended.`;
+  if (kind === "undo") return steps?.every(({ type }) => type === "undo") === false ? "steps may only be undos: the run has ended." : null;
+  if (progress !== undefined) return "progress is only for runs.";
   if (steps !== undefined) return "steps is only for runs.";
   if (retry_steps !== undefined) return "retry_steps is only for runs.";
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
-/** A field that the outcome does not go with, in words. */
-function misfitOf({ outcome, result, error, error_name, retry, retry_in, retry_steps, step, steps }: SettleJob): string | null {
-  const given = { result, error, error_name, retry, retry_in, retry_steps, step, steps };
-  const allowed = FIELDS[outcome];
-  const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
-  if (extra) return `${extra[0]} is not allowed with the outcome "${outcome}".`;
-  return outcome === "unfit" && step === undefined ? `step is required with the outcome "unfit".` : null;
-}
-
-/** The reported steps as they are stored, or why the outcome is refused. Those that wait are only for a run that is suspended. */
-function stepsOf({ outcome, steps = [] }: SettleJob): { readonly steps: readonly StepToInsert[] } | Refusal {
-  const waiting = outcome === "suspended" ? -1 : steps.findIndex(({ status }) => status === "waiting");
-  if (waiting >= 0)
-    return { code: "VALIDATION_ERROR", message: `steps[${waiting}].status must not be waiting with the outcome "${outcome}".` };
+/** What is reported beside the outcome, as it is stored, or why the outcome is refused. */
+function reportedBy(settle: SettleJob): Reported | Refusal {
   try {
-    return { steps: readSteps(steps, "steps") };
+    return readReported(settle);
   } catch (error) {
-    if (!(error instanceof ProblemError)) throw error;
-    return { code: error.code as Refusal["code"], message: error.message };
+    return refusalOf(error);
   }
 }
 
-/** What the worker wrote, without secrets. */
-function* keptText(text: string, redactor: ReportRedactor | null): SlicedWork<string> {
-  return redactor ? ((yield* redactor.text(text)) ?? REDACTED) : text;
-}
-
-function* resultOf(
-  { id, outcome, error, error_name = "Error", retry, retry_in, retry_steps, step = "" }: SettleJob,
-  version: string | null,
-  result: string | null,
-  reported: readonly StepToInsert[],
-  redactor: ReportRedactor | null,
-): SlicedWork<AttemptResult> {
-  const reportOf = (report: RunReport) => isRunId(id) && { report: JSON.stringify(report) };
-  if (outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
-  const steps = yield* redactSteps(reported, redactor);
-  if (outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps } satisfies RunReport) };
-  if (outcome === "unfit") {
-    const reason = yield* keptText(error ?? UNEXPLAINED, redactor);
-    return { kind: "suspended", report: JSON.stringify({ unfit: { step, reason, version } } satisfies RunReport) };
-  }
-  if (outcome === "completed") {
-    const kept = result === null ? null : yield* keepResult(result, redactor);
-    return { kind: "accepted", status: null, result: kept, ...reportOf({ steps }) };
-  }
-  const message = error ?? "The worker reported no error.";
-  const kept = yield* keptText(message, redactor);
-  return {
-    kind: "workerFailed",
-    code: "WORKER_FAILED",
-    message: cut(kept, MAX_MESSAGE),
-    retryAfterSeconds: retry_in ?? null,
-    forGood: retry === false,
-    ...reportOf({
-      steps,
-      error: yield* redactError({ name: error_name, message }, redactor),
-      ...(retry_steps && { retrySteps: retry_steps }),
-    }),
-  };
+/** A problem of one outcome, which is no problem of the others. */
+function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof ProblemError)) throw error;
+  return { code: error.code as Refusal["code"], message: error.message };
 }

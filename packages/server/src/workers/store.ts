@@ -8,11 +8,11 @@ export const listWorkers = (
   workspaceId: WorkspaceId,
   after: string | null,
   limit: number,
-): Promise<{ name: string; version: string | null; queues: string[]; last_seen_at: Timestamp; in_flight: number }[]> =>
+): Promise<{ name: string; version: string | null; queues: string[]; workflows: string[]; last_seen_at: Timestamp; in_flight: number }[]> =>
   rows(
     db,
     sql`
-      select l.worker as name, w.version, w.queues, w.last_seen_at,
+      select l.worker as name, w.version, w.queues, w.workflows, w.last_seen_at,
         (select count(*) from job
           where job.lease_id = l.id and job.state = 'active' and job.workspace_id is not distinct from l.workspace_id) as in_flight
       from lease l join worker w on w.lease_id = l.id

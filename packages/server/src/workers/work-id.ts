@@ -1,8 +1,8 @@
 import { type Claim, readJobId, showJobId } from "#jobs";
 import { type IdPrefix, type JobId, typeId, uuidOf } from "#kernel";
 
-/** How ids of jobs begin that are not those of queues, by kind. The execution of a run is a job with the id of the run. */
-const PREFIXES: Readonly<Partial<Record<string, IdPrefix>>> = { run: "run", hook: "hook" };
+/** How ids of jobs begin that are not those of queues, by kind. The execution of a run, and its undo, are jobs with the id of the run. */
+const PREFIXES: Readonly<Partial<Record<string, IdPrefix>>> = { run: "run", undo: "run", hook: "hook" };
 
 /** The job behind an id of the API. Null for a text that is no id. */
 export const readWorkId = (id: string): JobId | null =>

@@ -45,7 +45,7 @@ export interface WorkDone extends Given {
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
   const { workspaceId } = principal;
-  const { queues, workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
+  const { queues = [], workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
   if (overLimit && (settle.length === 0 || !overLimit.mayReport())) throw overLimit.refuse();
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
@@ -55,7 +55,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     if (settle.length === 0) throw error;
     return [];
   });
-  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, seenAt: toMoment(deps.clock.nowMs()) };
+  const call = { workspaceId, name: body.worker, version: body.version ?? null, queues, workflows, seenAt: toMoment(deps.clock.nowMs()) };
   const worker = await deps.workers.calls(call);
   const asking = deps.versions.asks(
     lanes.filter(({ kind }) => kind === "workflow"),
@@ -147,13 +147,20 @@ async function lanesOf(
   for (const name of unknown) {
     const lane = found.get(name);
     if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
-    if (lane.served !== "pull") throw servedByNodes(name);
+    if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
     lanes.set(name, polls.lanes.found(lane, { kind, name, version }, nowMs));
   }
   return [...lanes.values()].filter((lane) => lane !== undefined);
 }
 
 const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not execute runs." });
+
+const servedByEndpoint = (workflow: string) =>
+  problem(
+    "INVALID_STATE",
+    { workflow },
+    { message: `The workflow "${workflow}" has an endpoint_url: its runs are executed there, and workers cannot take them.` },
+  );
 
 const servedByNodes = (queue: string) =>
   problem(

@@ -2,10 +2,12 @@ import type { Engine } from "#engine";
 import type { Module } from "#http";
 import type { Clock, Database, EmitEvent, Random, Shares, Tenants, WorkspaceId } from "#kernel";
 import { PeriodicLoop } from "#kernel";
-import type { LaneId, LaneKey } from "#lanes";
+import type { LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
 import type { ProveExecution, ProveReport } from "#workflows";
 import { CodeVersions } from "./code-versions.ts";
+import { endLane } from "./end-lane.ts";
+import { ExecutionTokens } from "./execution-tokens.ts";
 import { giveBackJobs } from "./give-jobs.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
@@ -15,7 +17,6 @@ import { proveReport } from "./prove-report.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
-import { showWorkId } from "./work-id.ts";
 
 /** How often it is written when workers last called. Milliseconds. */
 const WRITE_CALLS_EVERY_MS = 30_000;
@@ -38,7 +39,7 @@ export interface Workers extends Module {
   wokenAll(): void;
   /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
   cancelled(leaseId: number, id: string): void;
-  laneDeleted(laneId: LaneId): void;
+  laneDeleted(lane: LaneKey): void;
   /** A key of the workspace was revoked, or something else about it changed: calls that wait end, since theirs may be that key. */
   workspaceChanged(workspaceId: WorkspaceId): void;
   /** Checks that a token proves the execution of a run. */
@@ -53,6 +54,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
   const { loopTime } = shares;
   const held = new HeldJobs();
   const workers = new KnownWorkers(database, emit);
+  const tokens = new ExecutionTokens(database);
   const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
   const versions = new CodeVersions({ database, clock, emit, onReleased: (lane) => engine.waker.wakePulled([lane]) });
   const polls = new Polls({
@@ -78,13 +80,11 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     woken: (lanes) => polls.wake(lanes),
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
-    laneDeleted: (laneId) => {
-      polls.forget(laneId);
-      for (const claim of held.forgetLane(laneId)) workers.cancelled(claim.leaseId, showWorkId(claim));
-    },
+    laneDeleted: (lane) => void endLane({ db: database, held, workers, polls, emit }, lane),
     workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
-    prove: async (db, workspaceId, execution) => (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
-    proveReport: proveReport(deps),
+    prove: async (db, workspaceId, execution) =>
+      (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
+    proveReport: proveReport({ ...deps, tokens }),
     drain: () => polls.close(),
   };
 }

@@ -14,7 +14,7 @@ export const signalTaken = (signal: string, owner: RunId): RunError => ({
 /** Why a run may not have one more signal. */
 export const tooManySignals = (): RunError => ({
   name: "TooManySignalsError",
-  message: `The run has ${LIMITS.pendingSignals} signals that it has not waited for.`,
+  message: `The run has ${LIMITS.pendingSignals} signals already whose waits have not ended. It may not have more at the same time.`,
 });
 
 /** Whether steps need `beginWaits` before they are stored. */

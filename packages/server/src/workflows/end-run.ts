@@ -7,6 +7,8 @@ import { type EndedRun, markEndedAcrossWorkspaces, type RunEnd } from "./end-sto
 import { insertHooksAcrossWorkspaces } from "./hook-store.ts";
 import { findAwaitingParents } from "./parent.ts";
 import { showRunId } from "./run.ts";
+import { enqueueUndos } from "./undo/enqueue-undos.ts";
+import { findUndosAcrossWorkspaces, type Undo } from "./undo/store.ts";
 
 /** Which hook fires when a run ends. Source: specification, Lifecycle hooks. */
 const HOOK_OF: Readonly<Record<RunEnd["status"], Hook>> = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" };
@@ -19,7 +21,7 @@ interface Firing {
   readonly ended: EndedRun;
 }
 
-/** The runs that have ended, and the lanes in which their hooks wait, or runs that waited for them. */
+/** The runs that have ended, and the lanes in which their hooks and undos wait, or runs that waited for them. */
 export interface RunsEnded {
   readonly ids: ReadonlySet<RunId>;
   readonly enqueued: readonly LaneKey[];
@@ -28,11 +30,16 @@ export interface RunsEnded {
 }
 
 /**
- * Ends those of these runs that have not ended, and enqueues the jobs of the hooks that their workflows have for these ends. A run that
- * never started has no `onCancel`. Runs that wait for them go on: the caller has locked their jobs together with those of the ended runs.
+ * Ends those of these runs that have not ended, and enqueues the jobs of the hooks that their workflows have for these ends, and those that
+ * undo their steps if that is left to do. A run that never started has no `onCancel`. Runs that wait for them go on: the caller has locked their jobs together with those of the ended runs.
  */
 export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: readonly RunEnd[]): Promise<RunsEnded> {
-  const ended = new Map((await markEndedAcrossWorkspaces(tx, ends)).map((one) => [one.id, one]));
+  const undos = await findUndos(tx, ends);
+  const marked = await markEndedAcrossWorkspaces(
+    tx,
+    ends.map((end) => withErrorOf(end, undos.get(end.id))),
+  );
+  const ended = new Map(marked.map((one) => [one.id, one]));
   const firings = ends.flatMap((end): Firing[] => {
     const one = ended.get(end.id);
     const hook = HOOK_OF[end.status];
@@ -41,14 +48,29 @@ export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: rea
   });
   const withdrawn: WithdrawnCall[] = [];
   for (const end of ends) if (ended.get(end.id)?.hasCalls) withdrawn.push(...(await withdrawCalls(tx, end)));
+  const toUndo = ends.flatMap(({ workspaceId, id, executions }) => {
+    const laneId = undos.get(id)?.isNeeded ? ended.get(id)?.laneId : undefined;
+    return laneId === undefined ? [] : [{ workspaceId, id, laneId, executions }];
+  });
+  if (toUndo.length > 0) await enqueueUndos(tx, toUndo);
   if (firings.length > 0) await fire(tx, firings);
   const woken = await wakeParents(
     tx,
     ends.filter(({ id }) => ended.get(id)?.hasParent),
   );
   const hooked = firings.map(({ end: { workspaceId }, ended: { laneId } }) => ({ workspaceId, laneId }));
-  return { ids: new Set(ended.keys()), enqueued: [...hooked, ...woken], withdrawn };
+  const undone = toUndo.map(({ workspaceId, laneId }) => ({ workspaceId, laneId }));
+  return { ids: new Set(ended.keys()), enqueued: [...hooked, ...undone, ...woken], withdrawn };
 }
+
+async function findUndos(tx: Db, ends: readonly RunEnd[]): Promise<ReadonlyMap<RunId, Undo>> {
+  const unsuccessful = ends.filter(({ status }) => status !== "completed");
+  return unsuccessful.length > 0 ? findUndosAcrossWorkspaces(tx, unsuccessful) : new Map();
+}
+
+/** A run whose program has begun to undo fails with the error for which it did so. */
+const withErrorOf = (end: RunEnd, undo: Undo | undefined): RunEnd =>
+  end.status === "failed" && undo?.error ? { ...end, error: undo.error } : end;
 
 /** Lets the runs go on that wait for runs that have ended, whose jobs are locked. Returns their lanes. */
 async function wakeParents(tx: Db, ended: readonly RunEnd[]): Promise<readonly LaneKey[]> {

@@ -1,5 +1,5 @@
-import { LIMITS, RunPath, SendEvent, SendStepEvent, SentEvent, StepEventSent } from "@tidemill/contract";
-import { type Api, principalOf, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import { EventHeaders, LIMITS, RunPath, SendEvent, SendStepEvent, SentEvent, StepEventSent } from "@tidemill/contract";
+import { type Api, idempotencyKeyOf, principalOf, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import { type Clock, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -37,19 +37,21 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
           "`idempotencyKey` starts none and returns what the first one started; `IDEMPOTENCY_MISMATCH` means that the first one had another " +
           "name or other data. When the month's executions do not suffice for all runs, `QUOTA_EXCEEDED` refuses it, also with a known key.",
         operationId: "sendEvent",
+        headers: EventHeaders,
         body: SendEvent,
         response: replies({ 202: SentEvent }, "QUOTA_EXCEEDED", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_MISMATCH"),
       },
     },
     async (request, reply) => {
       const { workspaceId } = principalOf(request);
-      const { name, ts = clock.nowMs(), idempotencyKey: key } = request.body;
+      const { name, ts = Math.trunc(clock.nowMs()) } = request.body;
+      const key = idempotencyKeyOf(request, request.body.idempotencyKey);
       const data = dataOf(request.body);
       await runForRequest(shares.loopTime, request, workspaceId, data.length, checkPayloadTemplates(data, "data"));
       const fingerprint = () => runForRequest(shares.loopTime, request, workspaceId, data.length, fingerprintOfEvent(name, data));
       const idempotency = key === undefined ? null : { key, fingerprint: await fingerprint() };
       const sent = await tenants.of(workspaceId).transaction((tx) => sendEvent(tx, ids, workspaceId, { name, data, ts, idempotency }));
-      if (sent.lanes.length > 0) waker.wakePulled(sent.lanes);
+      if (sent.lanes.length > 0) waker.wakeWorkflows(sent.lanes);
       return reply.code(202).send({ eventId: showEventId(sent.id), runIds: sent.runIds.map(showRunId), duplicate: sent.duplicate });
     },
   );
@@ -57,7 +59,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
   api.post(
     "/v1/runs/:id/events",
     {
-      config: { access: "worker", rawMember: "data" },
+      config: { access: "worker", rawMember: "data", overLimit: "reports" },
       schema: {
         tags,
         security,
@@ -73,7 +75,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
     },
     async (request, reply) => {
       const workspaceId = workspaceOf(request);
-      const { lease_token, key, name, ts = clock.nowMs() } = request.body;
+      const { lease_token, key, name, ts = Math.trunc(clock.nowMs()) } = request.body;
       const { id } = request.params;
       const data = dataOf(request.body);
       await runForRequest(shares.loopTime, request, workspaceId, data.length, checkPayloadTemplates(data, "data"));
@@ -82,7 +84,7 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
       const claim = await prove(db, workspaceId, { id, lease_token });
       const sent = claim && (await sendStepEvent(db, ids, run, claim, key, { name, data, ts }));
       if (!sent) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
-      if (sent.lanes.length > 0) waker.wakePulled(sent.lanes);
+      if (sent.lanes.length > 0) waker.wakeWorkflows(sent.lanes);
       return reply.type(JSON_TYPE).send(sent.output);
     },
   );

@@ -1,5 +1,5 @@
 import type { NamedClaim } from "#jobs";
-import { type Db, plainArray, type RunId, row, rows, sql, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, type RunId, row, rows, sql, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
 import { lockAwaitedSignals } from "./signal-store.ts";
 import { lockRunsAcrossWorkspaces } from "./wait-store.ts";
@@ -18,10 +18,12 @@ export interface BegunRun {
   readonly steps: number;
   /** How long input and journal are. Bytes. */
   readonly bytes: number;
+  readonly journalBytes: number;
 }
 
-/** An input that is at most this long is read with its run. Bytes. */
-const SHORT_INPUT = 8_192;
+/** Of a run: its input if that is short, at most 8 KiB, and how large input and journal are. Bytes. */
+export const INPUT_AND_SIZE = fragment`case when octet_length(input) <= 8192 then input end as input, steps,
+  octet_length(input) + journal_bytes as bytes, journal_bytes as "journalBytes"`;
 
 /**
  * Begins executions: what waiting steps wait for and is over ends, in the order of the ends. The runs are running. Returns those that have
@@ -111,11 +113,13 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
         journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun))
-      returning id, version, failures, attempts, case when octet_length(input) <= ${SHORT_INPUT} then input end as input, trigger, created_at,
-        steps, octet_length(input) + journal_bytes as bytes`,
+      returning id, version, failures, attempts, trigger, created_at, ${INPUT_AND_SIZE}`,
   );
 
-/** Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds. Uses the primary keys. */
+/**
+ * Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds and the run has not ended. Uses
+ * the primary keys.
+ */
 export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedClaim): Promise<{ steps: number } | null> =>
   row(
     tx,
@@ -125,5 +129,5 @@ export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedC
           and lease_id is not distinct from ${claim.leaseId}::bigint and attempt = ${claim.attempt}
         for share
       )
-      select steps from run where workspace_id = ${workspaceId} and id = ${id} and exists (select from held) for no key update`,
+      select steps from run where workspace_id = ${workspaceId} and id = ${id} and ${LIVE} and exists (select from held) for no key update`,
   );

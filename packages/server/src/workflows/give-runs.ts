@@ -4,6 +4,7 @@ import type { RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
 import { journalText, type StepRow, showRunId } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
+import { findEnded } from "./undo/store.ts";
 
 /** A claimed execution, with the id of its workflow and the token for its worker. */
 export interface ClaimedRun {
@@ -13,7 +14,7 @@ export interface ClaimedRun {
 }
 
 /** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
-type GivenRun<Filled> = ClaimedRun &
+export type GivenRun<Filled> = ClaimedRun &
   ({ readonly text: string; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
 
 /** Executions that have begun, and those for which the response had no room. */
@@ -22,11 +23,14 @@ export interface GivenRuns<Filled> {
   readonly left: readonly ClaimedRun[];
 }
 
+/** Whether an execution only undoes the steps of a run that has ended. */
+const isUndo = ({ claim }: ClaimedRun): boolean => claim.kind === "undo";
+
 /** Inputs and journals in one response, if it has more than one run. Bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Begins executions. Runs that have ended meanwhile are left out.
+ * Begins executions. Runs that have ended meanwhile are left out, and of those that undo steps of runs that have ended, runs that are gone.
  *
  * @param fill fills the secrets into an input
  */
@@ -38,8 +42,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
 ): Promise<GivenRuns<Filled>> {
   if (runs.length === 0) return { given: [], left: [] };
-  const ids = runs.map(({ claim }) => claim.id as string as RunId);
-  const begun = new Map((await beginExecutions(database, workspaceId, ids, version)).map((run) => [run.id as string, run]));
+  const begun = await beginAll(database, workspaceId, runs, version);
   const fitting: { readonly run: ClaimedRun; readonly found: BegunRun }[] = [];
   const left: ClaimedRun[] = [];
   let bytes = 0;
@@ -59,13 +62,29 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
     const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
-    return { ...run, text: textOf(run, found, filled.payload, journalText(journals.get(found.id) ?? [])), filled };
+    return { ...run, text: runText(run, found, filled.payload, journalText(journals.get(found.id) ?? [])), filled };
   });
   return { given: await Promise.all(given), left };
 }
 
-/** Source: docs/run-protocol.md. */
-const textOf = ({ claim, workflow, token }: ClaimedRun, run: BegunRun, input: string, journal: string): string =>
-  `{"runId":"${showRunId(run.id)}","workflowId":${JSON.stringify(workflow)},"version":${JSON.stringify(run.version)},` +
-  `"attempt":${run.failures + 1},"attempts":${run.attempts},"input":${input},"trigger":${run.trigger},` +
-  `"createdAt":"${run.created_at}","journal":${journal},"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}"}`;
+/** Begins executions, and finds the runs that have ended of those that only undo. Returns the runs by their ids. */
+export async function beginAll(
+  database: Transactional,
+  workspaceId: WorkspaceId,
+  runs: readonly ClaimedRun[],
+  version: string | null,
+): Promise<ReadonlyMap<string, BegunRun>> {
+  const idsOf = (some: readonly ClaimedRun[]) => some.map(({ claim }) => claim.id as string as RunId);
+  const [undone, executed] = [runs.filter(isUndo), runs.filter((run) => !isUndo(run))];
+  const found = await Promise.all([
+    executed.length > 0 ? beginExecutions(database, workspaceId, idsOf(executed), version) : [],
+    undone.length > 0 ? findEnded(database, workspaceId, idsOf(undone)) : [],
+  ]);
+  return new Map(found.flat().map((run) => [run.id as string, run]));
+}
+
+/** An execution as JSON text. Source: docs/run-protocol.md. */
+export const runText = (run: ClaimedRun, found: BegunRun, input: string, journal: string): string =>
+  `{"runId":"${showRunId(found.id)}","workflowId":${JSON.stringify(run.workflow)},"version":${JSON.stringify(found.version)},` +
+  `"attempt":${found.failures + 1},"attempts":${found.attempts},"input":${input},"trigger":${found.trigger},` +
+  `"createdAt":"${found.created_at}","journal":${journal},${isUndo(run) ? '"undo":true,' : ""}"lease_token":"${run.token}","lease_expires_at":"${run.claim.leaseUntil}"}`;

@@ -1,19 +1,19 @@
 import type { AuditEventType } from "@tidemill/contract";
 import type { AuditLog, NewAuditEvent } from "#audit";
-import type { JobKind, Outcome } from "#engine";
+import type { Deliverer, JobKind, Outcome } from "#engine";
 import { type Clock, type Db, momentMs, type WorkspaceId } from "#kernel";
 import { type EndedHook, recordHookError, removeHook } from "./hook-store.ts";
 import { showRunId } from "./run.ts";
-import { servedByWorkers } from "./served-by-workers.ts";
 
 /** A hook that takes longer is recorded as slow. It is not ended. Source: specification, Lifecycle hooks 3. */
 const SLOW_MS = 30_000;
 
 /** The kind of the jobs that execute lifecycle hooks. Whatever comes of a hook, the status of its run stays. */
-export const hookKind = (audit: AuditLog, clock: Pick<Clock, "nowMs">): JobKind => ({
+export const hookKind = (audit: AuditLog, deliverer: Deliverer, clock: Pick<Clock, "nowMs">): JobKind => ({
   name: "hook",
   recorded: false,
-  deliverer: servedByWorkers,
+  once: true,
+  deliverer,
   async settled(tx, outcomes) {
     const events: NewAuditEvent[] = [];
     for (const outcome of outcomes) events.push(...(await settleHook(tx, outcome, clock.nowMs())));
@@ -26,7 +26,7 @@ async function settleHook(tx: Db, { claim, verdict }: Outcome, nowMs: number): P
   const message = verdict.kind === "fail" ? verdict.error.message : null;
   const ended = message === null ? await removeHook(tx, claim) : await recordHookError(tx, claim, message);
   if (!ended) return [];
-  const tookMs = nowMs - momentMs(claim.startedAt);
+  const tookMs = Math.trunc(nowMs - momentMs(claim.startedAt));
   return [
     ...(message === null ? [] : [eventOf(claim.workspaceId, "workflow.hook.errored", ended, { message })]),
     ...(tookMs > SLOW_MS ? [eventOf(claim.workspaceId, "workflow.hook.slow", ended, { took_ms: tookMs })] : []),

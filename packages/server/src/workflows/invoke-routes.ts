@@ -52,7 +52,7 @@ export function mountInvoke(api: Api, { tenants, ids, shares, waker, prove }: In
       const claim = await prove(db, workspaceId, { id, lease_token });
       const invoked = claim && (await invokeWorkflow(db, ids, run, claim, { key, workflow, input: text, timeoutMs }));
       if (!invoked) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
-      if (invoked.lane) waker.wakePulled([invoked.lane]);
+      if (invoked.lane) waker.wakeWorkflows([invoked.lane]);
       return reply.type(JSON_TYPE).send(invoked.output);
     },
   );

@@ -1,9 +1,9 @@
 import { cutPage, type Db, type RunId, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { readInputs, weighJournals } from "./workflow-journals-store.ts";
 import { type ListedRunRow, listRuns } from "./list-runs.ts";
 import { journalText, showRunId } from "./run.ts";
 import { readJournals } from "./run-store.ts";
+import { readInputs, weighJournals } from "./workflow-journals-store.ts";
 
 /** Runs that have begun and have not ended. */
 const IN_FLIGHT = ["running", "sleeping", "waiting"] as const;

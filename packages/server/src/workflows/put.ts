@@ -1,48 +1,73 @@
 import type { PutWorkflow } from "@tidemill/contract";
-import type { Actor } from "#audit";
-import { invalid, type Transactional } from "#kernel";
-import { findLane, insertLane, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import { resetCircuit } from "#circuits";
+import { type Db, invalid, type Transactional, type WorkspaceId } from "#kernel";
+import { insertLane, type LaneId, type LaneKey, type LaneSettings, lockLane, updateLane } from "#lanes";
 import { putScheduleOfWorkflow } from "#schedules";
+import { checkEndpoint, secretFor, withoutCredentials } from "./endpoint.ts";
 import { putEvents } from "./put-events.ts";
-import { findWorkflow, putWorkflowOfLane } from "./store.ts";
-import type { Workflow, WorkflowContext } from "./workflow.ts";
+import { findWorkflow, findWorkflowOfLane, putWorkflowOfLane } from "./store.ts";
+import type { Workflow, WorkflowActor, WorkflowContext } from "./workflow.ts";
 
-const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000 };
+const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000, timeoutSeconds: 30 };
 
 /**
- * Registers a workflow, or changes one. Returns it, whether it is new, and the first tick of a schedule that is new or changed.
+ * Registers a workflow, or changes one. Returns it, whether it is new, the first tick of a schedule that is new or changed, and a signing
+ * secret that was generated. A change closes an open circuit.
  *
- * @throws VALIDATION_ERROR for an event that starts too many workflows, an invalid cron expression, or an unknown time zone
+ * @throws VALIDATION_ERROR for an event that starts too many workflows, an invalid cron expression, an unknown time zone, or a host that
+ *   executions may not be sent to; PLAN_REQUIRED for an `endpoint_url` when the workspace's plan has no callbacks
  */
 export const putWorkflow = (
   database: Transactional,
-  { audit, calendars, clock }: WorkflowContext,
-  { workspaceId, actorId }: Actor,
+  { audit, calendars, clock, random, guard }: WorkflowContext,
+  { workspaceId, actorId, plan }: WorkflowActor,
   name: string,
   request: PutWorkflow,
-): Promise<{ workflow: Workflow; isNew: boolean; nextMs: number | null }> =>
-  database.transaction(async (tx) => {
+): Promise<{ workflow: Workflow; isNew: boolean; nextMs: number | null; secret: string | null }> => {
+  checkEndpoint(guard, plan, request);
+  return database.transaction(async (tx) => {
     const settings = settingsOf(request);
-    const created = await insertLane(tx, workspaceId, "workflow", name, settings);
-    const found = created ?? (await findLane(tx, workspaceId, "workflow", name));
-    if (!found) throw new Error("The workflow was deleted just now.");
-    const lane: LaneKey = { workspaceId, laneId: found.id };
-    if (!created) await updateLane(tx, lane, settings);
-    await putWorkflowOfLane(tx, lane, request);
+    const { laneId, isNew } = await putLane(tx, workspaceId, name, settings);
+    const lane: LaneKey = { workspaceId, laneId };
+    const before = isNew ? null : await findWorkflowOfLane(tx, lane);
+    const secret = secretFor(request, before?.endpoint_secret ?? null, random);
+    await putWorkflowOfLane(tx, lane, request, secret.kept);
+    await resetCircuit(tx, lane);
     await putEvents(tx, lane, request.events ?? []);
     const nextMs = await putScheduleOfWorkflow(tx, calendars, { ...lane, name }, patternOf(request), clock.nowMs());
     await audit.record(tx, {
       workspaceId,
       actorId,
-      eventType: created ? "workflow.created" : "workflow.updated",
+      eventType: isNew ? "workflow.created" : "workflow.updated",
       resourceType: "workflow",
       resourceId: name,
-      input: request,
-      output: null,
+      input: withoutCredentials(request),
+      output: secret.generated === null ? null : { secret_made: true },
     });
     const workflow = (await findWorkflow(tx, workspaceId, name)) as Workflow;
-    return { workflow, isNew: created !== null, nextMs };
+    return { workflow, isNew, nextMs, secret: secret.generated };
   });
+};
+
+/**
+ * Creates the lane of a workflow, or changes it. It is locked then: nobody deletes it before the transaction ends. One that is deleted
+ * between the two statements is created anew.
+ */
+async function putLane(
+  tx: Db,
+  workspaceId: WorkspaceId,
+  name: string,
+  settings: LaneSettings,
+): Promise<{ laneId: LaneId; isNew: boolean }> {
+  for (;;) {
+    const created = await insertLane(tx, workspaceId, "workflow", name, settings);
+    if (created) return { laneId: created.id, isNew: true };
+    const found = await lockLane(tx, workspaceId, "workflow", name);
+    if (!found) continue;
+    await updateLane(tx, { workspaceId, laneId: found.id }, settings);
+    return { laneId: found.id, isNew: false };
+  }
+}
 
 function patternOf({ cron = null, timezone = null }: PutWorkflow): { cron: string; timezone: string } | null {
   if (cron !== null && timezone !== null) return { cron, timezone };
@@ -50,8 +75,8 @@ function patternOf({ cron = null, timezone = null }: PutWorkflow): { cron: strin
   throw cron === null ? invalid("cron", "is required with timezone") : invalid("timezone", "is required with cron");
 }
 
-const settingsOf = ({ attempts, backoff, concurrency }: PutWorkflow): LaneSettings => ({
-  served: "pull",
+const settingsOf = ({ attempts, backoff, concurrency, endpoint_url, endpoint_timeout }: PutWorkflow): LaneSettings => ({
+  served: endpoint_url ? "push" : "pull",
   paused: undefined,
   concurrency: concurrency ?? null,
   concurrencyPerKey: undefined,
@@ -59,5 +84,5 @@ const settingsOf = ({ attempts, backoff, concurrency }: PutWorkflow): LaneSettin
   rateSeconds: undefined,
   attempts: attempts ?? DEFAULTS.attempts,
   backoffDelayMs: backoff?.delay ?? DEFAULTS.backoffDelayMs,
-  attemptTimeoutSeconds: undefined,
+  attemptTimeoutSeconds: endpoint_timeout ?? DEFAULTS.timeoutSeconds,
 });

@@ -1,10 +1,7 @@
 import { LIMITS, type RunError } from "@tidemill/contract";
 import { problem, type SlicedWork } from "#kernel";
-import type { Redactor } from "#redaction";
+import type { TextRedactor } from "#redaction";
 import type { StepToInsert } from "./step-store.ts";
-
-/** Takes the secrets of a run's input out of what is stored of it. */
-export type RunRedactor = Pick<Redactor, "json" | "text">;
 
 const LEFT_OUT = "What the worker reported is left out: it cannot be searched for secrets.";
 
@@ -14,7 +11,7 @@ const LEFT_OUT = "What the worker reported is left out: it cannot be searched fo
  * @param redactor null when the input of the run has none
  * @throws PAYLOAD_TOO_LARGE for an output that cannot be searched for secrets
  */
-export function* redactSteps(steps: readonly StepToInsert[], redactor: RunRedactor | null): SlicedWork<readonly StepToInsert[]> {
+export function* redactSteps(steps: readonly StepToInsert[], redactor: TextRedactor | null): SlicedWork<readonly StepToInsert[]> {
   if (!redactor) return steps;
   const kept: StepToInsert[] = [];
   for (const step of steps) {
@@ -29,12 +26,12 @@ export function* redactSteps(steps: readonly StepToInsert[], redactor: RunRedact
 }
 
 /** An error without secrets. */
-export function* redactError({ name, message }: RunError, redactor: RunRedactor | null): SlicedWork<RunError> {
+export function* redactError({ name, message }: RunError, redactor: TextRedactor | null): SlicedWork<RunError> {
   if (!redactor) return { name, message };
   return { name: (yield* redactor.text(name)) ?? "Error", message: (yield* redactor.text(message)) ?? LEFT_OUT };
 }
 
-function* redactOutput(key: string, output: string, redactor: RunRedactor): SlicedWork<string> {
+function* redactOutput(key: string, output: string, redactor: TextRedactor): SlicedWork<string> {
   const kept = yield* redactor.json(output, LIMITS.payloadBytes);
   if (kept !== null) return kept;
   const message = `The output of step "${key}" cannot be searched for the secrets of the run's input.`;

@@ -3,13 +3,14 @@ import type { RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
 import { type Db, invalid, problem, type Transactional, type UuidSource, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
+import type { TextRedactor } from "#redaction";
 import { beginWaits, changeWaits } from "./begin-waits.ts";
 import { beginCalls, readCall } from "./calls/index.ts";
 import { lockExecution } from "./execution-store.ts";
-import type { RunRedactor } from "./redact-steps.ts";
 import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 import { journalTooLarge, type StepWriter } from "./step-writer.ts";
+import { isUndoKey } from "./undo/key.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
 export type ProveExecution = (
@@ -19,12 +20,16 @@ export type ProveExecution = (
 ) => Promise<NamedClaim | null>;
 
 /** The same for a report, with what takes the secrets of the run's input out of it. */
-export type ProveReport = (
-  ...of: Parameters<ProveExecution>
-) => Promise<{ readonly claim: NamedClaim; readonly redactor: RunRedactor | null } | null>;
+export type ProveReport = (...of: Parameters<ProveExecution>) => Promise<ProvenReport | null>;
+
+export interface ProvenReport {
+  readonly claim: NamedClaim;
+  readonly redactor: TextRedactor | null;
+}
 
 /**
- * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are.
+ * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are. Of a run that has ended, only undos
+ * are stored.
  *
  * @returns how many steps the journal has, and the lane in which calls of steps wait; null, and nothing is stored, if the claim no longer holds
  */
@@ -65,43 +70,51 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
   steps.map((step, at) => {
     const misfit = misfitOf(step);
     if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
-    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout, http } = step;
+    const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
+    const { http, undoable = false } = step;
     return {
       key,
       type,
       status,
-      output: status === "completed" ? outputOf(step.output) : null,
+      output: status === "completed" ? outputOf(step, `${path}[${at}].output`) : null,
       error: error ? JSON.stringify({ name: error.name, message: error.message }) : null,
       attempt,
       startedAt: startedAt as StepToInsert["startedAt"],
       wakeAt: sleepUntil as StepToInsert["wakeAt"],
       wakeInMs: sleepFor ?? timeout ?? null,
       signal,
+      undoable,
       ...(http && { call: readCall(http, `${path}[${at}].http`) }),
     };
   });
 
-function outputOf(output: unknown): string {
+function outputOf({ key, output }: ReportedStep, path: string): string {
   const text = (output as RawJson | undefined)?.text ?? JSON.stringify(output ?? null);
-  if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
-  return text;
+  const [bytes, limit_bytes] = [Buffer.byteLength(text), LIMITS.payloadBytes];
+  if (bytes <= limit_bytes) return text;
+  const message = `The output of step ${JSON.stringify(key)} has ${bytes} bytes; the limit is ${limit_bytes} bytes.`;
+  throw problem("PAYLOAD_TOO_LARGE", { limit_bytes, path }, { message });
 }
 
-/** The statuses with which a program reports steps of a type. The service ends waits, and stores what it executes. */
+/**
+ * The statuses with which a program reports steps of a type. The service ends waits, and stores what it executes. A program may end a sleep
+ * itself while it executes other steps.
+ */
 const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["status"][]>> = {
   run: ["completed", "failed"],
   value: ["completed", "failed"],
   event: ["failed"],
   signal: ["failed"],
-  sleep: ["waiting", "cancelled"],
+  sleep: ["waiting", "completed", "cancelled"],
   wait: ["waiting", "cancelled"],
   invoke: ["failed", "cancelled"],
   http: ["waiting", "cancelled"],
+  undo: ["completed", "failed"],
 };
 
 /** A field that a step must not or must have, in words. */
 function misfitOf(step: ReportedStep): { field: string; message: string } | null {
-  const { type, status, output, error, sleepFor, sleepUntil, signal, timeout, http } = step;
+  const { key, type, status, output, error, sleepFor, sleepUntil, signal, timeout, http, undoable } = step;
   const misfit = (field: string, message: string) => ({ field, message });
   const waits = (of: string) => type === of && status === "waiting";
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
@@ -114,6 +127,8 @@ function misfitOf(step: ReportedStep): { field: string; message: string } | null
   if (!waits("http") && http !== undefined) return misfit("http", "is only for http steps");
   if (waits("sleep") && sleeps !== 1) return misfit("sleepFor", "must be given for a sleep, or sleepUntil in its place");
   if (!waits("sleep") && sleeps > 0) return misfit("sleepFor", "is only for sleeps");
+  if (type === "undo" && !isUndoKey(key)) return misfit("key", "must be undo(…), with the key of the step that is undone");
+  if (undoable && (type !== "run" || status !== "completed")) return misfit("undoable", "is only for completed steps of the type run");
   if (status === "failed" && !error) return misfit("error", "must be given for a failed step");
   if (status !== "failed" && error) return misfit("error", "is only for failed steps");
   if (status !== "completed" && output !== undefined) return misfit("output", "is only for completed steps");

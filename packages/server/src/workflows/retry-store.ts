@@ -24,7 +24,7 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
         where workspace_id = ${workspaceId} and id = ${id} and status in ('failed', 'cancelled') for no key update
       )
       update run r set status = case when r.started_at is null then 'pending' else 'running' end::run_status, failures = 0, error = null,
-        ended_at = null, expires_at = null, retry_steps = null
+        retries = r.retries + 1, ended_at = null, expires_at = null, retry_steps = null
       from before, lane l
       where r.workspace_id = ${workspaceId} and r.id = ${id} and r.status in ('failed', 'cancelled')
         and l.workspace_id = ${workspaceId} and l.id = r.lane_id
@@ -65,8 +65,9 @@ export const forgetSteps = (
           octet_length(error) as error_bytes
         from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key not in (select key from forgotten)
       ), numbered as (
-        update run_step s set seq = kept.place from kept
-        where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.key = kept.key and s.seq <> kept.place
+        update run_step s set seq = kept.place, cancelled_seq = null from kept
+        where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.key = kept.key
+          and (s.seq <> kept.place or s.cancelled_seq is not null)
       )
       update run set steps = (select count(*) from kept), last_seq = (select count(*) from kept),
         journal_bytes = coalesce((select sum(coalesce(output_bytes, 0) + coalesce(error_bytes, 0)) from kept), 0)

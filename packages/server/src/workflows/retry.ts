@@ -6,6 +6,7 @@ import { runPayload } from "./parent.ts";
 import { forgetSteps, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
+import { hasUndone } from "./undo/store.ts";
 import { releaseRun } from "./unfit.ts";
 import { forgetUnfit } from "./unfit-store.ts";
 
@@ -14,7 +15,7 @@ import { forgetUnfit } from "./unfit-store.ts";
  * that ended the run is forgotten, with what the program did after it; failures that it caught before are kept, since what it did next is in
  * the journal. A run that waits for other code is tried again with any.
  *
- * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, nor waits for code
+ * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, nor waits for code, or whose steps are undone
  */
 export const retryRun = (
   database: Transactional,
@@ -27,7 +28,7 @@ export const retryRun = (
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(id));
     const lane = { workspaceId, laneId: found.lane_id };
-    const goesOn = found.status === "waiting" ? await releaseRun(tx, lane, id) : await revive(tx, key, lane, found.version);
+    const goesOn = found.status === "waiting" ? await releaseRun(tx, lane, id) : await revive(tx, key, lane, found);
     if (!goesOn) {
       // Another retry may have been first.
       const { status: state } = (await findRun(tx, key)) ?? found;
@@ -41,10 +42,17 @@ export const retryRun = (
     return { run, lane };
   });
 
-/** Enqueues the next execution of a run that has failed or was cancelled. Returns false if it is neither. */
-async function revive(tx: Db, key: RunKey, lane: LaneKey, version: string | null): Promise<boolean> {
+const undone = (state: string) =>
+  problem("INVALID_STATE", { state }, { message: "The steps of the run are undone, so that it cannot go on. Start another one." });
+/**
+ * Enqueues the next execution of a run that has failed or was cancelled. Returns false if it is neither.
+ *
+ * @throws INVALID_STATE for a run whose steps are undone
+ */
+async function revive(tx: Db, key: RunKey, lane: LaneKey, { status, version }: RunWithData): Promise<boolean> {
   const revived = await reviveRun(tx, key);
   if (!revived) return false;
+  if (await hasUndone(tx, key)) throw undone(status);
   await forgetSteps(tx, key, revived);
   const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
   const id = key.id as string as JobId;

@@ -4,13 +4,16 @@ import {
   Page,
   PutWorkflow,
   Triggered,
+  TriggerHeaders,
   TriggerWorkflow,
   WorkflowPath,
   Workflow as WorkflowRecord,
+  WorkflowWithSecret,
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
 import {
   type Api,
+  idempotencyKeyOf,
   noContent,
   openNumber,
   PAGE_END,
@@ -21,7 +24,6 @@ import {
   routeDefaults,
   runForRequest,
   sealNumber,
-  workspaceOf,
 } from "#http";
 import { cutPage, problem, type Shares, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
@@ -39,7 +41,7 @@ export interface WorkflowRoutes extends WorkflowContext {
   readonly tenants: Tenants;
   readonly triggers: Triggers;
   readonly shares: Pick<Shares, "loopTime">;
-  readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
+  readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
   readonly onNextRun: (ms: number) => void;
@@ -60,17 +62,20 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
         security,
         summary: "Register a workflow",
         description:
-          "Registers a workflow whose runs workers execute, or replaces its settings. Settings that are left out get their defaults.",
+          "Registers a workflow, or replaces its settings: those that are left out get their defaults. Workers execute its runs, or the " +
+          "program at its `endpoint_url`. If the request generates a signing secret, only this response contains it. `PLAN_REQUIRED` means " +
+          "that the plan has no callbacks.",
         operationId: "putWorkflow",
         params: WorkflowPath,
         body: PutWorkflow,
-        response: replies({ 200: WorkflowRecord, 201: WorkflowRecord }, "PAYLOAD_TOO_LARGE"),
+        response: replies({ 200: WorkflowWithSecret, 201: WorkflowWithSecret }, "PAYLOAD_TOO_LARGE", "PLAN_REQUIRED"),
       },
     },
     async (request, reply) => {
-      const actor = requestActor(request);
-      if (principalOf(request).queues !== null) throw boundToQueues();
-      const { workflow, isNew, nextMs } = await putWorkflow(
+      const { plan, queues } = principalOf(request);
+      if (queues !== null) throw boundToQueues();
+      const actor = { ...requestActor(request), plan };
+      const { workflow, isNew, nextMs, secret } = await putWorkflow(
         tenants.of(actor.workspaceId),
         context,
         actor,
@@ -78,11 +83,12 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
         request.body,
       );
       const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
-      // Workers register at their start: it may be other code now, though it has no version.
+      // Programs register at their start: it may be other code now, though it has no version.
       await releaseParked(tenants.of(actor.workspaceId), lane, "");
-      waker.wakePulled([lane]);
+      // Its runs may have waited for another service of them.
+      waker.wake([lane]);
       if (nextMs !== null) onNextRun(nextMs);
-      return reply.code(isNew ? 201 : 200).send(showWorkflow(workflow));
+      return reply.code(isNew ? 201 : 200).send({ ...showWorkflow(workflow, plan), ...(secret !== null && { endpoint_secret: secret }) });
     },
   );
 
@@ -101,13 +107,16 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
       },
     },
     async (request) => {
-      const workspaceId = workspaceOf(request);
+      const { workspaceId, plan } = principalOf(request);
       const db = tenants.of(workspaceId);
       const cursorKey = await readCursorKey(db, workspaceId);
       const page = readPage(request.query, (cursor) => openNumber(cursorKey, "workflows", cursor));
       const found = await listWorkflows(db, workspaceId, page.after as LaneId | null, page.limit + 1);
       const { records, next } = cutPage(found, page.limit, ({ id }) => id);
-      return { data: records.map(showWorkflow), next_cursor: next && sealNumber(cursorKey, "workflows", next) };
+      return {
+        data: records.map((workflow) => showWorkflow(workflow, plan)),
+        next_cursor: next && sealNumber(cursorKey, "workflows", next),
+      };
     },
   );
 
@@ -126,11 +135,11 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
       },
     },
     async (request) => {
-      const workspaceId = workspaceOf(request);
+      const { workspaceId, plan } = principalOf(request);
       const db = tenants.of(workspaceId);
       const workflow = await findWorkflow(db, workspaceId, request.params.name);
       if (!workflow) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
-      return showWorkflow(workflow);
+      return showWorkflow(workflow, plan);
     },
   );
 
@@ -169,12 +178,14 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
           "input. When the month's executions are used up, `QUOTA_EXCEEDED` refuses it, also with a known key.",
         operationId: "triggerWorkflow",
         params: WorkflowPath,
+        headers: TriggerHeaders,
         body: TriggerWorkflow,
         response: replies({ 200: Triggered, 201: Triggered }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
-      const { input, idempotencyKey = null, delay = 0 } = request.body;
+      const { input, delay = 0 } = request.body;
+      const idempotencyKey = idempotencyKeyOf(request, request.body.idempotencyKey) ?? null;
       const text = (input as RawJson | undefined)?.text ?? "null";
       if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
       const principal = principalOf(request);
@@ -183,7 +194,7 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
       const trigger = { workflow: request.params.name, input: text, idempotencyKey, dueMs };
       const started = await triggers.start(principal, trigger);
       if (!started.duplicate) {
-        if (dueMs === null) waker.wakePulled([started.lane]);
+        if (dueMs === null) waker.wakeWorkflows([started.lane]);
         else waker.wakeAt(dueMs);
       }
       return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });

@@ -1,5 +1,5 @@
 import type { RunError } from "@tidemill/contract";
-import type { EnqueuedLane, JobKind, Outcome } from "#engine";
+import type { Deliverer, EnqueuedLane, JobKind, Outcome } from "#engine";
 import { removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
 import { type Db, momentMs, type RunId, type Timestamp, type UuidSource } from "#kernel";
 import type { Waker } from "#lanes";
@@ -8,24 +8,13 @@ import { beginCalls } from "./calls/index.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
 import { parentJobOf } from "./parent.ts";
+import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import type { RunKey } from "./run.ts";
-import { servedByWorkers } from "./served-by-workers.ts";
-import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert, type StepToInsert } from "./step-store.ts";
+import { progressOf, type RunReport, readReport } from "./run-report.ts";
+import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert } from "./step-store.ts";
 import { suspendAcrossWorkspaces } from "./suspend-store.ts";
-import { parkUnfitAcrossWorkspaces, type UnfitReport } from "./unfit.ts";
+import { parkUnfitAcrossWorkspaces } from "./unfit.ts";
 import type { UnfitRun } from "./unfit-store.ts";
-
-/** What a program reported of an execution that it ended, as the settle carries it. */
-export interface RunReport {
-  /** Steps that are not stored yet. */
-  readonly steps?: readonly StepToInsert[];
-  /** With which the execution failed. */
-  readonly error?: RunError;
-  /** Keys of the steps that a retry of the run executes again. */
-  readonly retrySteps?: readonly string[];
-  /** Why the journal does not fit the code. */
-  readonly unfit?: UnfitReport;
-}
 
 /** An execution that ended, with what it reported. */
 interface Ended {
@@ -35,14 +24,17 @@ interface Ended {
 }
 
 /** The kind of the jobs that execute runs. The job of a run has the run's id, and its settle moves the run. */
-export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
+export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
   related: parentJobOf,
-  deliverer: servedByWorkers,
+  deliverer,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
     const tooLarge = await storeSteps(tx, ids, ended, enqueued);
+    // After the steps, so that readers of a run's events see it in this order.
+    const progress = ended.flatMap(progressOf);
+    if (progress.length > 0) await storeProgressAcrossWorkspaces(tx, progress);
     const ends = ended.flatMap((one) => (tooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
     if (ends.length > 0) for (const lane of (await endRunsAcrossWorkspaces(tx, ids, ends)).enqueued) enqueued(lane);
     const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
@@ -57,9 +49,8 @@ export const runKind = (ids: UuidSource, waker: () => Pick<Waker, "wakeAt">): Jo
 
 function readOutcome(outcome: Outcome): Ended {
   const { claim, verdict } = outcome;
-  const text = "report" in verdict ? verdict.report : undefined;
   const run = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
-  return { run, outcome, report: text === undefined ? null : JSON.parse(text) };
+  return { run, outcome, report: readReport(verdict) };
 }
 
 /** Stores what executions reported with their end. Returns the runs whose journal has no room for it. Those that go on no longer do. */

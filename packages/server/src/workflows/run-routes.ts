@@ -2,21 +2,20 @@ import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type Ru
 import type { FastifyRequest } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
-import { cutPage, type Db, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
+import { cutPage, type Db, invalid, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
-import { findPendingCalls } from "./calls/index.ts";
+import type { TextRedactor } from "#redaction";
 import { cancelRun } from "./cancel.ts";
-import { findHookErrors } from "./hook-store.ts";
 import { listRuns } from "./list-runs.ts";
-import { type RunRedactor, redactSteps } from "./redact-steps.ts";
-import { type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
+import { keepProgress, readProgress, storeProgress } from "./progress.ts";
+import { redactSteps } from "./redact-steps.ts";
+import { type ProvenReport, type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
+import { findDetails } from "./run-details.ts";
 import { findRun, readJournal } from "./run-store.ts";
 import type { StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";
-import { findParked } from "./unfit-store.ts";
-import { findKeptFor } from "./version-store.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -39,19 +38,21 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
   /** Searching for secrets takes long, however short an output is. */
-  const redacted = (request: FastifyRequest, steps: readonly StepToInsert[], redactor: RunRedactor | null) =>
+  const redacted = (request: FastifyRequest, steps: readonly StepToInsert[], redactor: TextRedactor | null) =>
     redactor
       ? runForRequest(shares.loopTime, request, workspaceOf(request), Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
       : steps;
 
+  /** Stores what a run says of its progress. Returns the number of its steps, or null if the claim no longer holds. */
+  const say = async (request: FastifyRequest, key: RunKey, { claim, redactor }: ProvenReport, progress: string): Promise<number | null> => {
+    const kept = redactor
+      ? await runForRequest(shares.loopTime, request, key.workspaceId, Number.POSITIVE_INFINITY, keepProgress(progress, redactor))
+      : progress;
+    return storeProgress(tenants.of(key.workspaceId), key, claim, kept);
+  };
+
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
-    showRun(run, {
-      steps: await readJournal(db, key),
-      calls: run.status === "waiting" || run.status === "running" ? await findPendingCalls(db, key) : [],
-      hookErrors: await findHookErrors(db, key),
-      unfit: run.status === "waiting" ? await findParked(db, key) : null,
-      keptFor: run.ended_at === null && run.version !== null ? await findKeptFor(db, { ...key, laneId: run.lane_id }) : null,
-    });
+    showRun(run, { steps: await readJournal(db, key), ...(await findDetails(db, key, run)) });
 
   api.get(
     "/v1/runs",
@@ -132,7 +133,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
       // One whose lease is not known may be claimed at this moment, by any node.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
-      if (enqueued.length > 0) waker.wakePulled(enqueued);
+      if (enqueued.length > 0) waker.wakeWorkflows(enqueued);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
@@ -159,7 +160,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
-      waker.wakePulled([lane]);
+      waker.wakeWorkflows([lane]);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
     },
   );
@@ -174,8 +175,8 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
         security,
         summary: "Report steps of a run",
         description:
-          "Stores steps of a run that the worker executes. A step that the journal has is left as it is, so the call may be repeated. " +
-          "`LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
+          "Stores steps of a run that the worker executes, and what its code says of its progress. A step that the journal has is left as it " +
+          "is, so the call may be repeated. `LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
         operationId: "reportSteps",
         params: RunPath,
         body: ReportedSteps,
@@ -184,14 +185,23 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const { lease_token, steps: reported } = request.body;
+      const { lease_token, steps: reported = [], progress } = request.body;
       const stored = readSteps(reported, "steps");
+      const said = progress === undefined ? null : readProgress(progress);
+      if (stored.length === 0 && said === null) throw invalid("steps", "is required, or progress in its place");
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
       const proven = await proveReport(db, workspaceId, { id: request.params.id, lease_token });
-      const journal = proven && (await reportSteps(steps, db, ids, key, proven.claim, await redacted(request, stored, proven.redactor)));
+      const journal =
+        proven && stored.length > 0
+          ? await reportSteps(steps, db, ids, key, proven.claim, await redacted(request, stored, proven.redactor))
+          : null;
       if (journal?.lane) waker.wake([journal.lane]);
-      if (journal) return { steps: journal.steps };
+      const isHeld = proven !== null && (stored.length === 0 || journal !== null);
+      // After the steps, so that readers of the run's events see it in this order.
+      const progressed = isHeld && said !== null ? await say(request, key, proven, said) : null;
+      const count = journal?.steps ?? progressed;
+      if (count !== null) return { steps: count };
       throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },
   );

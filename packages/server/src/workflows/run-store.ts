@@ -46,7 +46,7 @@ export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithDat
   row(
     db,
     sql`
-      select ${LISTED}, r.input, r.result from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.retries from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
 
@@ -60,13 +60,16 @@ export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): P
     )
   )?.input ?? null;
 
+/** Output and error of a step. What a step that waits already has is not in the journal until the next execution begins. */
+export const VISIBLE_OUTCOME = fragment`case when status <> 'waiting' or type = 'invoke' then output end as output,
+  case when status <> 'waiting' then error end as error`;
+
 /** The journals of runs: steps in the order of their outcomes, then those that wait. Uses the primary key. */
 export async function readJournals(db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, StepRow[]>> {
   const steps = await rows<StepRow & { run_id: RunId }>(
     db,
     sql`
-      select run_id, key, type, status, case when status <> 'waiting' or type = 'invoke' then output end as output,
-        case when status <> 'waiting' then error end as error, attempt, started_at, ended_at, wake_at, signal, child_run_id from run_step
+      select run_id, key, type, status, ${VISIBLE_OUTCOME}, attempt, started_at, ended_at, wake_at, signal, child_run_id, undoable from run_step
       where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[]) order by run_id, status = 'waiting', seq`,
   );
   return Map.groupBy(steps, ({ run_id }) => run_id);

@@ -1,9 +1,13 @@
 import type { LastError, ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
 import { fragment, notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import { undoneBy } from "./undo/key.ts";
 
 /** Whether a run has not ended. */
 export const LIVE = fragment`status not in ('completed', 'failed', 'cancelled')`;
+
+/** Whether a job is the execution of a run: of its workflow, or to undo its steps. It has the id of the run. */
+export const isOfRun = ({ kind }: { readonly kind: string }): boolean => kind === "run" || kind === "undo";
 
 /** Identifies a run in statements, which start with the workspace (I11). */
 export interface RunKey {
@@ -33,6 +37,11 @@ export interface RunRow {
 export interface RunWithData extends RunRow {
   readonly input: string;
   readonly result: string | null;
+  /** JSON text. */
+  readonly progress: string | null;
+  /** The last place in its journal. Grows with each change of it. */
+  readonly last_seq: number;
+  readonly retries: number;
 }
 
 /** A step of a journal. Output and error are JSON texts. */
@@ -49,6 +58,7 @@ export interface StepRow {
   readonly signal: string | null;
   /** The run that it has started, and waits for. */
   readonly child_run_id: RunId | null;
+  readonly undoable: boolean;
 }
 
 /** A call that has no outcome yet, as people see it. */
@@ -69,6 +79,9 @@ export interface UnfitRow {
   /** Empty: the code had no version. */
   readonly version: string;
 }
+
+/** Whether nothing more happens to a run, unless it is retried. */
+export const isEnded = ({ ended_at }: Pick<RunRow, "ended_at">): boolean => ended_at !== null;
 
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
 export const readRunId = (text: string): RunId | null => uuidOf("run", text) as RunId | null;
@@ -93,7 +106,7 @@ export const showListedRun = (run: RunRow): ListedRun => ({
 });
 
 /** What is shown of a run besides itself. */
-interface RunDetails {
+export interface RunDetails {
   readonly steps: readonly StepRow[];
   readonly calls: readonly PendingCall[];
   readonly hookErrors: RunRecord["hookErrors"];
@@ -105,9 +118,9 @@ interface RunDetails {
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
 export const showRun = (run: RunWithData, details: RunDetails): string =>
-  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},` +
+  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},"progress":${run.progress ?? "null"},` +
   `"waitingFor":${JSON.stringify(waitingForOf(run, details))},"steps":${journalText(details.steps)},` +
-  `"hookErrors":${JSON.stringify(details.hookErrors)}}`;
+  `"hookErrors":${JSON.stringify(details.hookErrors)},"undoErrors":${JSON.stringify(undoErrorsOf(details.steps))}}`;
 
 /** What a run waits for that has not ended. */
 function waitingForOf({ ended_at, version }: RunRow, { steps, calls, unfit, keptFor }: RunDetails): RunRecord["waitingFor"] {
@@ -138,10 +151,20 @@ function showCall(call: PendingCall | undefined) {
   return { method, url, attempt, attempts, nextAttemptAt, lastError };
 }
 
+/** What could not be undone. */
+const undoErrorsOf = (steps: readonly StepRow[]): RunRecord["undoErrors"] =>
+  steps.flatMap(({ key, type, status, error, ended_at: at }) =>
+    type === "undo" && status === "failed"
+      ? [{ step: undoneBy(key), message: (JSON.parse(error ?? "{}") as { message?: string }).message ?? "", occurredAt: at ?? "" }]
+      : [],
+  );
+
 /** A journal as JSON text. */
 export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(stepText).join(",")}]`;
 
-const stepText = (step: StepRow): string =>
+/** A step as JSON text. */
+export const stepText = (step: StepRow): string =>
   `{"key":${JSON.stringify(step.key)},"type":"${step.type}","status":"${step.status}","output":${step.output ?? "null"},` +
   `"error":${step.error ?? "null"},"attempt":${step.attempt},"startedAt":${JSON.stringify(step.started_at)},` +
-  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)}}`;
+  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)},` +
+  `"undoable":${step.undoable}}`;

@@ -44,7 +44,7 @@ export function mountSignals(api: Api, { tenants, audit, waker, prove }: SignalR
       const workspaceId = workspaceOf(request);
       const { id } = request.params;
       const { runId, woken } = await completeSignal(tenants.of(workspaceId), audit, requestActor(request), id, text);
-      if (woken) waker.wakePulled([woken]);
+      if (woken) waker.wakeWorkflows([woken]);
       return { signal: id, runId: showRunId(runId) };
     },
   );

@@ -2,7 +2,7 @@ import { LIMITS, type RunError, type StepStatus, type StepType } from "@tidemill
 import type { NamedClaim } from "#jobs";
 import { type Db, largeTextArray, plainArray, type RunId, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { CallToBegin } from "./calls/read-call.ts";
-import type { RunKey } from "./run.ts";
+import { LIVE, type RunKey } from "./run.ts";
 
 /** A step to store. Output and error are JSON texts. */
 export interface StepToInsert {
@@ -22,7 +22,12 @@ export interface StepToInsert {
   readonly childRunId?: RunId;
   /** The call that a step waits for. */
   readonly call?: CallToBegin;
+  /** Whether the program can undo it. Not unless given. */
+  readonly undoable?: boolean;
 }
+
+/** Whether these steps say that others were undone, which is stored of a run that has ended, too. */
+export const areUndos = (steps: readonly StepToInsert[]): boolean => steps.every(({ type }) => type === "undo");
 
 /** Why steps are not stored that the journal has no room for. */
 export const JOURNAL_TOO_LARGE: RunError = {
@@ -44,6 +49,9 @@ export const completedStep = (key: string, type: StepType, output: string): Step
   signal: null,
 });
 
+/** Beyond those of a full journal, for the errors of undos. */
+const UNDO_BYTES = 1024 * 1024;
+
 /** Steps for the journal of a run, with the claim under which they are reported. Null: the caller has locked the run's job. */
 export interface StepsToInsert extends RunKey {
   readonly claim: NamedClaim | null;
@@ -51,9 +59,10 @@ export interface StepsToInsert extends RunKey {
 }
 
 /**
- * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are. It locks the jobs of claims and then
+ * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end. It locks the jobs of claims and then
  * the runs, in the order in which settles lock them. Returns how many steps the journals have, null for one that would be too large and
- * gets none of them, without runs whose claim no longer holds. Uses the primary keys.
+ * gets none of them, without runs whose claim no longer holds, and those that have ended unless the steps are undos. A journal has room for
+ * the undos of all its steps. Uses the primary keys.
  */
 export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsToInsert[]): Promise<ReadonlyMap<RunId, number | null>> {
   const steps = runs.flatMap((run) => run.steps.map((step) => ({ ...step, run })));
@@ -64,19 +73,20 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
         select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
           ${plainArray(runs.map(({ claim }) => claim?.laneId ?? null))}::bigint[],
           ${plainArray(runs.map(({ claim }) => claim?.leaseId ?? null))}::bigint[],
-          ${plainArray(runs.map(({ claim }) => claim?.attempt ?? null))}::int[]) as a (workspace_id, id, lane_id, lease_id, attempt)
+          ${plainArray(runs.map(({ claim }) => claim?.attempt ?? null))}::int[], ${plainArray(runs.map((one) => areUndos(one.steps)))}::boolean[])
+          as a (workspace_id, id, lane_id, lease_id, attempt, undoes)
       ), claimed as (
-        select j.workspace_id, j.id
+        select j.workspace_id, j.id, a.undoes
         from asked a join job j on j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
         where j.state = 'active' and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
         order by j.workspace_id, j.lane_id, j.id for share of j
       ), held as (
-        select workspace_id, id from claimed
+        select workspace_id, id, undoes from claimed
         union all
-        select workspace_id, id from asked where lane_id is null
+        select workspace_id, id, undoes from asked where lane_id is null
       ), locked as (
-        select r.workspace_id, r.id, r.steps, r.last_seq, r.journal_bytes from held h
-        join run r on r.workspace_id = any(array[h.workspace_id]) and r.id = h.id
+        select r.workspace_id, r.id, r.steps, r.last_seq, r.journal_bytes, h.undoes from held h
+        join run r on r.workspace_id = any(array[h.workspace_id]) and r.id = h.id and (h.undoes or r.${LIVE})
         order by r.workspace_id, r.id for no key update of r
       ), reported as (
         select *, row_number() over (partition by run_id order by number) as place
@@ -86,23 +96,29 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
           ${plainArray(steps.map((one) => one.attempt))}::int[], ${textArray(steps.map((one) => one.startedAt))}::timestamptz[],
           ${textArray(steps.map((one) => one.wakeAt))}::timestamptz[], ${plainArray(steps.map((one) => one.wakeInMs))}::float8[],
           ${textArray(steps.map((one) => one.signal))}::text[],
-          ${plainArray(steps.map(({ childRunId = null }) => childRunId))}::uuid[])
-          with ordinality s (run_id, key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, child_run_id, number)
+          ${plainArray(steps.map(({ childRunId = null }) => childRunId))}::uuid[], ${plainArray(steps.map(({ undoable = false }) => undoable))}::boolean[])
+          with ordinality s (run_id, key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, child_run_id, undoable, number)
       ), sized as (
         select run_id, count(*) as steps, sum(coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)) as bytes
         from reported group by run_id
       ), fitting as (
         select l.* from locked l left join sized z on z.run_id = l.id
-        where coalesce(l.steps + z.steps <= ${LIMITS.journalSteps} and l.journal_bytes + z.bytes <= ${LIMITS.journalBytes}, true)
+        where coalesce(l.steps + z.steps <= ${LIMITS.journalSteps} + case when l.undoes then ${LIMITS.journalSteps} + 1 else 0 end
+          and l.journal_bytes + z.bytes <= ${LIMITS.journalBytes} + case when l.undoes then ${UNDO_BYTES} else 0 end, true)
       ), stored as (
         insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal,
-          child_run_id)
+          child_run_id, undoable)
         select l.workspace_id, l.id, s.key, l.last_seq + s.place, s.type, s.status, s.output, s.error, s.attempt,
           coalesce(s.started_at, moment()), case when s.status <> 'waiting' then moment() end,
-          coalesce(s.wake_at, moment() + s.wake_in_ms * interval '1 millisecond'), s.signal, s.child_run_id
+          coalesce(s.wake_at, moment() + s.wake_in_ms * interval '1 millisecond'), s.signal, s.child_run_id, s.undoable
         from reported s join fitting l on l.id = s.run_id
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id, octet_length(output) as output_bytes, octet_length(error) as error_bytes
+      ), awake as (
+        update run_step w set status = 'completed', output = 'null', ended_at = moment(), seq = l.last_seq + s.place
+        from reported s join fitting l on l.id = s.run_id
+        where s.type = 'sleep' and s.status = 'completed' and w.workspace_id = any(array[l.workspace_id]) and w.run_id = l.id and w.key = s.key
+          and w.type = 'sleep' and w.status = 'waiting'
       ), counted as (
         update run r set steps = r.steps + (select count(*) from stored where stored.run_id = r.id),
           last_seq = r.last_seq + (select count(*) from reported where reported.run_id = r.id),

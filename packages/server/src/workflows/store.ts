@@ -37,17 +37,24 @@ export const findTriggeredAcrossWorkspaces = async (
     )
   ).map(({ workflow }) => workflow);
 
+/** Uses the primary keys. */
+export const findWorkflowOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Workflow | null> =>
+  row(db, sql`select * from workflow_record where workspace_id = ${workspaceId} and id = ${laneId}`);
+
 /** Stores what a workflow's lane does not have. Uses the primary key. */
 export const putWorkflowOfLane = (
   db: Db,
   { workspaceId, laneId }: LaneKey,
-  { version = null, hooks = [] }: PutWorkflow,
+  { version = null, hooks = [], endpoint_url = null }: PutWorkflow,
+  secret: string | null,
 ): Promise<unknown> =>
   rows(
     db,
     sql`
-      insert into workflow (workspace_id, id, version, hooks) values (${workspaceId}, ${laneId}, ${version}, ${textArray(hooks)})
-      on conflict (workspace_id, id) do update set version = excluded.version, hooks = excluded.hooks, updated_at = moment()`,
+      insert into workflow (workspace_id, id, version, hooks, endpoint_url, endpoint_secret)
+      values (${workspaceId}, ${laneId}, ${version}, ${textArray(hooks)}, ${endpoint_url}, ${secret})
+      on conflict (workspace_id, id) do update set version = excluded.version, hooks = excluded.hooks, endpoint_url = excluded.endpoint_url,
+        endpoint_secret = excluded.endpoint_secret, updated_at = moment()`,
   );
 
 /** A page of the workflows: newest first, those with an id below `before`. Uses the primary keys. */

@@ -38,7 +38,7 @@ export async function findStoredAcrossWorkspaces(tx: Db, steps: readonly StepOfR
 
 /**
  * Cancels sleeps and waits that their programs no longer wait for, of runs that are locked. A payload that came for such a wait is kept for
- * the run's next one. Uses the primary keys.
+ * the run's next one. Their places stay, and who follows a run sees it as a change. Uses the primary keys.
  */
 export function cancelWaitsAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[]): Promise<unknown> {
   const { workspaceIds, runIds, keys } = columnsOf(steps);
@@ -46,11 +46,16 @@ export function cancelWaitsAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[])
     tx,
     sql`
       with cancelled as (
-        update run_step s set status = 'cancelled', output = null, error = null, ended_at = coalesce(s.ended_at, moment())
-        from unnest(${workspaceIds}::uuid[], ${runIds}::uuid[], ${keys}::text[]) as u (workspace_id, run_id, key)
+        update run_step s set status = 'cancelled', output = null, error = null, ended_at = coalesce(s.ended_at, moment()),
+          cancelled_seq = r.last_seq + u.number
+        from unnest(${workspaceIds}::uuid[], ${runIds}::uuid[], ${keys}::text[]) with ordinality as u (workspace_id, run_id, key, number)
+        join run r on r.workspace_id = any(array[u.workspace_id]) and r.id = u.run_id
         where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key
           and s.type in ('sleep', 'wait', 'invoke') and s.status <> 'cancelled'
         returning s.workspace_id, s.run_id, s.key, s.signal, s.ended_at
+      ), placed as (
+        update run r set last_seq = r.last_seq + ${steps.length}
+        from (select distinct workspace_id, run_id from cancelled) c where r.workspace_id = any(array[c.workspace_id]) and r.id = c.run_id
       )
       update signal g set consumed = false from cancelled c
       where g.workspace_id = any(array[c.workspace_id]) and g.id = c.signal and g.run_id = c.run_id and g.consumed

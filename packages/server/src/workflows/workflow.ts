@@ -1,7 +1,8 @@
-import type { Hook, Workflow as WorkflowRecord } from "@tidemill/contract";
-import type { AuditLog } from "#audit";
-import type { Clock, Timestamp, WorkspaceId } from "#kernel";
+import { ERRORS, type Hook, type Plan, planHas, type Workflow as WorkflowRecord } from "@tidemill/contract";
+import type { Actor, AuditLog } from "#audit";
+import type { Clock, Random, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import type { AddressGuard } from "#outbound";
 import type { Calendars } from "#schedules";
 
 /** A workflow with its lane, as a row of view `workflow_record`. */
@@ -22,15 +23,29 @@ export interface Workflow {
   readonly cron: string | null;
   readonly timezone: string | null;
   readonly next_run_at: Timestamp | null;
+  readonly revision: number;
+  /** Where nodes send its executions. Null: workers take them. */
+  readonly endpoint_url: string | null;
+  readonly endpoint_secret: string | null;
+  /** Seconds. */
+  readonly endpoint_timeout: number;
+}
+
+/** Who registers a workflow, and the plan of their workspace. */
+export interface WorkflowActor extends Actor {
+  readonly plan: Plan;
 }
 
 export interface WorkflowContext {
   readonly audit: AuditLog;
   readonly calendars: Calendars;
   readonly clock: Pick<Clock, "nowMs">;
+  readonly random: Random;
+  readonly guard: Pick<AddressGuard, "refusesHost">;
 }
 
-export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
+/** The record as the API shows it in a workspace of this plan, without its secret. */
+export const showWorkflow = (workflow: Workflow, plan: Plan): WorkflowRecord => ({
   id: workflow.name,
   attempts: workflow.attempts,
   backoff: { type: "exponential", delay: workflow.backoff_delay_ms },
@@ -41,6 +56,13 @@ export const showWorkflow = (workflow: Workflow): WorkflowRecord => ({
   timezone: workflow.timezone,
   nextRunAt: workflow.next_run_at,
   hooks: [...workflow.hooks],
+  endpoint_url: workflow.endpoint_url,
+  endpoint_timeout: workflow.endpoint_timeout,
+  has_endpoint_secret: workflow.endpoint_secret !== null,
+  endpoint_stopped:
+    workflow.endpoint_url !== null && !planHas(plan, "callback_url")
+      ? { code: "PLAN_REQUIRED", message: ERRORS.PLAN_REQUIRED.message }
+      : null,
   createdAt: workflow.created_at,
   updatedAt: workflow.updated_at,
 });

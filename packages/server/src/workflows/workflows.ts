@@ -1,17 +1,22 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, EmitEvent, Shares, Tenants, Transactional, UuidSource } from "#kernel";
+import type { Clock, EmitEvent, Random, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
+import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
 import { mountInvoke } from "./invoke-routes.ts";
-import { mountJournals } from "./workflow-journals-routes.ts";
+import { mountJournal } from "./journal-routes.ts";
 import type { ProveExecution, ProveReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
+import type { RunKey } from "./run.ts";
 import { mountRuns } from "./run-routes.ts";
 import { mountSignals } from "./signal-routes.ts";
 import { StepWriter } from "./step-writer.ts";
 import { Triggers } from "./triggers.ts";
+import { FollowedRuns } from "./watch/followed-runs.ts";
+import { mountRunEvents } from "./watch/routes.ts";
+import { mountJournals } from "./workflow-journals-routes.ts";
 
 export interface WorkflowsOptions {
   readonly writes: Transactional;
@@ -19,6 +24,8 @@ export interface WorkflowsOptions {
   readonly audit: AuditLog;
   readonly ids: UuidSource;
   readonly clock: Clock;
+  readonly random: Random;
+  readonly guard: AddressGuard;
   readonly shares: Shares;
   readonly emit: EmitEvent;
   readonly waker: Waker & PulledWaker;
@@ -29,12 +36,25 @@ export interface WorkflowsOptions {
 }
 
 /** Workflows: their settings, their runs, and how these move. */
+export interface Workflows extends Module {
+  /** A run that is followed has changed. */
+  runChanged(run: RunKey): void;
+  /** Changes of runs may have been missed. */
+  runsMayHaveChanged(): void;
+  /** A key of the workspace was revoked, or something else about it changed: streams end, since theirs may be that key. */
+  workspaceChanged(workspaceId: WorkspaceId): void;
+  /** Ends the streams of events. */
+  drain(): void;
+}
+
 export function createWorkflows({
   writes,
   tenants,
   audit,
   ids,
   clock,
+  random,
+  guard,
   shares,
   emit,
   waker,
@@ -42,18 +62,25 @@ export function createWorkflows({
   prove,
   proveReport,
   onNextRun,
-}: WorkflowsOptions): Module {
+}: WorkflowsOptions): Workflows {
   const calendars = new Calendars();
   const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit });
   const steps = new StepWriter(writes);
+  const followed = new FollowedRuns({ tenants, clock, shares });
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, shares, waker, aborter, onNextRun });
+      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, random, guard, shares, waker, aborter, onNextRun });
       mountEvents(api, { tenants, ids, clock, shares, waker, prove });
+      mountJournal(api, { tenants, prove });
       mountSignals(api, { tenants, audit, waker, prove });
       mountJournals(api, { tenants });
       mountInvoke(api, { tenants, ids, shares, waker, prove });
       mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport, steps });
+      mountRunEvents(api, { tenants, followed });
     },
+    runChanged: (run) => followed.changed(run),
+    runsMayHaveChanged: () => followed.allChanged(),
+    workspaceChanged: (workspaceId) => followed.endOf(workspaceId),
+    drain: () => followed.close(),
   };
 }

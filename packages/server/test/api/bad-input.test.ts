@@ -133,7 +133,7 @@ const WORKER = [...NO_TEXT, ...UNSTORABLE, '""', text(129)];
 const TOKEN = [...NO_TEXT, '""', '"a b"', '"é"', text(121)];
 const NO_QUEUES = [...NO_LIST, "null", "[7]", '[""]', '["-a"]', '["a","a"]', `[${text(129)}]`, "[null]"];
 const outcome = {
-  error: [...NO_TEXT, ...UNSTORABLE, '""', text(16_385)],
+  error: [...NO_TEXT, ...UNSTORABLE, '""'],
   retry: NO_BOOLEAN,
   retry_in: [...NO_INTEGER, "-1", "31536001"],
 };
@@ -141,7 +141,7 @@ const EVENT = [...NO_TEXT, ...UNSTORABLE, '""', '"a/b"', '"A"', '"a."', '".a"', 
 const TS = ['"1"', "true", "null", "[]", "{}", "-1", "1e400", "8640000000000001"];
 const ROWS: Record<string, Row> = {
   work: {
-    good: { worker: '"w1"', queues: "[]" },
+    good: { worker: '"w1"' },
     fields: {
       worker: WORKER,
       queues: [...NO_QUEUES, `[${Array.from({ length: 101 }, (_, n) => `"q${n}"`).join()}]`],
@@ -175,6 +175,10 @@ const ROWS: Record<string, Row> = {
         `[${Array.from({ length: 101 }, (_, n) => `"e${n}"`).join()}]`,
       ],
       hooks: [...NO_LIST, "null", "[7]", '["onStart"]', '["onCancel","onCancel"]'],
+      endpoint_url: [...settings.callback_url, `"https://example.com/\${{ secrets.TOKEN }}"`, '"http://10.0.0.1/"', '"http://[fe80::1]/"'],
+      endpoint_timeout: settings.callback_timeout,
+      endpoint_secret: [...NO_TEXT, ...UNSTORABLE, '""', '"cbs_x"', `"cbs_${"!".repeat(43)}"`, `"CBS_${"x".repeat(43)}"`],
+      rotate_endpoint_secret: NO_BOOLEAN,
       cron: schedule.cron.filter((one) => one !== "null"),
       timezone: schedule.timezone.filter((one) => one !== "null"),
     },
@@ -192,16 +196,26 @@ const ROWS: Record<string, Row> = {
       signal: [...NO_TEXT, ...UNSTORABLE, '""', text(257)],
     },
   },
+  invokeWorkflow: {
+    good: { lease_token: '"a"', key: '"k"', workflow: '"w"', timeout: "1" },
+    fields: {
+      lease_token: TOKEN,
+      key: [...NO_TEXT, ...UNSTORABLE, '""', text(257)],
+      workflow: [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '"a b"', '"a/b"', text(129)],
+      input: [],
+      timeout: [...NO_INTEGER, "0", "-1", "86400001"],
+    },
+  },
   triggerWorkflow: {
     good: {},
     fields: { input: [], idempotencyKey: [...NO_TEXT, ...UNSTORABLE, '""', text(257)], delay: [...NO_INTEGER, "-1", "31536001"] },
   },
   reportSteps: {
     good: { lease_token: '"a"', steps: '[{"key":"a","type":"run","status":"completed"}]' },
-    fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"] },
+    fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"], progress: ["1e400", '{"of":[-1e400]}'] },
   },
   extendLeases: {
-    good: { worker: '"w1"', leases: '[{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a"}]' },
+    good: { leases: '[{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a"}]' },
     fields: { worker: WORKER, leases: [...NO_LIST, "null", "[]"], lease: LEASE, wait: WAIT },
   },
   claimJobs: { good: { worker: '"w1"' }, fields: { worker: WORKER, limit: [...NO_INTEGER, "0", "-1", "501"], lease: LEASE, wait: WAIT } },

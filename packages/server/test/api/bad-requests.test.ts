@@ -32,7 +32,15 @@ const NO_MOMENT = [
   ...TEXTS,
 ];
 // An invalid trace is no error: it is ignored.
-const HEADERS: Record<string, readonly string[]> = { "Idempotency-Key": ["", "x".repeat(257)], traceparent: [], tracestate: [] };
+const HEADERS: Record<string, readonly string[]> = {
+  "Idempotency-Key": ["", "x".repeat(257)],
+  // An id that says nothing is left out of account: the stream begins with the run.
+  "Last-Event-ID": [],
+  traceparent: [],
+  tracestate: [],
+};
+/** Good bodies of the operations that have these headers. */
+const BODIES: Record<string, string> = { enqueueJob: '{"payload":1}', enqueueBatch: '[{"payload":1}]', sendEvent: '{"name":"a"}' };
 // biome-ignore format: a table
 const QUERIES: Record<string, readonly string[]> = {
   limit: [
@@ -85,6 +93,7 @@ const QUERIES: Record<string, readonly string[]> = {
   ],
   status: ["", "nope", "Failed", "failed,", "failed,nope", ...TEXTS],
   workflowId: TEXTS,
+  lease_token: ["", "a%20b", "a.b", "x".repeat(121), ...TEXTS],
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
   queue: TEXTS,
@@ -206,7 +215,7 @@ test("a malformed header is refused by its name", async ({ service }) => {
         (HEADERS[name] ?? []).map((value) =>
           bad(operation, {
             headers: { [name]: value },
-            body: operation.id === "enqueueBatch" ? '[{"payload":1}]' : '{"payload":1}',
+            body: BODIES[operation.id] ?? "{}",
             names: name.toLowerCase(),
           }),
         ),

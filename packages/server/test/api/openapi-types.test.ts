@@ -52,7 +52,10 @@ describe("the types that openapi-typescript makes of openapi.json", () => {
       const bodies = [requestBody, ...Object.values(responses)].flatMap((one) => Object.values(one?.content ?? {}));
       const named = bodies.map(({ schema }) => `components["schemas"]["${schema.$ref.split("/").at(-1)}"]`);
       const generated = memberOf(operationId, 4);
-      expect([operationId, [...generated.matchAll(/"application\/json": (.+);/g)].map(([, type]) => type)]).toEqual([operationId, named]);
+      expect([operationId, [...generated.matchAll(/"(?:application\/json|text\/event-stream)": (.+);/g)].map(([, type]) => type)]).toEqual([
+        operationId,
+        named,
+      ]);
       const errors = Object.keys(responses).filter((status) => status >= "400");
       for (const status of errors) expect(generated).toMatch(new RegExp(`^ {12}${status}: components\\["responses"\\]`, "m"));
     }

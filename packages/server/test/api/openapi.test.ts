@@ -126,6 +126,27 @@ describe("GET /doc", () => {
   });
 });
 
+/** The routes that the table of docs/api.md has: "`GET`, `POST /v1/queues`" is two. */
+async function documentedRoutes(): Promise<Set<string>> {
+  const page = await readFile(new URL("../../../../docs/api.md", import.meta.url), "utf8");
+  const cells = page.split("\n").flatMap((line) => (line.startsWith("| `") ? [line.split("|")[1] ?? ""] : []));
+  return new Set(
+    cells.flatMap((cell) => {
+      const codes = [...cell.matchAll(/`([A-Z]+)(?: (\S+))?`/g)].map(([, method = "", path]) => ({ method, path }));
+      return codes.flatMap(({ method, path }, at) => {
+        const of = path ?? codes.slice(at).find((one) => one.path !== undefined)?.path;
+        return of === undefined ? [] : [`${method} ${of.replace(/:\w+/g, "{}")}`];
+      });
+    }),
+  );
+}
+
+test("docs/api.md names every route", async () => {
+  const documented = await documentedRoutes();
+  const missing = (await mountedRoutes()).filter((route) => !documented.has(route.replace(/\{\w+\}/g, "{}")));
+  expect(missing).toEqual([]);
+});
+
 describe("every operation", () => {
   test("every operation has an id of its own, a summary, a description, a tag that is explained, and asks for a workspace key", async ({
     service,
@@ -179,7 +200,11 @@ describe("every operation", () => {
       for (const [status, { description, headers, content }] of Object.entries(responses)) {
         expect([id, status, description]).toEqual([id, status, expect.not.stringMatching(/^Default Response$|^\s*$/)]);
         expect([id, status, headers]).toEqual([id, status, expect.objectContaining({ "X-Request-Id": expect.anything() })]);
-        expect([id, status, Object.keys(content ?? {})]).toEqual([id, status, status === "204" ? [] : ["application/json"]]);
+        expect([id, status, Object.keys(content ?? {})]).toEqual([
+          id,
+          status,
+          status === "204" ? [] : [id === "watchRun" && status === "200" ? "text/event-stream" : "application/json"],
+        ]);
       }
     }
   });

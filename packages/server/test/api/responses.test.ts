@@ -40,7 +40,8 @@ function differences(reply: Reply, status: string, { headers = {}, content = {} 
   if (!media) return reply.text === "" && !reply.headers.has("content-type") ? found : [...found, `a body: ${reply.text}`];
   const [type, { schema }] = media;
   if (reply.headers.get("content-type") !== `${type}; charset=utf-8`) found.push(`content type ${reply.headers.get("content-type")}`);
-  if (!ajv.validate(closed(schema), reply.body)) found.push(...(ajv.errors ?? []));
+  const body = type === "application/json" ? reply.body : reply.text;
+  if (!ajv.validate(closed(schema), body)) found.push(...(ajv.errors ?? []));
   if (reply.status >= 400 && ERRORS[reply.body.error.code as keyof typeof ERRORS]?.status !== reply.status)
     found.push(`code ${reply.body.error.code}`);
   return found;
@@ -56,10 +57,11 @@ interface Spoilt {
 
 /** Sends the operation's documented example, with given values in place of its own. */
 const plain =
-  ({ values = {}, body, headers = {}, query = "" }: Spoilt = {}): Ask =>
+  ({ values = {}, body, headers = {}, query }: Spoilt = {}): Ask =>
   (service, operation) => {
+    const asked = query ?? (operation.id === "getJournal" ? "?lease_token=a" : "");
     const example = operation.requestBody?.content["application/json"]?.example;
-    return service.api(operation.method, pathOf(operation, values) + query, body ?? example, headers);
+    return service.api(operation.method, pathOf(operation, values) + asked, body ?? example, headers);
   };
 
 /** As `plain`, for an existing queue. */
@@ -168,9 +170,18 @@ const worker =
 
 type RunState = "pending" | "running" | "sleeping" | "unfit" | "failed" | "completed" | "cancelled";
 
+interface RunSettings {
+  readonly body?: object;
+  readonly lose?: boolean;
+  readonly signal?: string;
+  readonly invokes?: string;
+  /** Key of a step in its journal. */
+  readonly stored?: string;
+}
+
 /** As `plain`, for a run in this state, or for its workflow. */
 const run =
-  (state: RunState, { body, lose = false, signal }: { body?: object; lose?: boolean; signal?: string } = {}): Ask =>
+  (state: RunState, { body, lose = false, signal, invokes, stored }: RunSettings = {}): Ask =>
   async (service, operation) => {
     const { id: name, trigger, take: takeRun, end } = await putWorkflow(service, { attempts: 1 });
     const id = await trigger({ input: [1], idempotencyKey: "k" });
@@ -180,15 +191,35 @@ const run =
     if (taken && state === "unfit") await end(taken, { outcome: "unfit", step: "load", error: "It does not fit." });
     if (taken && state === "failed") await end(taken, { outcome: "failed", error: "bad" });
     if (taken && state === "completed") await end(taken, { outcome: "completed", result: { n: 1 } });
+    if (taken && stored)
+      await service.ok("POST", `/v1/runs/${id}/steps`, {
+        lease_token: taken.lease_token,
+        steps: [{ key: stored, type: "run", status: "completed" }],
+      });
     if (taken && lose) await end(taken, { outcome: "released" });
     if (state === "cancelled") await service.ok("POST", `/v1/runs/${id}/cancel`);
     const steps = { lease_token: taken?.lease_token, steps: [{ key: "a", type: "run", status: "completed", output: 1 }] };
     const sent = { lease_token: taken?.lease_token, key: "tell", name: "user.created" };
     const registered = { lease_token: taken?.lease_token, key: "ask", signal: signal ?? id };
-    const bodies: Record<string, object> = { reportSteps: steps, sendStepEvent: sent, registerSignal: registered };
+    const invocation = { lease_token: taken?.lease_token, key: "bill", workflow: invokes ?? name, timeout: 60_000 };
+    const bodies: Record<string, object> = {
+      reportSteps: steps,
+      sendStepEvent: sent,
+      registerSignal: registered,
+      invokeWorkflow: invocation,
+    };
     const reported = bodies[operation.id] ? { body: bodies[operation.id] as object } : {};
-    return plain({ values: { name, id }, ...reported, ...(body && { body }) })(service, operation);
+    const query = operation.id === "getJournal" && taken ? { query: `?lease_token=${taken.lease_token}` } : {};
+    return plain({ values: { name, id }, ...reported, ...query, ...(body && { body }) })(service, operation);
   };
+
+/** The events of a run that has ended, for a reader that has all of them. */
+const watchedToItsEnd: Ask = async (service, operation) => {
+  const { text } = await run("completed")(service, operation);
+  const [, id = ""] = /"runId":"(.+?)"/.exec(text) ?? [];
+  const [, last = ""] = /^id: (.+)$/m.exec(text) ?? [];
+  return plain({ values: { id }, headers: { "last-event-id": last } })(service, operation);
+};
 
 /** As `plain`, for a signal that a run waits for. With `twice` it has been completed. */
 const awaitedSignal =
@@ -220,8 +251,8 @@ const listening =
     return plain(spoilt)(service, operation);
   };
 
-/** A step's event, in a workspace that has one execution for its run and none for those that it would start. */
-const eventBeyondQuota: Ask = async (service, operation) => {
+/** A step's event or invocation, in a workspace that has one execution for its run and none for those that it would start. */
+const stepBeyondQuota: Ask = async (service, operation) => {
   const limited = await limitedTo(service, { executions_per_month: 1 });
   await putWorkflow(limited, { events: ["user.created"] });
   return run("running")(limited, operation);
@@ -290,11 +321,15 @@ const SUCCESSES: Record<string, Ask[]> = {
   "triggerWorkflow 200": [run("completed", { body: { idempotencyKey: "k" } })],
   "listRuns 200": [plain(), ...everyRun, plain({ query: "?limit=1&status=failed,completed" })],
   "getRun 200": [...everyRun, run("unfit")],
+  "watchRun 200": [run("completed"), run("failed"), run("cancelled")],
+  "watchRun 204": [watchedToItsEnd],
   "cancelRun 200": [run("pending"), run("running"), run("sleeping"), run("unfit")],
   "retryRun 200": [run("failed"), run("cancelled"), run("unfit")],
   "reportSteps 200": [run("running")],
+  "getJournal 200": [run("running")],
   "sendStepEvent 200": [run("running")],
   "registerSignal 200": [run("running")],
+  "invokeWorkflow 200": [run("running")],
   "completeSignal 200": [awaitedSignal(), awaitedSignal({ body: "null" })],
   "sendEvent 202": [plain(), plain({ body: { name: "a" } }), listening()],
   "listSchedules 200": [
@@ -347,6 +382,10 @@ const onFree: Ask = async (service, operation) => {
   );
 };
 
+/** With an endpoint_url, on a plan that does not allow it. */
+const endpointOnFree: Ask = async (service, operation) =>
+  plain({ body: { endpoint_url: "https://example.com/" } })(await limitedTo(service, {}, "free"), operation);
+
 const absentName = (path: string): string => (path.startsWith("/v1/secrets/") ? "ABSENT" : "absent");
 
 /** How to get each error, from every operation that documents it. */
@@ -361,8 +400,8 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   ],
   401: () => [plain({ headers: { authorization: "" } })],
   402: ({ id }) =>
-    id === "sendStepEvent"
-      ? [eventBeyondQuota]
+    id === "sendStepEvent" || id === "invokeWorkflow"
+      ? [stepBeyondQuota]
       : [
           async (service, operation) => {
             const limited = await limitedTo(service, { executions_per_month: 0 });
@@ -378,12 +417,14 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     async (service, operation) =>
       plain({ headers: { authorization: `Bearer ${await makeKey(service, { role: "read" })}` } })(service, operation),
     ...(["createQueue", "patchQueue"].includes(id) ? [onFree] : []),
+    ...(id === "putWorkflow" ? [endpointOnFree] : []),
   ],
   404: ({ id, path }) => [
     ...(path.includes("{name}") ? [plain({ values: { name: absentName(path) } })] : []),
     ...(path.includes("{id}") ? [path.includes("{name}") ? queue() : plain()] : []),
     ...(path === "/v1/dlq/retry" || path === "/v1/dlq/purge" ? [plain({ body: { queue: "absent" } })] : []),
     ...(id === "work" ? [plain()] : []),
+    ...(id === "invokeWorkflow" ? [run("running", { invokes: "absent" })] : []),
     ...(id === "createSchedule" ? [plain({ body: { queue: "absent", cron: "@daily", timezone: "UTC" } })] : []),
     ...(id === "patchSchedule" ? [schedule({ body: { queue: "absent" } })] : []),
   ],
@@ -406,7 +447,9 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         retryRun: [run("pending"), run("running"), run("sleeping"), run("completed")],
         reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],
         registerSignal: [run("running", { lose: true }), run("completed"), run("sleeping"), takenSignal],
+        invokeWorkflow: [run("running", { lose: true }), run("completed"), run("sleeping"), run("running", { stored: "bill" })],
         completeSignal: [awaitedSignal({ twice: true })],
+        getJournal: [run("running", { lose: true }), run("completed"), run("sleeping")],
         sendStepEvent: [run("running", { lose: true }), run("completed"), run("sleeping")],
         retryJob: [job("completed"), job("waiting"), job("delayed"), job("active"), job("pending_approval")],
         replayJob: [job("waiting")],

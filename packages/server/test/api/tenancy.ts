@@ -46,11 +46,20 @@ async function furnish(service: Service, name: string): Promise<string[]> {
   return ids;
 }
 
+/** The query parameters that an operation requires, from its examples. */
+function neededQuery({ parameters }: Operation): string {
+  const needed = parameters.filter((one) => one.in === "query" && one.required);
+  return needed.map(({ name, example }, at) => `${at === 0 ? "?" : "&"}${name}=${encodeURIComponent(String(example))}`).join("");
+}
+
 const ask = (
   service: Service,
   operation: Operation,
   named: Partial<Named>,
-  { query = "", body = operation.requestBody?.content["application/json"]?.example }: { query?: string; body?: unknown } = {},
+  {
+    query = neededQuery(operation),
+    body = operation.requestBody?.content["application/json"]?.example,
+  }: { query?: string; body?: unknown } = {},
 ) =>
   sendRaw(service.node.url, {
     method: operation.method,

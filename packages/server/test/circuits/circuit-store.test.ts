@@ -126,7 +126,7 @@ test("an attempt whose endpoint did not answer counts, unless the circuit is ope
   for (const lane of [shut, tripped]) {
     const [id] = await putJobs(database, lane, { state: "active", leaseId });
     if (!id) throw new Error("No job was put.");
-    const fate = { to: "failed", waitMs: 0, aloneWaitMs: null, error: ERROR, errorCode: "TIMEOUT", spared: null } as const;
+    const fate = { to: "failed", waitMs: 0, aloneWaitMs: null, error: ERROR, errorCode: "TIMEOUT", recorded: true, spared: null } as const;
     refusals.push({ ...lane, id, leaseId, attempt: 1, logEntry: "{}", ...fate });
   }
   await refuseAcrossWorkspaces(engine, refusals);

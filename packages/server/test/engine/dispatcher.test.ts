@@ -236,3 +236,30 @@ describe("an attempt of a worker that ends", () => {
     expect(stage.claims).toEqual([]);
   });
 });
+
+describe("a lane of a workflow", () => {
+  test("is not claimed from again for 10 s when a claim has found that workers serve it", async () => {
+    const stage = new DispatcherFixture();
+    stage.elapsedMs = 0;
+    stage.dispatcher.wakeWorkflows([laneKey(1)]);
+    expect([stage.claims.length, stage.pulled, stage.announced]).toEqual([1, [1], [{ laneId: 1, served: "any" }]]);
+    await stage.claims[0]?.answer([], [], [laneKey(1)]);
+    stage.elapsedMs = 9_999;
+    stage.dispatcher.wakeWorkflows([laneKey(1)]);
+    expect([stage.claims.length, stage.pulled, stage.announced.at(-1)]).toEqual([1, [1, 1], { laneId: 1, served: "pull" }]);
+    stage.elapsedMs = 10_000;
+    stage.dispatcher.wakeWorkflows([laneKey(1)]);
+    expect([stage.claims.length, stage.announced.at(-1)]).toEqual([2, { laneId: 1, served: "any" }]);
+  });
+
+  test("is claimed from at once again when a claim has brought jobs of it", async () => {
+    const stage = new DispatcherFixture();
+    stage.elapsedMs = 0;
+    stage.dispatcher.wakeWorkflows([laneKey(1)]);
+    await stage.claims[0]?.answer([], [], [laneKey(1)]);
+    stage.dispatcher.wake([laneKey(1)]);
+    await stage.claims[1]?.answer([claimed(1)]);
+    stage.dispatcher.wakeWorkflows([laneKey(1)]);
+    expect(stage.announced.at(-1)).toEqual({ laneId: 1, served: "any" });
+  });
+});

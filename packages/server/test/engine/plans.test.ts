@@ -10,6 +10,7 @@ import {
   findExpiredClaimsAcrossWorkspaces,
   findHeld,
   findHeldAmong,
+  findHeldInLane,
   findLanesWithWorkAcrossWorkspaces,
   findLogsOf,
   findNextDecisionAcrossWorkspaces,
@@ -68,10 +69,12 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
     recordUnfitAcrossWorkspaces(db, [{ ...LANE, id: SETTLED.id as never, step: "load", reason: "", version: "v1" }]),
   "find held claims": (db) => findHeld(db, LANE.workspaceId, [SETTLED]),
   "find held jobs among some": (db) => findHeldAmong(db, LANE.workspaceId, 1, [SETTLED.id]),
+  "find held jobs of a lane": (db) => findHeldInLane(db, LANE, [1]),
   "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),
   "find logs of claims": (db) => findLogsOf(db, LANE.workspaceId, [SETTLED]),
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
-  "find expired claims": (db) => findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], limit: 1 }),
+  "find expired claims": (db) =>
+    findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], limit: 1 }),
   "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
   "remove jobs that are not locked": (db) => removeUnlockedAcrossWorkspaces(db, [SETTLED]),
   "find calls of a run": (db) => findPendingCalls(db, { workspaceId: LANE.workspaceId, id: SETTLED.id as never }),
@@ -80,9 +83,19 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
-    refuseAcrossWorkspaces(db, [{ ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, spared: null }]),
+    refuseAcrossWorkspaces(db, [
+      { ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, recorded: true, spared: null },
+    ]),
   "take back": (db) =>
-    takeBackAcrossWorkspaces(db, { leaseId: 1, outcome: "lost", error: null, maxLosses: 3, plainKinds: ["queue"], limit: 1 }),
+    takeBackAcrossWorkspaces(db, {
+      leaseId: 1,
+      outcome: "lost",
+      error: null,
+      maxLosses: 3,
+      plainKinds: ["queue"],
+      onceKinds: [],
+      limit: 1,
+    }),
   "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { maxJobs: 1, maxWeight: 1, bytesPerWeight: 1 }),
   "look for what timed out": (db) => findOverdueAcrossWorkspaces(db),
   "look for what times out next": (db) => findNextDecisionAcrossWorkspaces(db),

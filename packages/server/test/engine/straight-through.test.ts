@@ -119,6 +119,7 @@ test("an enqueue wakes queues that nodes serve now, and no paused one and none w
     wake: (lanes) => void woken.push(...lanes),
     wakeAt: () => {},
     wakePulled: (lanes) => void pulled.push(...lanes),
+    wakeWorkflows: (lanes) => void pulled.push(...lanes),
   };
   const ids = new UuidSource(new DatabaseClock(), systemRandom);
   const enqueuer = new Enqueuer({

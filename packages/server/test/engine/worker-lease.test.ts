@@ -25,7 +25,7 @@ const workers = new Map<string, number>();
 const openLease = async (engine: Database, { workspaceId }: LaneKey): Promise<number> => {
   const number = (workers.get(workspaceId) ?? 0) + 1;
   workers.set(workspaceId, number);
-  const call = { workspaceId, name: `mailer-${number}`, version: null, queues: [], seenAt: toMoment(0) };
+  const call = { workspaceId, name: `mailer-${number}`, version: null, queues: [], workflows: [], seenAt: toMoment(0) };
   const [opened] = await recordCallsAcrossWorkspaces(engine, [call]);
   return opened?.leaseId as number;
 };

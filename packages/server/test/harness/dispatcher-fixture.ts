@@ -35,8 +35,8 @@ export const claimed = (id: number, lane = 1): Claim => ({
 
 interface RequestedClaim {
   readonly lanes: number[];
-  /** Lets the database return the claim's rows, and that lanes have limits. */
-  answer(rows: Claim[], limited?: LaneKey[]): Promise<void>;
+  /** Lets the database return the claim's rows, that lanes have limits, and that workers serve lanes. */
+  answer(rows: Claim[], limited?: LaneKey[], pulled?: LaneKey[]): Promise<void>;
 }
 
 /** A dispatcher without a database. A test says when a claim returns. Attempts end when they are aborted or answered. */
@@ -49,6 +49,8 @@ export class DispatcherFixture {
   readonly pulled: LaneId[] = [];
   readonly announced: { laneId: LaneId; served: "pull" | "any" }[] = [];
   heldBy: number | null = 7;
+  /** The real time unless it is set. */
+  elapsedMs: number | null = null;
   /** Settles are written when this resolves. */
   settling: Promise<void> = Promise.resolve();
   /** A job that the deliverer cannot start. */
@@ -61,7 +63,7 @@ export class DispatcherFixture {
     this.dispatcher = new Dispatcher({
       db: { query: (statement) => this.#ask(statement) },
       claims: { query: (statement) => this.#ask(statement) },
-      clock: { nowMs: () => 0, elapsedMs: () => performance.now() },
+      clock: { nowMs: () => 0, elapsedMs: () => this.elapsedMs ?? performance.now() },
       random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
       emit: () => {},
       settler: {
@@ -108,9 +110,12 @@ export class DispatcherFixture {
       .split(",")
       .map(Number);
     return new Promise((resolve) => {
-      const answer = async (claims: Claim[], limited: LaneKey[] = []) => {
+      const answer = async (claims: Claim[], limited: LaneKey[] = [], pulled: LaneKey[] = []) => {
         const rows = claims.map((claim) => ({ ...claim, found: null }));
-        const found = limited.map(({ laneId }) => ({ found: { laneId, limited: true, opensInMs: null } }));
+        const found = [
+          ...limited.map(({ laneId }) => ({ found: { laneId, limited: true, isPulled: false, opensInMs: null } })),
+          ...pulled.map(({ laneId }) => ({ found: { laneId, limited: false, isPulled: true, opensInMs: null } })),
+        ];
         resolve({ rows: [...rows, ...found], rowCount: null });
         for (let turn = 0; turn < 5; turn += 1) await setImmediate();
       };

@@ -80,7 +80,7 @@ export async function startEngine(
     databases,
     kinds,
     masterKeys: { ids: () => [], onMissing: quiet },
-    handlers: { workspaceChanged: quiet, workspaceDeleted: quiet, masterKeyChanged: quiet },
+    handlers: { workspaceChanged: quiet, workspaceDeleted: quiet, masterKeyChanged: quiet, runChanged: quiet },
     look: quiet,
     onPulled: { woken: quiet, cancelled: quiet, laneDeleted: quiet },
   });

@@ -22,7 +22,7 @@ class Undo extends Error {
 }
 
 const quiet = () => {};
-const NO_ONE: Waker & PulledWaker = { wake: quiet, wakePulled: quiet, wakeAt: quiet };
+const NO_ONE: Waker & PulledWaker = { wake: quiet, wakePulled: quiet, wakeWorkflows: quiet, wakeAt: quiet };
 
 /** Lets no job start without a claim. */
 const NO_NODE: Outlet = {

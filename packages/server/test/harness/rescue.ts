@@ -20,7 +20,12 @@ export async function rescue(engine: Database, kinds = QUEUE_KINDS): Promise<Lan
     emit: quiet,
     kinds,
     settler: new Settler(engine, kinds, quiet),
-    waker: { wake: (lanes) => void woken.push(...lanes), wakePulled: (lanes) => void woken.push(...lanes), wakeAt: quiet },
+    waker: {
+      wake: (lanes) => void woken.push(...lanes),
+      wakePulled: (lanes) => void woken.push(...lanes),
+      wakeWorkflows: (lanes) => void woken.push(...lanes),
+      wakeAt: quiet,
+    },
   });
   return woken;
 }

@@ -96,6 +96,15 @@ export class Service {
     await until(async () => (await this.job(job)).state === state, `job ${job.id} to be ${state}`);
   }
 
+  /** How many jobs of this workspace, of any kind, are in each state that some are in. */
+  async jobStates(): Promise<Record<string, number>> {
+    const found = await this.database.query<{ state: string; n: number }>(
+      `select state, count(*)::int as n from job where workspace_id = ${this.#uuid} group by state`,
+      [this.key],
+    );
+    return Object.fromEntries(found.map(({ state, n }) => [state, n]));
+  }
+
   /** Waits until no job of this workspace is waiting, active or delayed. It moves the clock through every delay and backoff. */
   async untilIdle(): Promise<void> {
     for (;;) {

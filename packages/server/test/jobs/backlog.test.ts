@@ -24,6 +24,7 @@ const OUTLET: Outlet = {
   wake: () => {},
   wakeAt: () => {},
   wakePulled: () => {},
+  wakeWorkflows: () => {},
 };
 
 /** An enqueuer whose database answers when a test lets it, that no queue exists. */

@@ -35,10 +35,20 @@ interface Stage {
 const claim = ({ key, leaseId }: Stage) => ({ ...key, leaseId, attempt: 1, logEntry: "{}" });
 const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1) =>
   refuseAcrossWorkspaces(stage.engine, [
-    { ...claim(stage), attempt, to, waitMs: 1_000, aloneWaitMs: null, error: "{}", errorCode: null, spared: to === "waiting" },
+    {
+      ...claim(stage),
+      attempt,
+      to,
+      waitMs: 1_000,
+      aloneWaitMs: null,
+      error: "{}",
+      errorCode: null,
+      recorded: true,
+      spared: to === "waiting",
+    },
   ]);
 const takeBack = ({ engine, leaseId }: Stage, maxLosses: number) =>
-  takeBackAcrossWorkspaces(engine, { leaseId, outcome: "lost", error: "{}", maxLosses, plainKinds: ["queue"], limit: 100 });
+  takeBackAcrossWorkspaces(engine, { leaseId, outcome: "lost", error: "{}", maxLosses, plainKinds: ["queue"], onceKinds: [], limit: 100 });
 
 const RULING = { decision: "approved", by: null, comment: null } as const;
 

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { limitedTo } from "../harness/limits.ts";
 import { test, until } from "../harness/service.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 const NONE = { waiting: 0, delayed: 0, pending_approval: 0, active: 0, completed: 0, failed: 0, cancelled: 0, rejected: 0 };
 
@@ -49,6 +50,20 @@ describe("a workspace's status", () => {
       schedules: 2,
       quota: { used: 6 },
     });
+  });
+
+  test("runs and hooks are no jobs, waiting, delayed or taken", async ({ service }) => {
+    const { trigger, take, end, id, work } = await putWorkflow(service, { hooks: ["onSuccess"] });
+    await service.enqueue({ queue: await service.queue() });
+    for (let run = 0; run < 3; run += 1) await trigger();
+    await trigger({ delay: 60 });
+    const status = () => service.ok("GET", "/v1/status");
+    expect(await status()).toMatchObject({ jobs: { ...NONE, waiting: 1 }, runs: { pending: 4 }, queues: 1 });
+    const runs = [await take(), await take()];
+    expect(await status()).toMatchObject({ jobs: { ...NONE, waiting: 1 }, runs: { pending: 2, running: 2 } });
+    for (const run of runs) await end(run, { outcome: "completed" });
+    expect((await work({ workflows: [id], limit: 10 })).hooks).toHaveLength(2);
+    expect(await status()).toMatchObject({ jobs: { ...NONE, waiting: 1 }, runs: { completed: 2 } });
   });
 
   test("a workspace's status is degraded while jobs fail for good", async ({ service }) => {

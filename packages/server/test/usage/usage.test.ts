@@ -3,6 +3,7 @@ import { foldUsageAcrossWorkspaces } from "../../src/usage/fold.ts";
 import { test } from "../harness/engine.ts";
 import { faultsOf } from "../harness/problem.ts";
 import { type Service, until } from "../harness/service.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 const DAY = 86_400;
 const attempts = (succeeded: number, failed: number) => ({ total: succeeded + failed, succeeded, failed });
@@ -25,6 +26,24 @@ async function work(service: Service): Promise<[string, string]> {
 }
 
 describe("usage", () => {
+  test("runs of workflows are executions, and neither attempts nor a queue, folded or not", async ({ service, engine }) => {
+    const { id, trigger, take, end } = await putWorkflow(service);
+    await service.ok("POST", "/v1/queues", { name: id });
+    await service.enqueue({ queue: id });
+    for (let run = 0; run < 2; run += 1) await trigger();
+    await end(await take(), { outcome: "failed", error: "It broke." });
+    await end(await take(), { outcome: "completed" });
+    const usage = {
+      executions: { total: 3, jobs: 1, schedules: 0, workflows: 2 },
+      attempts: attempts(0, 0),
+      by_queue: [{ queue: id, executions: 1, attempts: attempts(0, 0) }],
+      by_day: [{ executions: 3, attempts: attempts(0, 0) }],
+    };
+    expect(await service.ok("GET", "/v1/usage")).toMatchObject(usage);
+    await foldUsageAcrossWorkspaces(engine);
+    expect(await service.ok("GET", "/v1/usage")).toMatchObject(usage);
+  });
+
   test("usage is what was accepted and attempted in the month, by queue and by day, folded or not", async ({ service, engine, clock }) => {
     const now = clock.nowMs();
     const [good, bad] = await work(service);

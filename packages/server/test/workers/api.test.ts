@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 const at = (queue: string, id: string, verb: string) => `/v1/queues/${queue}/jobs/${id}/${verb}`;
 
@@ -76,6 +77,29 @@ describe("bad input", () => {
     expect(await settle(service, jobs[0] as never, { outcome: "failed", error: "too large" })).toMatchObject({ ok: true });
   });
 
+  test("queues and the worker's name may be left out where they say nothing", async ({ service }) => {
+    const { id, trigger } = await putWorkflow(service);
+    await trigger();
+    const { runs } = await service.ok("POST", "/v1/work", { worker: "w1", workflows: [id] });
+    const leases = runs.map(({ runId, lease_token }: { runId: string; lease_token: string }) => ({ id: runId, lease_token }));
+    expect(await service.ok("POST", "/v1/work/extend", { leases })).toMatchObject({ leases: [{ id: runs[0].runId, ok: true }] });
+    const claimed = await service.ok("POST", "/v1/work", { worker: "w1" });
+    expect(claimed).toMatchObject({ jobs: [], runs: [] });
+  });
+
+  test("an error of any length is stored, cut", async ({ service }) => {
+    const queue = await service.queue();
+    const { id, trigger, take: takeRun, end, get } = await putWorkflow(service, { attempts: 1 });
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const runId = await trigger();
+    const outcome = { outcome: "failed", retry: false, error: "x".repeat(1_000_000) };
+    expect(await settle(service, job, outcome)).toMatchObject({ ok: true });
+    expect((await service.job({ queue, id: job.id })).last_error.message).toBe(`${"x".repeat(1_000)}…`);
+    expect(await end(await takeRun(), outcome)).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ workflowId: id, status: "failed", error: { message: `${"x".repeat(16_384)}…` } });
+  });
+
   test("a refused outcome does not keep the call from taking a job", async ({ service }) => {
     const queue = await service.queue();
     for (let n = 0; n < 2; n += 1) await service.enqueue({ queue });
@@ -117,6 +141,19 @@ describe("the list of workers", () => {
     const rest = await service.ok("GET", `/v1/workers?cursor=${next_cursor}`);
     expect(rest.data).toMatchObject([{ name: "b", version: "1.2.0", queues: [queue], in_flight: 2 }]);
     expect(rest.next_cursor).toBeNull();
+  });
+
+  test("names the workflows of each", async ({ service }) => {
+    const [one, other] = [await putWorkflow(service), await putWorkflow(service)];
+    await one.trigger();
+    const run = await one.take();
+    const listed = async () => (await service.ok("GET", "/v1/workers")).data[0];
+    expect(await listed()).toMatchObject({ name: "w1", queues: [], workflows: [one.id], in_flight: 1 });
+    await one.end(run, { outcome: "completed" });
+    await other.work({ workflows: [other.id] });
+    await service.advance(60);
+    await until(async () => (await listed()).workflows[0] === other.id, "the last calls to be written");
+    expect(await listed()).toMatchObject({ queues: [], workflows: [other.id], in_flight: 0 });
   });
 
   test("keeps the queues of a worker when it only settles", async ({ service }) => {

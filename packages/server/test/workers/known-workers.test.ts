@@ -4,7 +4,7 @@ import { KnownWorkers } from "../../src/workers/known-workers.ts";
 
 const WORKSPACE = "00000000-0000-7000-8000-000000000001" as WorkspaceId;
 const JOB = "00000000-0000-7000-8000-000000000002" as JobId;
-const CALL = { workspaceId: WORKSPACE, name: "w1", version: null, queues: ["emails"], seenAt: toMoment(0) };
+const CALL = { workspaceId: WORKSPACE, name: "w1", version: null, queues: ["emails"], workflows: [], seenAt: toMoment(0) };
 
 /** A database in which the worker has the lease 1. */
 const db: Db = {

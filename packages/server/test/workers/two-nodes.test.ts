@@ -1,7 +1,12 @@
+import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 import type { Service } from "../harness/service.ts";
-import { settle, take, takeOne, work } from "../harness/workers.ts";
+import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
+import { putWorkflow } from "../harness/workflows.ts";
+
+const settleRun = (node: Service, { runId: id, lease_token }: TakenRun, result: unknown) =>
+  work(node, { settle: [{ id, lease_token, outcome: "completed", result }] });
 
 const test = testWith(NEVER_POLL).extend("other", async ({ service }, { onCleanup }): Promise<Service> => {
   const other = await joinedBy(service, NEVER_POLL);
@@ -68,6 +73,42 @@ describe("a worker that asks one of two nodes", () => {
     },
   );
 
+  test("gets a job anew, not by a repeated call on the other, when a secret of it was rotated meanwhile", async ({ service, other }) => {
+    const values = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_9Zq81LmTwRbNcVxKsPgYhJ2u"];
+    await service.ok("POST", "/v1/secrets", { name: "REPEATED_KEY", value: values[0] });
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, payload: "${{ secrets.REPEATED_KEY }}", attempts: 1 });
+    const first = await takeOne(service, queue, { request: "r1" });
+    expect(first.payload).toBe(values[0]);
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/REPEATED_KEY", { value: values[1] });
+    expect(await take(other, queue, { request: "r1" })).toEqual([]);
+    expect(await settle(service, first, { outcome: "completed", result: values })).toMatchObject({ code: "LEASE_LOST" });
+    const second = await takeOne(other, queue, { request: "r2", wait: 30 });
+    expect(second).toMatchObject({ id, payload: values[1] });
+    expect(second.lease_token).not.toBe(first.lease_token);
+    await settle(service, second, { outcome: "completed", result: second.payload });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: "[secret:REPEATED_KEY]" });
+  });
+
+  test("gets a run anew, too, when a secret of its input was rotated meanwhile", async ({ service, other }) => {
+    const values = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_9Zq81LmTwRbNcVxKsPgYhJ2u"];
+    await service.ok("POST", "/v1/secrets", { name: "INPUT_KEY", value: values[0] });
+    const { id, trigger, end, get } = await putWorkflow(service, { attempts: 1 });
+    const runId = await trigger({ input: "${{ secrets.INPUT_KEY }}" });
+    const call = (node: Service, more: object) => work(node, { workflows: [id], ...more });
+    const [first] = (await call(service, { request: "r1" })).runs;
+    expect(first).toMatchObject({ runId, input: values[0] });
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/INPUT_KEY", { value: values[1] });
+    expect((await call(other, { request: "r1" })).runs).toEqual([]);
+    const [second] = (await call(other, { request: "r2", wait: 30 })).runs;
+    expect(second).toMatchObject({ runId, input: values[1], attempt: 1 });
+    expect(await end(first as TakenRun, { outcome: "completed", result: values })).toMatchObject({ code: "LEASE_LOST" });
+    await settleRun(other, second as TakenRun, values[1]);
+    expect(await get(runId)).toMatchObject({ status: "completed", result: "[secret:INPUT_KEY]" });
+  });
+
   test("is told that a job was cancelled when its queue is deleted on the other", async ({ service, other }) => {
     const queue = await service.queue();
     const { id } = await service.enqueue({ queue });
@@ -75,6 +116,32 @@ describe("a worker that asks one of two nodes", () => {
     const waiting = work(other, { queues: [await service.queue()], wait: 30 });
     await service.api("DELETE", `/v1/queues/${queue}`);
     expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
+  });
+
+  test.for(["service", "other"] as const)(
+    "is told that a job of the other was cancelled when its queue is deleted on: %s",
+    async (deletes, { service, other }) => {
+      const [queue, another] = [await service.queue(), await service.queue()];
+      const { id } = await service.enqueue({ queue });
+      const worker = `holds-at-${deletes}`;
+      await takeOne(service, queue, { worker });
+      expect(await take(other, another, { worker })).toEqual([]);
+      const waiting = work(other, { worker, queues: [another], wait: 30 });
+      await { service, other }[deletes].api("DELETE", `/v1/queues/${queue}`);
+      expect(await waiting).toMatchObject({ jobs: [], cancelled: [id] });
+    },
+  );
+
+  test("is told that its queue was deleted on the other while it extends the lease of a job of the other", async ({ service, other }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    const job = await takeOne(service, queue);
+    const extend = (wait: number) => other.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)], wait });
+    expect(await extend(0)).toMatchObject({ leases: [{ ok: true }], cancelled: [] });
+    const extending = extend(30);
+    await service.api("DELETE", `/v1/queues/${queue}`);
+    expect((await extending).cancelled).toEqual([id]);
+    expect(await extend(0)).toMatchObject({ leases: [{ id, ok: false }], cancelled: [id] });
   });
 
   test("stops waiting for a queue that gets a callback_url on the other", async ({ service, other }) => {

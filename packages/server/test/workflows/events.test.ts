@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
-import { limitedTo } from "../harness/limits.ts";
+import { limitedTo, setLimits } from "../harness/limits.ts";
 import { newWorkspace, Service, test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
@@ -28,6 +28,13 @@ describe("an event", () => {
     for (const run of runs) expect(run).toMatchObject({ input: { userId: "u1" }, trigger });
     expect((await other.work({ workflows: [other.id] })).runs).toEqual([]);
     expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(2);
+  });
+
+  test("happened now unless it says when, in whole milliseconds", async ({ service }) => {
+    const { take } = await putWorkflow(service, { events: ["a"] });
+    await service.clock.advance(0.0005);
+    await send(service, { name: "a" });
+    expect((await take()).trigger).toMatchObject({ ts: Math.trunc(service.clock.nowMs()) });
   });
 
   test("that nobody listens to starts nothing", async ({ service }) => {
@@ -155,6 +162,17 @@ describe("a step that sends an event", () => {
     await service.ok("POST", `/v1/runs/${run.runId}/cancel`);
     expect((await sendStep(service, run, {})).body.error.code).toBe("LEASE_LOST");
     expect((await listener.work({ workflows: [listener.id] })).runs).toEqual([]);
+  });
+
+  test("sends it though the requests of the workspace are used up", async ({ service }) => {
+    const limited = await limitedTo(service, {});
+    const { trigger, take } = await putWorkflow(limited);
+    await trigger();
+    const run = await take();
+    await setLimits(limited, { requests_per_minute: 1 });
+    await expect.poll(async () => (await limited.api("GET", "/v1/queues")).status).toBe(429);
+    expect((await sendStep(limited, run, {})).status).toBe(200);
+    expect((await limited.api("POST", "/v1/events", { name: "a" })).status).toBe(429);
   });
 
   test("that the quota refuses is not in the journal", async ({ service }) => {

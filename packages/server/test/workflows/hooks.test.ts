@@ -136,7 +136,7 @@ describe("Lifecycle hooks", () => {
   ] as const) {
     test(`3: a hook that takes ${seconds} s is ${events ? "recorded as slow, and not killed" : "not slow"}`, async ({ service }) => {
       const { workflow, hook, get } = await completed(service, { lease: 60 });
-      await service.clock.advance(seconds);
+      await service.clock.advance(seconds + 0.0004);
       expect(await settle(workflow, hook, { outcome: "completed" })).toMatchObject({ ok: true });
       const found = await auditOf(service, "workflow.hook.slow");
       expect(found).toHaveLength(events);

@@ -50,6 +50,23 @@ describe("the journal of a run", () => {
     expect((await get(runId)).steps.map(({ key }) => key)).toEqual(["a", "b", "c", "d", "e"]);
   });
 
+  test("has a sleep that the program ends beside steps in progress, in the order of its end", async ({ service }) => {
+    const { trigger, take, end, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const run = await take();
+    const report = (...steps: object[]) => service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: run.lease_token, steps });
+    await report(sleep("nap", 60), step("a"));
+    await report({ key: "nap", type: "sleep", status: "completed" }, { key: "other", type: "sleep", status: "completed" });
+    await end(run, { outcome: "suspended", steps: [step("b")] });
+    expect((await get(runId)).steps).toMatchObject([
+      { key: "a" },
+      { key: "nap", status: "completed", output: null, endedAt: expect.any(String) },
+      { key: "other", status: "completed" },
+      { key: "b" },
+    ]);
+    expect((await take()).journal.map(({ key }) => key)).toEqual(["a", "nap", "other", "b"]);
+  });
+
   test("counts a sleep once", async ({ service }) => {
     const { trigger, take, end } = await putWorkflow(service);
     const runId = await trigger();
@@ -133,7 +150,7 @@ describe("the journal of a run", () => {
     const runId = await trigger();
     const { lease_token } = await take();
     const misfits: [object, string][] = [
-      [{ key: "s", type: "sleep", status: "completed" }, "steps[1].status"],
+      [{ key: "s", type: "sleep", status: "failed", error: { name: "E", message: "e" } }, "steps[1].status"],
       [{ key: "s", type: "sleep", status: "waiting" }, "steps[1].sleepFor"],
       [{ key: "s", type: "run", status: "waiting" }, "steps[1].status"],
       [{ key: "s", type: "run", status: "failed" }, "steps[1].error"],
@@ -199,7 +216,7 @@ describe("steps that are reported with the end of an execution", () => {
     expect(settled).toMatchObject([
       { ok: false, code: "VALIDATION_ERROR", message: "steps[0].timeout must be given for a wait." },
       { ok: false, code: "VALIDATION_ERROR", message: 'steps[1].status must not be waiting with the outcome "completed".' },
-      { ok: false, code: "PAYLOAD_TOO_LARGE" },
+      { ok: false, code: "PAYLOAD_TOO_LARGE", message: 'The output of step "big" has 1048578 bytes; the limit is 1048576 bytes.' },
       { ok: true },
     ]);
     const states = await Promise.all(ids.map(async (runId) => (await get(runId)).status));

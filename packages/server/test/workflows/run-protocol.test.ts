@@ -23,14 +23,13 @@ function examplesOf(page: string): { readonly method: string; readonly path: str
   }));
 }
 
+const schemaOf = (body: object): string => ("outcome" in body ? "ExecutionOutcome" : "hook" in body ? "TakenHook" : "TakenRun");
+
 test("the examples of docs/run-protocol.md fit the schema", () => {
   const examples = examplesOf("run-protocol.md");
   expect(examples.length).toBeGreaterThan(7);
   for (const { method, path, body } of examples) {
-    const faults =
-      method === ""
-        ? schema.faultsOf("hook" in (body as object) ? "TakenHook" : "TakenRun", body)
-        : schema.faultsOfRequest(method, path, body);
+    const faults = method === "" ? schema.faultsOf(schemaOf(body as object), body) : schema.faultsOfRequest(method, path, body);
     expect([path, faults]).toEqual([path, []]);
   }
 });

@@ -77,6 +77,19 @@ describe("a run", () => {
     expect(await get(runId)).toMatchObject({ status: "failed", attempt: 1, result: null });
   });
 
+  test("may return as much as one of its steps, and its hook gets all of it", async ({ service }) => {
+    const { id, trigger, take, end, get, work } = await putWorkflow(service, { hooks: ["onSuccess"] });
+    const runId = await trigger();
+    const run = await take();
+    const [fits, tooLong] = ["x".repeat(1024 * 1024 - 2), "x".repeat(1024 * 1024 - 1)];
+    const message = "The result has 1048577 bytes; the limit is 1048576 bytes.";
+    expect(await end(run, { outcome: "completed", result: tooLong })).toMatchObject({ ok: false, code: "PAYLOAD_TOO_LARGE", message });
+    expect(await end(run, { outcome: "completed", result: fits })).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ status: "completed", result: fits });
+    const [hook] = (await work({ workflows: [id], wait: 10 })).hooks;
+    expect(hook?.result).toBe(fits);
+  });
+
   test("completes without its earlier error", async ({ service }) => {
     const { trigger, take, end, get } = await putWorkflow(service);
     const runId = await trigger();

@@ -45,6 +45,31 @@ describe("templates in the input of a run", () => {
     expect((await flow.take()).input).toMatchObject({ auth: "Bearer another" });
   });
 
+  test("leave a result of more than 64 KiB whole, without the secret", async ({ service, flow }) => {
+    await put(service);
+    const runId = await flow.trigger({ input: INPUT });
+    const result = { token: SECRET, text: "x ".repeat(50_000) };
+    expect(await flow.end(await flow.take(), { outcome: "completed", result })).toMatchObject({ ok: true });
+    expect((await flow.get(runId)).result).toEqual({ ...result, token: "[secret:TOKEN]" });
+  });
+
+  test("make a result that cannot be searched for the secret be refused, and no other outcome of the call", async ({ service, flow }) => {
+    await put(service, {}, "TOKEN", "k3y9");
+    await flow.trigger({ input: INPUT });
+    const full = await flow.take();
+    const other = await flow.trigger({ input: 1 });
+    const plain = await flow.take();
+    // A mark is longer than the secret: together more than 1 MiB.
+    const result = "k3y9 ".repeat(200_000);
+    const settle = [
+      { id: full.runId, lease_token: full.lease_token, outcome: "completed", result },
+      { id: other, lease_token: plain.lease_token, outcome: "completed", result: 2 },
+    ];
+    const { settled } = await flow.work({ settle });
+    expect(settled).toMatchObject([{ ok: false, code: "PAYLOAD_TOO_LARGE" }, { ok: true }]);
+    expect((await flow.get(other)).result).toBe(2);
+  });
+
   test("are filled in for runs that an event starts", async ({ service }) => {
     await put(service);
     const flow = await putWorkflow(service, { events: ["user.created"] });

@@ -31,6 +31,30 @@ describe("a trigger with an idempotency key", () => {
   });
 });
 
+describe("the header Idempotency-Key", () => {
+  const requests: Record<string, (service: Service) => Promise<readonly [path: string, body: object]>> = {
+    "a trigger": async (service) => [`/v1/workflows/${(await putWorkflow(service)).id}/trigger`, {}],
+    "an event": async (service) => {
+      await putWorkflow(service, { events: ["a"] });
+      return ["/v1/events", { name: "a" }];
+    },
+  };
+  for (const [what, prepare] of Object.entries(requests)) {
+    test(`of ${what} is its idempotency key`, async ({ service }) => {
+      const [path, body] = await prepare(service);
+      const post = (key: string, more: object = {}) => service.api("POST", path, { ...body, ...more }, { "idempotency-key": key });
+      const first = await post("k");
+      expect(first.body).toMatchObject({ duplicate: false, runIds: [expect.any(String)] });
+      expect((await post("k")).body).toEqual({ ...first.body, duplicate: true });
+      expect((await post("k", { idempotencyKey: "k" })).body).toEqual({ ...first.body, duplicate: true });
+      expect(await service.ok("POST", path, { ...body, idempotencyKey: "k" })).toEqual({ ...first.body, duplicate: true });
+      const { status, body: refused } = await post("k", { idempotencyKey: "l" });
+      expect([status, refused.error.details.issues[0].path]).toEqual([400, "idempotency-key"]);
+      expect((await post("l")).body).toMatchObject({ duplicate: false });
+    });
+  }
+});
+
 describe("a trigger of a workspace whose executions are used up", () => {
   test("is refused with 402, also with a known key, and starts nothing", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });

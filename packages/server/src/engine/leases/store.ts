@@ -43,6 +43,10 @@ export const renewNode = (db: Db, leaseId: number, leaseSeconds: number, masterK
       from renewed`,
   );
 
+/** What the tokens of a node's executions are derived from. Null when the lease is none of a node. Uses the primary key. */
+export const findNodeSecret = async (db: Db, leaseId: number): Promise<Buffer | null> =>
+  (await row<{ secret: Buffer }>(db, sql`select secret from node where lease_id = ${leaseId}`))?.secret ?? null;
+
 /** Ends a lease now. Claims still under it are treated as those of an expired lease. */
 export const endLease = (db: Db, leaseId: number): Promise<unknown> =>
   row(db, sql`update lease set expires_at = now() where id = ${leaseId}`);

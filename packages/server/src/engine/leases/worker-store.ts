@@ -8,8 +8,9 @@ export interface WorkerCall {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
   readonly version: string | null;
-  /** Empty for a call that only settles. */
+  /** Both are empty for a call that only settles. */
   readonly queues: readonly string[];
+  readonly workflows: readonly string[];
   readonly seenAt: Timestamp;
 }
 
@@ -21,7 +22,7 @@ export interface WorkerLease {
   readonly secret: Buffer;
 }
 
-/** Writes when workers called, and the queues that they asked for last. A new worker gets a lease. Uses index lease_worker. */
+/** Writes when workers called, and the queues and workflows that they asked for last. A new worker gets a lease. Uses index lease_worker. */
 export const recordCallsAcrossWorkspaces = (db: Db, calls: readonly WorkerCall[]): Promise<WorkerLease[]> =>
   rows(
     db,
@@ -29,18 +30,21 @@ export const recordCallsAcrossWorkspaces = (db: Db, calls: readonly WorkerCall[]
       with call as (
         select * from unnest(${plainArray(calls.map((one) => one.workspaceId))}::uuid[], ${textArray(calls.map((one) => one.name))}::text[],
           ${textArray(calls.map((one) => one.version))}::text[], ${textArray(calls.map((one) => JSON.stringify(one.queues)))}::text[],
-          ${textArray(calls.map((one) => one.seenAt))}::timestamptz[]) c (workspace_id, worker, version, queues, seen_at)
+          ${textArray(calls.map((one) => JSON.stringify(one.workflows)))}::text[],
+          ${textArray(calls.map((one) => one.seenAt))}::timestamptz[]) c (workspace_id, worker, version, queues, workflows, seen_at)
       ), opened as (
         insert into lease (holder, workspace_id, worker, expires_at)
         select 'worker', workspace_id, worker, now() + ${WORKER_LISTED_MINUTES} * interval '1 minute' from call order by workspace_id, worker
         on conflict (workspace_id, worker) where workspace_id is not null do update set expires_at = excluded.expires_at
         returning id, workspace_id, worker
       ), recorded as (
-        insert into worker (lease_id, version, queues, last_seen_at)
-        select o.id, c.version, array(select json_array_elements_text(c.queues::json)), c.seen_at
+        insert into worker (lease_id, version, queues, workflows, last_seen_at)
+        select o.id, c.version, array(select json_array_elements_text(c.queues::json)),
+          array(select json_array_elements_text(c.workflows::json)), c.seen_at
         from opened o join call c on c.workspace_id = o.workspace_id and c.worker = o.worker
         on conflict (lease_id) do update set version = excluded.version, last_seen_at = excluded.last_seen_at,
-          queues = case when excluded.queues = '{}' then worker.queues else excluded.queues end
+          queues = case when excluded.queues = '{}' and excluded.workflows = '{}' then worker.queues else excluded.queues end,
+          workflows = case when excluded.queues = '{}' and excluded.workflows = '{}' then worker.workflows else excluded.workflows end
         returning lease_id, secret
       )
       select o.workspace_id as "workspaceId", o.worker as name, o.id as "leaseId", r.secret from opened o join recorded r on r.lease_id = o.id`,

@@ -43,13 +43,13 @@ export interface WorkerClaim extends Claim {
   readonly place: number;
 }
 
-/** What a claim found of a lane that has limits, or that it passed over. */
+/** What a claim found of a lane that has limits, that it passed over, or that is served otherwise. */
 export interface LaneFound {
   readonly laneId: LaneId;
   readonly limited: boolean;
   /** When more of its jobs may start, if only its rate limit or another claim holds them, or they came too late for this one. Milliseconds from now. */
   readonly opensInMs: number | null;
-  /** False for a lane that workers do not serve any more. */
+  /** Whether workers serve it. */
   readonly isPulled: boolean;
 }
 
@@ -93,7 +93,7 @@ const FOR_WORKERS: ClaimParts = {
   cut: fragment`select lane_id from next where seen and not id in (select id from picked)`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
   lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request,
-    code_version = case when job.kind = 'run' then coalesce(job.code_version, holder.version) end`,
+    code_version = case when job.kind in ('run', 'undo') then coalesce(job.code_version, holder.version) end`,
   columns: fragment`, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
 };
 
@@ -133,7 +133,8 @@ const NEXT_OF_VERSION = fragment`
  * One lookup says whether any circuit is open, since mostly none is.
  *
  * Lanes with limits are claimed from apart (`limited`), by one claim at a time: it locks the lane, then reads what its limits leave
- * free (I6). `found` describes these lanes, and those that were passed over because `limited` was wrong for them. Uses index job_claimable.
+ * free (I6). `found` describes these lanes, those that were passed over because `limited` was wrong for them, and those that are served
+ * otherwise. Uses index job_claimable.
  */
 export const claimAcrossWorkspaces = (
   db: Db,
@@ -238,11 +239,11 @@ async function claim(
             when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
             then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
         from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
-        where ${limited} or ${filter !== null} or l.limited or (${served}::lane_service = 'pull' and l.served <> 'pull')
+        where ${limited} or ${filter !== null} or l.limited or l.served <> ${served}::lane_service
         union all
         select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'opensInMs', 0) from cut where not ${limited}
         union all
-        select json_build_object('laneId', l.id, 'limited', true, 'isPulled', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
+        select json_build_object('laneId', l.id, 'limited', true, 'isPulled', l.served = 'pull', 'opensInMs', ${BUSY_RETRY_MS}::int)
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
           requested (workspace_id, lane_id)
         join lane l on l.workspace_id = requested.workspace_id and l.id = requested.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'

@@ -92,6 +92,8 @@ export interface NotCompleted extends Settled {
   /** `last_error` as JSON text. Null: unchanged. */
   readonly error: string | null;
   readonly errorCode: AttemptError | null;
+  /** Whether attempts of the job's kind are counted. */
+  readonly recorded: boolean;
   /** Whether the attempt is spared. Null: only if the lane's circuit is open; the job then goes back to `waiting`. */
   readonly spared: boolean | null;
 }
@@ -117,7 +119,7 @@ export const refuseAcrossWorkspaces = async (
           finished_at = case when s.state = 'failed' then moment() end,
           attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
         from (
-          select u.workspace_id, u.lane_id, u.id, u.lease_id, u.attempt, u.error, u.error_code, u.log_entry,
+          select u.workspace_id, u.lane_id, u.id, u.lease_id, u.attempt, u.error, u.error_code, u.log_entry, u.recorded,
             case when u.alone_wait_ms is not null and not exists (
               select from job where job.workspace_id = u.workspace_id and job.lane_id = u.lane_id and ${CLAIMABLE})
             then u.alone_wait_ms else u.wait_ms end as wait_ms,
@@ -128,8 +130,9 @@ export const refuseAcrossWorkspaces = async (
             ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
             ${plainArray(settled.map((one) => one.aloneWaitMs))}::float8[],
             ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
-            ${textArray(settled.map((one) => one.logEntry))}::text[], ${plainArray(settled.map((one) => one.spared))}::boolean[])
-            as u (workspace_id, lane_id, id, lease_id, attempt, state, wait_ms, alone_wait_ms, error, error_code, log_entry, spared)
+            ${textArray(settled.map((one) => one.logEntry))}::text[], ${plainArray(settled.map((one) => one.spared))}::boolean[],
+            ${plainArray(settled.map((one) => one.recorded))}::boolean[])
+            as u (workspace_id, lane_id, id, lease_id, attempt, state, wait_ms, alone_wait_ms, error, error_code, log_entry, spared, recorded)
           cross join lateral (
             select u.spared is null and exists (select from circuit)
               and exists (select from circuit c where c.workspace_id = u.workspace_id and c.lane_id = u.lane_id) as held
@@ -138,7 +141,7 @@ export const refuseAcrossWorkspaces = async (
         ) s
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
-        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared, s.recorded
       ), tallied as (
         ${TALLY_FAILED}
       ), used as (

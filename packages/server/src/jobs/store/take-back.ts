@@ -16,6 +16,8 @@ export interface TakingBack {
   readonly maxLosses: number;
   /** Jobs of other kinds than these are skipped at `maxLosses`: `findExpiredClaimsAcrossWorkspaces` finds them. */
   readonly plainKinds: readonly string[];
+  /** Jobs of these kinds are skipped at the first loss of their node. */
+  readonly onceKinds: readonly string[];
   readonly limit: number;
 }
 
@@ -25,7 +27,7 @@ export interface TakingBack {
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
-  { leaseId, outcome, error, maxLosses, plainKinds, limit }: TakingBack,
+  { leaseId, outcome, error, maxLosses, plainKinds, onceKinds, limit }: TakingBack,
 ): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; state: JobState; jobs: number }[]> =>
   rows(
     db,
@@ -34,7 +36,8 @@ export const takeBackAcrossWorkspaces = (
         select workspace_id, lane_id, id from job
         where state = 'active' and lease_id = any(
           select id from lease where holder = 'node' and (id = ${leaseId} or (${leaseId}::bigint is null and expires_at <= now())))
-          and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)}))
+          and not (${outcome === "lost"}::boolean and (kind::text = any(${textArray(onceKinds)})
+            or node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)})))
         limit ${limit} for update skip locked
       ), moved as (
         update job j set
@@ -61,11 +64,17 @@ export interface ExpiredClaim {
 
 /**
  * Claims of `kinds` to settle one by one because their lease has expired: all those of workers, and those of nodes whose job has
- * `maxLosses` node losses in a row and a kind that is not in `plainKinds`. Without payloads. Uses indexes job_lease_until and job_active.
+ * `maxLosses` node losses in a row and a kind that is not in `plainKinds`, or a kind in `onceKinds`. Without payloads. Uses indexes job_lease_until and job_active.
  */
 export const findExpiredClaimsAcrossWorkspaces = async (
   db: Db,
-  { kinds, maxLosses, plainKinds, limit }: Pick<TakingBack, "maxLosses" | "plainKinds" | "limit"> & { readonly kinds: readonly string[] },
+  {
+    kinds,
+    maxLosses,
+    plainKinds,
+    onceKinds,
+    limit,
+  }: Pick<TakingBack, "maxLosses" | "plainKinds" | "onceKinds" | "limit"> & { readonly kinds: readonly string[] },
 ): Promise<ExpiredClaim[]> =>
   (
     await rows<Claim & Omit<ExpiredClaim, "claim">>(
@@ -78,7 +87,8 @@ export const findExpiredClaimsAcrossWorkspaces = async (
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
         from lease join job on job.lease_id = lease.id and job.state = 'active'
         where lease.holder = 'node' and lease.expires_at <= now() and job.kind::text = any(${textArray(kinds)})
-          and job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)})
+          and (job.kind::text = any(${textArray(onceKinds)})
+            or job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)}))
         limit ${limit}`,
     )
   ).map(({ worker, ...claim }) => ({ claim, worker }));

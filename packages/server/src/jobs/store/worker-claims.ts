@@ -1,5 +1,5 @@
 import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#lanes";
+import type { LaneId, LaneKey } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { CLAIMED_COLUMNS } from "./fragments.ts";
 
@@ -64,6 +64,20 @@ export const findHeldAmong = async (db: Db, workspaceId: WorkspaceId, leaseId: n
     )
   ).map(({ id }) => id);
 
+/** The jobs of a lane, which may have been deleted, that these leases hold. Uses index job_active. */
+export const findHeldInLane = (
+  db: Db,
+  { workspaceId, laneId }: LaneKey,
+  leaseIds: readonly number[],
+): Promise<Pick<Claim, "id" | "kind" | "leaseId">[]> =>
+  rows(
+    db,
+    sql`
+      select id, kind, lease_id as "leaseId" from job
+      where state = 'active' and lease_id = any(${plainArray(leaseIds)}::bigint[]) and lane_id = ${laneId}
+        and workspace_id is not distinct from ${workspaceId}`,
+  );
+
 /** The jobs that a worker still holds from a call of this name, with payloads. Uses index job_active. */
 export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<HeldRow[]> =>
   rows(
@@ -109,15 +123,17 @@ export function extendClaims(
   );
 }
 
-/** Which of these jobs were cancelled. Uses the primary keys of job_history's partitions. */
+/** Which of these jobs were cancelled, or are gone with their lane. Uses the primary keys of lane and of job_history's partitions. */
 export async function findCancelled(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<JobId[]> {
   const { workspaceIds, laneIds, ids } = columnsOf(workspaceId, claims);
   const found = await rows<{ id: JobId }>(
     db,
     sql`
-      select h.id from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[]) c (workspace_id, lane_id, id)
-      join job_history h on h.workspace_id = any(array[c.workspace_id]) and h.lane_id = c.lane_id and h.id = c.id
-      where h.state = 'cancelled'`,
+      select c.id from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[]) c (workspace_id, lane_id, id)
+      where exists (
+          select from job_history h where h.workspace_id = any(array[c.workspace_id]) and h.lane_id = c.lane_id and h.id = c.id and h.state = 'cancelled')
+        or not exists (
+          select from lane l where l.workspace_id = any(array[c.workspace_id]) and l.id = c.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity')`,
   );
   return found.map(({ id }) => id);
 }

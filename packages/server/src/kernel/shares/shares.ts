@@ -7,6 +7,9 @@ import { SharedResource } from "./shared-resource.ts";
 
 /** Look-ups of host names that a node has under way. */
 const MAX_LOOKUPS = 256;
+/** Streams of events that a node has open: at most this many, and at most this part of clients' connections. */
+const MAX_EVENT_STREAMS = 1_000;
+const EVENT_STREAMS_OF_CONNECTIONS = 0.5;
 
 export interface SharesOptions {
   readonly callbacksInFlight: number;
@@ -28,6 +31,7 @@ export class Shares {
   readonly clientConnections: SharedResource;
   readonly connections: SharedResource;
   readonly requestMemory: SharedResource;
+  readonly eventStreams: SharedResource;
   readonly enqueueBacklog: SharedResource;
   readonly loopTime = new LoopTime();
   readonly all: readonly SharedResource[];
@@ -47,6 +51,7 @@ export class Shares {
     this.clientConnections = share("client_connections", clientConnections);
     this.connections = share("connections", tenantConnections);
     this.requestMemory = share("request_memory", requestBytes);
+    this.eventStreams = share("event_streams", Math.min(MAX_EVENT_STREAMS, Math.ceil(clientConnections * EVENT_STREAMS_OF_CONNECTIONS)));
     this.enqueueBacklog = share("enqueue_backlog", enqueueBacklog);
     this.all = all;
   }

@@ -1,0 +1,5 @@
+// In an application of Next: app/tidemill/route.ts
+import { nextHandler } from "@tidemill/sdk";
+import { handler } from "./onboard.ts";
+
+export const { POST } = nextHandler(handler);

@@ -1,0 +1,31 @@
+import { text } from "node:stream/consumers";
+import { openInput } from "../bulk/input.ts";
+import { parseExactly } from "../parse-exactly.ts";
+
+interface JsonInput {
+  /** What it is, for errors. */
+  readonly what: string;
+  /** JSON from the command line. */
+  readonly argument: string | undefined;
+  /** The file of `--file`. */
+  readonly file: string | undefined;
+}
+
+export const FILE = ["--file <path>", "Read this file in place of the standard input"] as const;
+
+/**
+ * Reads a JSON value: an argument, a file, or the standard input unless it is a terminal.
+ *
+ * @returns undefined when there is nothing
+ */
+export async function readJsonInput({ what, argument, file }: JsonInput): Promise<unknown> {
+  if (argument !== undefined && file !== undefined) throw new Error(`Give the ${what} as an argument or by --file, not both.`);
+  if (argument === undefined && file === undefined && process.stdin.isTTY) return undefined;
+  const json = argument ?? (await text(openInput(file === undefined ? {} : { file }).chunks));
+  if (argument === undefined && json.trim() === "") return undefined;
+  try {
+    return parseExactly(json);
+  } catch (error) {
+    throw new Error(`The ${what} is not JSON: ${(error as Error).message}`);
+  }
+}

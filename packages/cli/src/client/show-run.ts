@@ -1,0 +1,104 @@
+import type { Tidemill } from "@tidemill/sdk";
+import { printFields, printJson, printTable, showCell, writeLine } from "../output/table.ts";
+
+type Run = Awaited<ReturnType<Tidemill["runs"]["get"]>>;
+type Step = Run["steps"][number];
+type Waiting = Run["waitingFor"][number];
+
+const STEP_COLUMNS = ["step", "type", "status", "attempt", "started_at", "ended_at", "detail"];
+/** Characters of an output in the table. `--json` shows all. */
+const MAX_OUTPUT = 100;
+
+export const errorText = ({ name, message }: { readonly name: string; readonly message: string }): string =>
+  name === "Error" ? message : `${name}: ${message}`;
+
+/** Prints a run, its journal as a table, and what can be done next. */
+export function printRun(run: Run, json: boolean | undefined): void {
+  if (json) {
+    printJson(run);
+    return;
+  }
+  const { steps, waitingFor, hookErrors, error, ...record } = run;
+  printFields({ ...record, error: error && errorText(error) }, false);
+  if (steps.length > 0) {
+    writeLine("");
+    printTable(
+      steps.map((step) => stepRow(step, waitingFor)),
+      STEP_COLUMNS,
+    );
+  }
+  if (hookErrors.length > 0) {
+    writeLine("");
+    printTable(
+      hookErrors.map(({ occurredAt, ...one }) => ({ ...one, occurred_at: occurredAt })),
+      ["hook", "occurred_at", "message"],
+    );
+  }
+  const next = nextOf(run);
+  if (next.length > 0) writeLine("");
+  for (const line of next) writeLine(line);
+}
+
+/** A step, with what it returned, what it waits for, or why it failed. */
+function stepRow(step: Step, waitingFor: Run["waitingFor"]) {
+  const { key, type, status, attempt, startedAt, endedAt } = step;
+  return { step: key, type, status, attempt, started_at: startedAt, ended_at: endedAt, detail: detailOf(step, waitingFor) };
+}
+
+function detailOf({ key, status, output, error }: Step, waitingFor: Run["waitingFor"]): string | undefined {
+  if (status === "waiting") return describe(waitingFor.find(({ step }) => step === key));
+  if (error !== null) return errorText(error);
+  const text = typeof output === "string" ? JSON.stringify(output) : showCell(output);
+  return text.length > MAX_OUTPUT ? `${text.slice(0, MAX_OUTPUT)}…` : text;
+}
+
+/** What a step waits for, on one line. */
+function describe(waiting: Waiting | undefined): string | undefined {
+  if (waiting === undefined) return undefined;
+  const { type, until, signal, runId, timeoutAt, method, url, attempt, attempts, nextAttemptAt, lastError } = waiting;
+  const timeout = timeoutAt === undefined ? "" : ` until ${timeoutAt}`;
+  switch (type) {
+    case "sleep":
+      return until;
+    case "signal":
+      return `${signal}${timeout}`;
+    case "invoke":
+      return `${runId ?? "a run"}${timeout}`;
+    case "http": {
+      // It has its outcome already: the run goes on.
+      if (method === undefined) return undefined;
+      const next = nextAttemptAt ? `, next at ${nextAttemptAt}` : "";
+      return `${method} ${url} (${attempt} of ${attempts} attempts${next})${lastError ? `: ${lastError.message}` : ""}`;
+    }
+  }
+}
+
+/** What a person can do next, or what happens by itself. */
+function nextOf({ runId, workflowId, status, attempt, attempts, waitingFor, nextAttemptAt }: Run): string[] {
+  switch (status) {
+    case "pending":
+      return [`It starts when a worker asks for runs of ${workflowId}. tidemill worker list shows the workers.`];
+    case "running":
+      return nextAttemptAt === null
+        ? []
+        : [`Attempt ${attempt} of ${attempts} starts at ${nextAttemptAt}. tidemill run cancel ${runId} gives it up.`];
+    case "sleeping": {
+      const [first] = waitingFor.flatMap(({ until }) => until ?? []).sort();
+      return first === undefined ? [] : [`It goes on at ${first}.`];
+    }
+    case "waiting":
+      return waitingFor.flatMap(({ signal, runId: child }) => [
+        ...(signal === undefined ? [] : [`To go on: tidemill signal complete ${quoted(signal)} '<payload>'`]),
+        ...(child === undefined ? [] : [`The run that it waits for: tidemill run get ${child}`]),
+      ]);
+    case "failed":
+      return [`When the cause is mended: tidemill run retry ${runId}. It goes on from its journal.`];
+    case "cancelled":
+      return [`To let it go on from its journal: tidemill run retry ${runId}`];
+    case "completed":
+      return [];
+  }
+}
+
+/** As a word for a shell. */
+const quoted = (text: string): string => (/^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

@@ -1,0 +1,35 @@
+import { once } from "node:events";
+import { EXIT_CODES } from "../exit-code.ts";
+import { printJson, printTable } from "../output/table.ts";
+import { checkWorkflows } from "../workflow/check-workflows.ts";
+import { loadWorkflows } from "../workflow/load-workflows.ts";
+import { type CommonOptions, createClient } from "./command.ts";
+
+const RETRY_FOR_MS = 10_000;
+
+/** Replays the journals of all runs in flight with the workflows that a file exports. Ends the process. */
+export async function checkCode(file: string, options: CommonOptions): Promise<void> {
+  // Numbers are read as the service's workers read them.
+  const tidemill = createClient(options, { retryForMs: RETRY_FOR_MS });
+  const { runs, unfit } = await withoutOutput(async () => checkWorkflows(tidemill, await loadWorkflows(file)));
+  if (options.json) printJson({ runs, unfit });
+  else {
+    if (unfit.length > 0) printTable(unfit.map((one) => ({ ...one })));
+    process.stderr.write(`tidemill: ${runs} ${runs === 1 ? "run" : "runs"} checked, ${unfit.length} would not fit.\n`);
+  }
+  const { code } = unfit.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
+  // The module may have opened connections that would keep the process.
+  if (process.stdout.writableLength > 0) await once(process.stdout, "drain");
+  process.exit(code);
+}
+
+/** What workflows print goes to the standard error meanwhile, so that the standard output has the result alone. */
+async function withoutOutput<Result>(work: () => Promise<Result>): Promise<Result> {
+  const { log, info, debug, error } = console;
+  Object.assign(console, { log: error, info: error, debug: error });
+  try {
+    return await work();
+  } finally {
+    Object.assign(console, { log, info, debug });
+  }
+}

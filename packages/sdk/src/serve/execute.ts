@@ -1,0 +1,75 @@
+import type * as contract from "@tidemill/contract";
+import { WorkerCalls } from "../worker/calls.ts";
+import type { AbortCause } from "../worker/errors.ts";
+import type { WorkerSettings } from "../worker/options.ts";
+import { type Outcome, outcomeText } from "../worker/outcomes.ts";
+import { runHook } from "../worker/run-hook.ts";
+import { runWorkflow } from "../worker/run-workflow.ts";
+import { RunAbortedError } from "../workflow/errors.ts";
+
+/** Characters of an outcome that the response carries. The service takes 256 KiB. */
+const MAX_CHARACTERS = 64 * 1024;
+/** Steps that one call reads. */
+const PAGE = 100;
+
+export type Pushed = contract.PushedRun | contract.PushedHook;
+
+/**
+ * Executes a run or a hook that was pushed. Returns its outcome as JSON text. Never rejects.
+ *
+ * @param signal ends the execution: the service no longer waits for it
+ * @param heldMs how long the service waits for it
+ */
+export async function executePushed(settings: WorkerSettings, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<string> {
+  if (pushed.kind === "hook") return outcomeText(await runHook(settings, pushed));
+  const [controller, lost] = [new AbortController(), new AbortController()];
+  const lose = (_id: string, why: AbortCause) => {
+    lost.abort(new RunAbortedError(why));
+    controller.abort(new RunAbortedError(why));
+  };
+  const end = () => lose(pushed.runId, "lease_lost");
+  const timer = setTimeout(end, heldMs);
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  try {
+    const calls = new WorkerCalls(settings);
+    const journal = pushed.journal ?? (await fetchJournal(calls, pushed, lost.signal));
+    const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, { controller, lost });
+    return await fitting(calls, pushed, outcome, lost.signal);
+  } catch (error) {
+    // The service has another execution of the run, or starts one.
+    settings.logger.warn("An execution of a run ended without an outcome.", { run: pushed.runId, error: String(error) });
+    return outcomeText({ outcome: "released" });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+async function fetchJournal(
+  calls: WorkerCalls,
+  { runId, lease_token }: contract.PushedRun,
+  signal: AbortSignal,
+): Promise<contract.RunStep[]> {
+  const steps: contract.RunStep[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const query = { lease_token, limit: PAGE, ...(cursor !== undefined && { cursor }) };
+    const page = await calls.journal(runId, query, signal);
+    steps.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return steps;
+}
+
+/** The outcome as the response carries it. Steps that are too large for that are stored before. */
+async function fitting(
+  calls: WorkerCalls,
+  { runId, lease_token }: contract.PushedRun,
+  outcome: Outcome,
+  signal: AbortSignal,
+): Promise<string> {
+  const text = outcomeText(outcome);
+  if (outcome.outcome !== "suspended" || text.length <= MAX_CHARACTERS) return text;
+  await calls.storeSteps(runId, { lease_token, steps: [...outcome.steps] }, signal);
+  return outcomeText({ outcome: "suspended", steps: [] });
+}

@@ -1,0 +1,89 @@
+import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
+import { Tidemill } from "../client.ts";
+import { momentMs } from "../clock.ts";
+import { InvalidSignatureError, verifyCallback } from "../verify/verify-callback.ts";
+import { readWorkflows } from "../worker/options.ts";
+import { registrationOf } from "../workflow/registration.ts";
+import { executePushed, type Pushed } from "./execute.ts";
+import { readServeOptions, type ServeOptions, type ServeSettings } from "./options.ts";
+
+/** Where the service reaches a handler. */
+export interface RegisterOptions {
+  /** Address of the handler, as the service reaches it. */
+  readonly endpointUrl: string;
+  /** How long one execution may take. Seconds, at most 900; 30 by default. */
+  readonly endpointTimeout?: number;
+  /** Ends the call. */
+  readonly signal?: AbortSignal;
+}
+
+/** A handler that executes workflows, which the service calls at their `endpoint_url`. */
+export interface Serve {
+  /** Executes what a request of the service asks for. Never rejects. */
+  (request: Request): Promise<Response>;
+  /**
+   * Registers the workflows, with the address of the handler and the first of its secrets. Call it when a version is deployed.
+   *
+   * @throws {TidemillError} PLAN_REQUIRED when the plan of the workspace has no callbacks
+   * @throws {TypeError} naming the option that is missing or wrong
+   */
+  register(options: RegisterOptions): Promise<void>;
+}
+
+/**
+ * Serves workflows over HTTP: the service sends each execution to this handler, and no worker is needed. It is a handler of the Fetch API;
+ * there are adapters for other frameworks.
+ *
+ * ```ts
+ * const handler = serve({ workflows: [onboard], secret: process.env.TIDEMILL_ENDPOINT_SECRET });
+ * export const { POST } = nextHandler(handler);
+ * await handler.register({ endpointUrl: "https://example.com/api/tidemill" });
+ * ```
+ *
+ * @throws {TypeError} when `workflows` is no list of workflows
+ */
+export function serve(options: ServeOptions): Serve {
+  if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must have at least one.");
+  let read: ServeSettings | undefined;
+  const settings = () => (read ??= readServeOptions(options));
+  const handle = async (request: Request): Promise<Response> => {
+    try {
+      return await answer(settings(), request);
+    } catch (error) {
+      if (error instanceof InvalidSignatureError) return refusal(401, error.message);
+      (options.logger ?? console).error("A request for workflows failed.", { error: String(error) });
+      return refusal(500, "The request could not be handled.");
+    }
+  };
+  return Object.assign(handle, { register: (where: RegisterOptions) => register(settings(), where) });
+}
+
+async function answer({ worker, secrets }: ServeSettings, request: Request): Promise<Response> {
+  if (request.method !== "POST") return refusal(405, "Executions come as POST requests.");
+  const sentMs = Number(request.headers.get(CALLBACK_HEADERS.timestamp)) * 1_000;
+  const pushed = (await verifyCallback(request, secrets)) as unknown as Pushed;
+  if (pushed.kind !== "run" && pushed.kind !== "hook") return refusal(400, "The body is no execution of a run or a hook.");
+  if (!worker.workflows.has(pushed.workflowId)) return refusal(404, `This program has no workflow ${JSON.stringify(pushed.workflowId)}.`);
+  // By the clock of the service, which may differ from the one of this machine.
+  const heldMs = momentMs(pushed.lease_expires_at) - sentMs;
+  return json(200, await executePushed(worker, pushed, request.signal, heldMs));
+}
+
+async function register(
+  { worker, secrets: [secret] }: ServeSettings,
+  { endpointUrl, endpointTimeout, signal }: RegisterOptions,
+): Promise<void> {
+  const client = new Tidemill(worker);
+  for (const workflow of worker.workflows.values()) {
+    const endpoint = {
+      endpoint_url: endpointUrl,
+      endpoint_secret: secret,
+      ...(endpointTimeout !== undefined && { endpoint_timeout: endpointTimeout }),
+    };
+    await client.workflows.put(workflow.id, { ...registrationOf(workflow), ...endpoint }, { signal });
+  }
+}
+
+const refusal = (status: number, message: string): Response => json(status, JSON.stringify({ error: { message } }));
+
+const json = (status: number, text: string): Response => new Response(text, { status, headers: { "content-type": "application/json" } });

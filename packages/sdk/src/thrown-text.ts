@@ -1,0 +1,19 @@
+/**
+ * The text of what was thrown and is no Error: of an object without a text of its own it is the JSON, if that says anything. Null for what
+ * has no text at all.
+ */
+export function thrownText(thrown: unknown): string | null {
+  const text = orNull(() => String(thrown));
+  const says = text !== null && !text.includes("[object ");
+  if (says || typeof thrown !== "object") return text;
+  const json = orNull(() => JSON.stringify(thrown));
+  return json === null || json === "{}" ? text : json;
+}
+
+function orNull(make: () => string | undefined): string | null {
+  try {
+    return make() ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,46 @@
+import { checkNames } from "../check-names.ts";
+import { checkSchema } from "../schema.ts";
+import { type Starts, startSettings } from "./start.ts";
+import { isStorable } from "./storable.ts";
+
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const MAX_ATTEMPTS = 100;
+const MAX_BACKOFF_MS = 86_400_000;
+const MAX_CONCURRENCY = 100_000;
+const MAX_VERSION = 64;
+
+/**
+ * Checks the options of a workflow where they are written, as the service does when a worker registers it.
+ *
+ * @param known the options that there are
+ * @throws {TypeError} naming the option that is wrong
+ */
+export function checkWorkflow(options: object, known: object): void {
+  checkNames("workflow", options, known);
+  const { id, on, input, attempts, backoff, concurrency, version, onSuccess, onFailure, onCancel } = options as Readonly<
+    Record<string, unknown>
+  >;
+  if (typeof id !== "string" || !ID.test(id))
+    throw new TypeError(
+      `id must be letters, digits, dots, hyphens and underscores, begin with a letter or digit, and have at most 128, not ${JSON.stringify(id)}.`,
+    );
+  const of = ` of the workflow ${id}`;
+  startSettings(on as Starts | undefined);
+  checkSchema("input", input);
+  checkWhole(`attempts${of}`, attempts, 1, MAX_ATTEMPTS);
+  checkWhole(`concurrency${of}`, concurrency, 1, MAX_CONCURRENCY);
+  if (backoff !== undefined) {
+    checkNames(`backoff${of}`, backoff as object, { delay: true });
+    checkWhole(`backoff.delay${of}`, (backoff as { delay?: unknown }).delay, 0, MAX_BACKOFF_MS);
+  }
+  if (version !== undefined && (typeof version !== "string" || version === "" || version.length > MAX_VERSION || !isStorable(version)))
+    throw new TypeError(`version${of} must be a text of 1 to ${MAX_VERSION} characters, not ${JSON.stringify(version)}.`);
+  for (const [name, hook] of Object.entries({ onSuccess, onFailure, onCancel })) {
+    if (hook !== undefined && typeof hook !== "function") throw new TypeError(`${name}${of} must be a function.`);
+  }
+}
+
+function checkWhole(what: string, value: unknown, min: number, max: number): void {
+  if (value === undefined || (Number.isInteger(value) && (value as number) >= min && (value as number) <= max)) return;
+  throw new TypeError(`${what} must be a whole number from ${min} to ${max}, not ${JSON.stringify(value)}.`);
+}

@@ -1,0 +1,35 @@
+import { NonRetryableError } from "../worker/errors.ts";
+import type { StepKey } from "./context.ts";
+import type { Duration } from "./duration.ts";
+import type { Execution } from "./execution.ts";
+import type { InvocableWorkflow } from "./invoke.ts";
+import { invokeTimeoutMs } from "./invoke-timeout.ts";
+import { remember } from "./remembered.ts";
+
+interface Asked {
+  readonly workflow: InvocableWorkflow | string;
+  readonly input?: unknown;
+  readonly timeout: Duration;
+}
+
+/** The `step.invoke` of a workflow's function. */
+export const invokeStep =
+  (execution: Execution) =>
+  (name: string, { workflow, input, timeout }: Asked, { key }: StepKey = {}): Promise<unknown> =>
+    execution.ask(
+      "invoke",
+      name,
+      key,
+      () => {
+        const invocation = { workflow: idOf(workflow), input: remember(input, `step "${name}"`), timeout: invokeTimeoutMs(timeout) };
+        const { host, unbegun } = execution;
+        return (step) => unbegun.set(step, () => execution.callAndWait(step, () => host.invoke({ name, key: step.key }, invocation)));
+      },
+      typeof workflow === "string" ? workflow : workflow?.id,
+    );
+
+function idOf(workflow: InvocableWorkflow | string): string {
+  const id = typeof workflow === "string" ? workflow : workflow?.id;
+  if (typeof id === "string" && id !== "") return id;
+  throw new NonRetryableError("step.invoke needs a workflow, or its id.");
+}

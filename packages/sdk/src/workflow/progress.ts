@@ -1,0 +1,14 @@
+const MAX_BYTES = 4 * 1024;
+
+/**
+ * What a program says of its progress, as JSON text.
+ *
+ * @throws {TypeError} for what has no JSON, or too much of it
+ */
+export function progressText(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError("The progress of a run must be JSON.");
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes > MAX_BYTES) throw new TypeError(`The progress of a run has at most ${MAX_BYTES} bytes, not ${bytes}.`);
+  return text;
+}

@@ -1,0 +1,35 @@
+import type { AskedStep } from "./asked-step.ts";
+import type { Execution } from "./execution.ts";
+
+/** The longest timer that runtimes have. Milliseconds. */
+const MAX_TIMER = 2 ** 31 - 1;
+
+/** Ends sleeps while other steps are in progress, so that a sleep can win a race against them. Other sleeps are ended by the service. */
+export class SleepTimers {
+  readonly #execution: Execution;
+  readonly #signal: AbortSignal;
+  readonly #started = new Set<AskedStep>();
+
+  /** @param signal aborted when the execution has ended */
+  constructor(execution: Execution, signal: AbortSignal) {
+    this.#execution = execution;
+    this.#signal = signal;
+  }
+
+  /** Starts the timers of sleeps that have none. */
+  start(): void {
+    const { sleepsUntil, executing, host } = this.#execution;
+    if (executing.size === 0) return;
+    for (const [step, untilMs] of sleepsUntil) {
+      if (this.#started.has(step)) continue;
+      this.#started.add(step);
+      const ms = Math.max(0, untilMs - host.nowMs());
+      const end = () => {
+        this.#started.delete(step);
+        if (ms > MAX_TIMER) this.start();
+        else if (executing.size > 0) this.#execution.endSleep(step);
+      };
+      void host.timer(Math.min(ms, MAX_TIMER), this.#signal).then(end, () => {});
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { ReportedStep, RunError, TakenRun } from "@tidemill/contract";
+import { momentText } from "../clock.ts";
+import { attemptStep } from "./attempt-step.ts";
+import type { StepContext } from "./context.ts";
+import { type Execution, isLeaseLost } from "./execution.ts";
+import { failureOf } from "./failure.ts";
+import type { RunOutcome } from "./run-outcome.ts";
+import { idempotencyKey, UNDO_BEGUN, undoBegun, undoKey } from "./undo.ts";
+
+/** Undoes the steps of a run that has ended, or that an earlier execution has begun to undo. Never rejects. */
+export async function undoRun(execution: Execution, run: TakenRun): Promise<RunOutcome> {
+  const begun = undoBegun(execution.journal);
+  try {
+    if (!(await undoSteps(execution, run))) return { outcome: "released" };
+  } catch (error) {
+    const { name, message } = failureOf(error);
+    return { outcome: "failed", error: message || name, error_name: name };
+  }
+  return begun ? { outcome: "failed", error: begun.message, error_name: begun.name, retry: false } : { outcome: "completed", result: null };
+}
+
+/**
+ * Undoes the steps of a run that fails for good with this error, which is stored first: an execution that follows goes on to undo. Returns
+ * false if it was aborted, or the lease is lost.
+ */
+export async function undoFailed(execution: Execution, run: TakenRun, error: RunError): Promise<boolean> {
+  if (execution.toUndo.length === 0) return true;
+  try {
+    const { name, message } = error;
+    await execution.host.store([{ key: UNDO_BEGUN, type: "undo", status: "completed", output: { name, message }, attempt: 1 }]);
+    return await undoSteps(execution, run);
+  } catch (thrown) {
+    // What is left to undo, the service lets another execution undo.
+    return !execution.host.signal.aborted && !isLeaseLost(thrown);
+  }
+}
+
+/** Undoes completed steps one by one, the last one first, and stores each outcome. Returns false if it was aborted, or the lease is lost. */
+async function undoSteps(execution: Execution, run: TakenRun): Promise<boolean> {
+  const { host } = execution;
+  for (const { key, output } of execution.toUndo) {
+    const reported = await undoOne(execution, run, key, output);
+    if (!reported) return false;
+    try {
+      await host.store([reported]);
+    } catch (error) {
+      if (isLeaseLost(error)) return false;
+      throw error;
+    }
+    if (host.signal.aborted) return false;
+  }
+  return true;
+}
+
+/** Null: it was aborted. */
+async function undoOne(
+  { host, undos }: Execution,
+  { runId, attempts }: TakenRun,
+  step: string,
+  output: unknown,
+): Promise<ReportedStep | null> {
+  const key = undoKey(step);
+  const undo = undos.get(step);
+  if (!undo) {
+    const message = `The code of this worker does not come to step "${step}", or has no undo for it.`;
+    const error = { name: "UndoError", message };
+    return { key, type: "undo", status: "failed", error, attempt: 1, startedAt: momentText(host.nowMs()) };
+  }
+  const call = (context: StepContext) => undo.fn(output, context);
+  const fn = host.replace?.({ name: key, key }, call) ?? call;
+  const settings = { ...undo.settings, attempts: undo.settings.attempts ?? attempts };
+  const outcome = await attemptStep(host, { key, fn, settings, undoable: false, idempotencyKey: idempotencyKey(runId, key) }, host.signal);
+  if (!outcome) return null;
+  const { output: _, ...reported } = outcome.reported;
+  return { ...reported, type: "undo" };
+}

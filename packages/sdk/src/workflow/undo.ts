@@ -1,0 +1,34 @@
+import type { RunError } from "@tidemill/contract";
+import { NonRetryableError } from "../worker/errors.ts";
+import type { StepContext } from "./context.ts";
+import type { Journal } from "./journal.ts";
+import { stepBase } from "./step-keys.ts";
+import type { StepSettings } from "./step-settings.ts";
+
+/** What undoes a step. */
+export interface Undo {
+  readonly fn: (output: unknown, context: StepContext) => unknown;
+  readonly settings: StepSettings;
+}
+
+/** The step that says that the steps of a run are being undone. Its output is the error with which the run fails. */
+export const UNDO_BEGUN = "undo()";
+
+export const undoKey = (key: string): string => `undo(${key})`;
+
+export const idempotencyKey = (runId: string, key: string): string => `${runId}:${encodeURIComponent(key)}`;
+
+const MAX_LENGTH = 240;
+
+/** @throws {TypeError} for what is no function; {NonRetryableError} for a name whose undo would have none */
+export function checkUndo(undo: unknown, name: string, key: string | number | undefined): void {
+  if (typeof undo !== "function") throw new TypeError(`undo must be a function, not ${typeof undo}.`);
+  if (stepBase(name, key).length > MAX_LENGTH)
+    throw new NonRetryableError(`The name of a step with undo has at most ${MAX_LENGTH} characters, with its key.`);
+}
+
+/** The error with which a run fails whose steps are being undone. Null: they are not. */
+export function undoBegun(journal: Journal): RunError | null {
+  const begun = journal.find(UNDO_BEGUN);
+  return begun ? (begun.output as RunError) : null;
+}

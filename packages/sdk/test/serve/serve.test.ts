@@ -1,0 +1,288 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  event,
+  expressHandler,
+  type Logger,
+  NonRetryableError,
+  nodeHandler,
+  RetryAfterError,
+  type ServeOptions,
+  serve,
+  type Tidemill,
+  TidemillError,
+  type WorkflowContext,
+  workflow,
+} from "@tidemill/sdk";
+import { describe, expect } from "vitest";
+import { newWorkspace, until } from "../../../server/test/harness/service.ts";
+import { failureOf } from "../harness/failure.ts";
+import { test as base } from "../harness/live.ts";
+
+const quiet = () => {};
+const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+const SECRET = `cbs_${"s".repeat(43)}`;
+const NEW_SECRET = `cbs_${"t".repeat(43)}`;
+const SOON = { delay: 10 };
+
+const test = base.extend("host", async ({ live }, { onCleanup }) => {
+  const closing: (() => Promise<unknown>)[] = [];
+  onCleanup(async () => {
+    for (const close of closing) await close();
+  });
+  /** Serves workflows at an address, and registers them. */
+  return async (workflows: ServeOptions["workflows"], options: Partial<ServeOptions> & { endpointTimeout?: number } = {}) => {
+    const { endpointTimeout, ...more } = options;
+    const handler = serve({ url: live.url, key: live.key, workflows, secret: SECRET, logger: SILENT, ...more });
+    const statuses: number[] = [];
+    const server = createServer((request, response) => {
+      response.on("finish", () => statuses.push(response.statusCode));
+      void nodeHandler(handler)(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    closing.push(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const endpointUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await handler.register({ endpointUrl, ...(endpointTimeout !== undefined && { endpointTimeout }) });
+    return { handler, endpointUrl, statuses };
+  };
+});
+
+const start = async (tidemill: Tidemill, id: string, input: unknown = null): Promise<string> =>
+  (await tidemill.workflows.trigger(id, { input })).runIds[0] ?? "";
+
+const untilStatus = (tidemill: Tidemill, runId: string, status: string) =>
+  until(async () => (await tidemill.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
+
+test("serve executes runs of several workflows at one address, and their hooks", async ({ live: { tidemill }, host }) => {
+  const ended: unknown[] = [];
+  const done = event<{ name: string }>("user.greeted");
+  const greet = workflow(
+    { id: "greet", onSuccess: ({ result }) => void ended.push(result) },
+    async ({ input, step, run }: WorkflowContext<{ name: string }>) => {
+      const at = run.now();
+      const [first, second] = await Promise.all([step.run("first", () => 1), step.run("second", () => 2)]);
+      await step.sleep("nap", 1);
+      const { ok } = (await step.waitForSignal("approval", { signal: `approve.${run.id}`, timeout: "1h" })) as { ok: boolean };
+      const { runIds } = await step.sendEvent("tell", { name: done, data: { name: input.name } });
+      return { sum: first + second, ok, runIds, isSame: at === run.now() || at < run.now() };
+    },
+  );
+  const report = workflow({ id: "report", on: done }, ({ input }) => input.name);
+  const { endpointUrl } = await host([greet, report], { endpointTimeout: 60 });
+  expect(await tidemill.workflows.get("greet")).toMatchObject({
+    endpoint_url: endpointUrl,
+    endpoint_timeout: 60,
+    has_endpoint_secret: true,
+    hooks: ["onSuccess"],
+  });
+  expect(await tidemill.workflows.get("report")).toMatchObject({ events: ["user.greeted"] });
+  const runId = await start(tidemill, "greet", { name: "Ada" });
+  await untilStatus(tidemill, runId, "waiting");
+  await tidemill.signals.complete(`approve.${runId}`, { ok: true });
+  await untilStatus(tidemill, runId, "completed");
+  const { result, attempt } = await tidemill.runs.get(runId);
+  expect({ result, attempt }).toEqual({ result: { sum: 3, ok: true, runIds: [expect.any(String)], isSame: true }, attempt: 1 });
+  const [reported = ""] = (result as { runIds: string[] }).runIds;
+  await untilStatus(tidemill, reported, "completed");
+  await until(() => ended.length > 0, "onSuccess to fire");
+  expect(ended).toEqual([result]);
+});
+
+test("a request that is signed with another secret is 401, and the run is tried again", async ({ live: { tidemill }, host }) => {
+  const greet = workflow({ id: "greet", attempts: 50, backoff: SOON }, () => "greeted");
+  const { endpointUrl, handler, statuses } = await host([greet]);
+  await tidemill.workflows.put("greet", {
+    endpoint_url: endpointUrl,
+    endpoint_secret: NEW_SECRET,
+    attempts: 50,
+    backoff: { type: "exponential", ...SOON },
+  });
+  const runId = await start(tidemill, "greet");
+  await until(async () => (await tidemill.runs.get(runId)).attempt > 1, "an attempt to fail");
+  expect(await tidemill.runs.get(runId)).toMatchObject({
+    status: "running",
+    error: { name: "HTTP_STATUS", message: expect.stringContaining("401") },
+  });
+  await handler.register({ endpointUrl });
+  await untilStatus(tidemill, runId, "completed");
+  expect(statuses[0]).toBe(401);
+});
+
+test("while secrets are rotated, both are accepted", async ({ live: { tidemill }, host }) => {
+  const greet = workflow({ id: "greet", attempts: 1 }, () => "greeted");
+  const { endpointUrl } = await host([greet], { secret: [NEW_SECRET, SECRET] });
+  for (const endpoint_secret of [NEW_SECRET, SECRET]) {
+    await tidemill.workflows.put("greet", { endpoint_url: endpointUrl, endpoint_secret, attempts: 1 });
+    await untilStatus(tidemill, await start(tidemill, "greet"), "completed");
+  }
+});
+
+test("a workflow that throws is tried again after its backoff, or not at all", async ({ live: { tidemill }, host }) => {
+  let executions = 0;
+  const flaky = workflow({ id: "flaky", attempts: 3, backoff: SOON }, () => {
+    executions += 1;
+    if (executions === 1) throw new RetryAfterError("Later.", { seconds: 0 });
+    if (executions === 2) throw new RangeError("It broke.");
+    return executions;
+  });
+  const hopeless = workflow({ id: "hopeless" }, () => {
+    throw new NonRetryableError("Declined.");
+  });
+  await host([flaky, hopeless]);
+  const [good, bad] = [await start(tidemill, "flaky"), await start(tidemill, "hopeless")];
+  await untilStatus(tidemill, good, "completed");
+  expect(await tidemill.runs.get(good)).toMatchObject({ result: 3, attempt: 3 });
+  await untilStatus(tidemill, bad, "failed");
+  expect(await tidemill.runs.get(bad)).toMatchObject({ attempt: 1, error: { name: "NonRetryableError", message: "Declined." } });
+});
+
+test("a journal that is too large to be sent is fetched", async ({ live: { tidemill }, host }) => {
+  const large = workflow({ id: "large" }, async ({ step }) => {
+    const texts: string[] = [];
+    for (let number = 0; number < 2; number += 1) texts.push(await step.run("part", () => String(number).repeat(200_000)));
+    await Promise.all(Array.from({ length: 150 }, (_, at) => step.run("small", () => at, { key: at })));
+    await step.sleep("nap", 1);
+    return texts.map((text) => `${text[0]} ${text.length}`);
+  });
+  await host([large]);
+  const runId = await start(tidemill, "large");
+  await untilStatus(tidemill, runId, "completed");
+  expect(await tidemill.runs.get(runId)).toMatchObject({
+    attempt: 1,
+    result: ["0 200000", "1 200000"],
+  });
+});
+
+test("steps that are too large for the response are stored before it", async ({ live: { tidemill }, host }) => {
+  const executed: number[] = [];
+  const large = workflow({ id: "large" }, async ({ step }) => {
+    const nap = step.sleep("nap", 1);
+    const parts = Array.from({ length: 3 }, (_, at) =>
+      step.run(
+        "part",
+        () => {
+          executed.push(at);
+          return "x".repeat(200_000);
+        },
+        { key: at },
+      ),
+    );
+    const [, ...texts] = await Promise.all([nap, ...parts]);
+    return texts.map((text) => text.length);
+  });
+  await host([large]);
+  const runId = await start(tidemill, "large");
+  await untilStatus(tidemill, runId, "completed");
+  expect((await tidemill.runs.get(runId)).result).toEqual([200_000, 200_000, 200_000]);
+  expect(executed.toSorted()).toEqual([0, 1, 2]);
+});
+
+test("when a run is cancelled, the step in progress is aborted", async ({ live: { tidemill }, host }) => {
+  const [reached, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<Error>()];
+  const stuck = workflow({ id: "stuck" }, async ({ step }) => {
+    await step.run("wait", ({ signal }) => {
+      signal.addEventListener("abort", () => aborted.resolve(signal.reason as Error));
+      reached.resolve();
+      return new Promise(quiet);
+    });
+  });
+  await host([stuck]);
+  const runId = await start(tidemill, "stuck");
+  await reached.promise;
+  await tidemill.runs.cancel(runId);
+  expect((await aborted.promise).name).toBe("RunAbortedError");
+  expect(await tidemill.runs.get(runId)).toMatchObject({ status: "cancelled" });
+});
+
+test("a run of a workflow that the program does not have fails with its name", async ({ live: { tidemill }, host }) => {
+  const { endpointUrl } = await host([workflow({ id: "known" }, () => 1)]);
+  await tidemill.workflows.put("unknown", { endpoint_url: endpointUrl, endpoint_secret: SECRET, attempts: 1 });
+  const runId = await start(tidemill, "unknown");
+  await untilStatus(tidemill, runId, "failed");
+  expect((await tidemill.runs.get(runId)).error?.message).toContain('This program has no workflow \\"unknown\\"');
+});
+
+test("a result that is too large fails the run for good", async ({ live: { tidemill }, host }) => {
+  await host([workflow({ id: "large" }, () => "x".repeat(70_000))]);
+  const runId = await start(tidemill, "large");
+  await untilStatus(tidemill, runId, "failed");
+  expect(await tidemill.runs.get(runId)).toMatchObject({
+    attempt: 1,
+    error: { name: "ResultTooLargeError", message: "The result has 70002 bytes; the limit is 65536 bytes." },
+  });
+});
+
+test("register is refused on a plan without callbacks", async ({ database, live }) => {
+  const { key } = await newWorkspace(database, "free");
+  const handler = serve({ url: live.url, key, secret: SECRET, workflows: [workflow({ id: "greet" }, () => 1)] });
+  const error = await failureOf(handler.register({ endpointUrl: "https://example.com/" }));
+  expect(error).toBeInstanceOf(TidemillError);
+  expect(error).toMatchObject({ code: "PLAN_REQUIRED", status: 403 });
+});
+
+describe("a request that no handler can take", () => {
+  const handler = serve({
+    url: "http://127.0.0.1:1",
+    key: "k",
+    secret: SECRET,
+    logger: SILENT,
+    workflows: [workflow({ id: "a" }, () => 1)],
+  });
+  const respond = async (request: Request) => {
+    const response = await handler(request);
+    return [response.status, ((await response.json()) as { error: { message: string } }).error.message];
+  };
+
+  test("is a GET", async () => {
+    expect(await respond(new Request("http://localhost/"))).toEqual([405, "Executions come as POST requests."]);
+  });
+
+  test("has no signature", async () => {
+    const [status, message] = await respond(new Request("http://localhost/", { method: "POST", body: "{}" }));
+    expect([status, message]).toEqual([401, expect.stringContaining("X-Service-Signature")]);
+  });
+
+  test("was parsed by Express before", async () => {
+    const written: unknown[] = [];
+    const response = {
+      writableEnded: false,
+      on: quiet,
+      writeHead: (status: number) => void written.push(status),
+      end: (text?: string) => void written.push(text),
+    };
+    const request = {
+      method: "POST",
+      headers: {},
+      body: {},
+      [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true as const, value: undefined }) }),
+    };
+    await expressHandler(handler)(request, response);
+    expect(written).toEqual([500, expect.stringContaining("before express.json()")]);
+  });
+});
+
+describe("options that are wrong", () => {
+  const workflows = [workflow({ id: "a" }, () => 1)];
+  const WRONG: readonly [string, ServeOptions, RegExp][] = [
+    ["without a secret", { workflows }, /secret is required/],
+    ["with another secret", { workflows, secret: "s3cret" }, /secret must be cbs_/],
+    ["with no secret in the list", { workflows, secret: [] }, /secret must be cbs_/],
+    ["with another url", { workflows, secret: SECRET, url: "ftp://x" }, /url must be/],
+  ];
+  test.for(WRONG)("%s: register says so", async ([, options, message]) => {
+    const handler = serve({ url: "http://127.0.0.1:1", key: "k", logger: SILENT, ...options });
+    expect(await failureOf((async () => handler.register({ endpointUrl: "http://127.0.0.1/" }))())).toMatchObject({
+      name: "TypeError",
+      message: expect.stringMatching(message),
+    });
+    expect((await handler(new Request("http://localhost/", { method: "POST", body: "{}" }))).status).toBe(500);
+  });
+
+  test("without workflows: serve says so", () => {
+    expect(() => serve({ workflows: [] })).toThrow("workflows must have at least one");
+    expect(() => serve({ workflows: [{}] as never })).toThrow("workflows must be a list");
+  });
+});

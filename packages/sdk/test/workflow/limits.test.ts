@@ -1,0 +1,151 @@
+import { type WorkflowContext, workflow } from "@tidemill/sdk";
+import { testWorkflow } from "@tidemill/sdk/testing";
+import { describe, expect, test, vi } from "vitest";
+import { MemoryRun } from "./memory-journal.ts";
+
+type Context = WorkflowContext<unknown>;
+
+const MEBIBYTE = 1024 * 1024;
+const nested = (levels: number): unknown => (levels === 0 ? null : [nested(levels - 1)]);
+
+/** Runs a workflow in memory. Returns its error; null if it has completed. */
+async function errorOf(program: (context: Context) => unknown): Promise<string | null> {
+  const { error } = await testWorkflow(workflow({ id: "tested" }, program), {});
+  return error && `${error.name}: ${error.message}`;
+}
+
+describe("what the service would refuse fails with the step, the field and the limit", () => {
+  test.for<[string, (context: Context) => unknown, string]>([
+    [
+      "an output that is too large",
+      ({ step }) => step.run("big", () => "x".repeat(MEBIBYTE - 1)),
+      'NonRetryableError: The result of step "big" has 1048577 bytes of JSON; the limit is 1048576 bytes (1 MiB).',
+    ],
+    [
+      "an output whose characters have several bytes",
+      ({ step }) => step.run("big", () => "é".repeat(MEBIBYTE / 2)),
+      'The result of step "big" has 1048578 bytes of JSON',
+    ],
+    [
+      "an output that is nested too deep",
+      ({ step }) => step.run("deep", () => nested(65)),
+      'The result of step "deep" is nested deeper than 64',
+    ],
+    [
+      "a result that is too large",
+      () => "x".repeat(MEBIBYTE),
+      "The result of the workflow has 1048578 bytes of JSON; the limit is 1048576",
+    ],
+    [
+      "an event that is too large",
+      ({ step }) => step.sendEvent("tell", { name: "a", data: "x".repeat(MEBIBYTE) }),
+      'The data of step "tell" has 1048578 bytes of JSON',
+    ],
+    [
+      "a sleep of more than a year",
+      ({ step }) => step.sleep("nap", "800d"),
+      'InvalidStepError: Step "nap": duration must be at most 365 days, not "800d".',
+    ],
+    [
+      "a wait of more than a year",
+      ({ step }) => step.waitForSignal("approval", { signal: "s", timeout: "366d" }),
+      'Step "approval": timeout must be at most 365 days, not "366d".',
+    ],
+    [
+      "a sleep until a moment that cannot be written",
+      ({ step }) => step.sleepUntil("nap", new Date(8.64e15)),
+      'Step "nap": until must be before the year 10000, not +275760-09-13T00:00:00.000Z.',
+    ],
+    [
+      "an option that there is not",
+      ({ step }) => step.run("a", () => 1, { atempts: 3 } as never),
+      'Step "a": atempts is not an option of step.run. Did you mean attempts?',
+    ],
+    [
+      "a signal with NUL",
+      ({ step }) => step.signal("ask", { signal: "a\0" }),
+      'Step "ask": The id of a signal must be 1 to 256 characters other than "." and "..", without NUL or lone surrogates, not "a\\u0000".',
+    ],
+    ["a step with a lone surrogate", ({ step }) => step.run("\ud800", () => 1), "without NUL or lone surrogates, not"],
+  ])("%s", async ([, program, says]) => {
+    expect(await errorOf(program)).toContain(says);
+  });
+
+  test("what is as large, deep and long as it may be is taken", async () => {
+    const large = async ({ step }: Context) => {
+      await step.run("big", () => "x".repeat(MEBIBYTE - 2));
+      await step.run("deep", () => nested(64));
+      await step.sleep("nap", "365d");
+      return "x".repeat(MEBIBYTE - 2);
+    };
+    expect(await errorOf(large)).toBeNull();
+  });
+
+  test("a workflow may catch it, and it is remembered", async () => {
+    const careful = ({ step }: Context) => step.run("big", () => "x".repeat(MEBIBYTE)).catch(() => "too large");
+    const { result } = await testWorkflow(workflow({ id: "tested" }, careful), { crash: "afterEveryStep" });
+    expect(result).toBe("too large");
+  });
+});
+
+describe("a step inside of a step fails the run at once, naming both", () => {
+  const REFUSED =
+    'NestedStepError: "inner" is inside of step "outer". Steps do not contain steps: call it after step "outer", or make it a part of its function without a step.';
+
+  test.for<[string, (context: Context) => unknown]>([
+    ["at once", ({ step }) => step.run("outer", () => step.run("inner", () => 1))],
+    [
+      "after something else",
+      ({ step }) =>
+        step.run("outer", async () => {
+          await new Promise(setImmediate);
+          return step.run("inner", () => 1);
+        }),
+    ],
+    ["that sleeps", ({ step }) => step.run("outer", () => step.sleep("inner", "1h"))],
+    ["whose error is caught", ({ step }) => step.run("outer", () => step.run("inner", () => 1).catch(() => {})).catch(() => {})],
+    ["with a timeout", ({ step }) => step.run("outer", () => step.run("inner", () => 1), { timeout: "1h", attempts: 3 })],
+  ])("%s, also where each execution crashes", async ([, program]) => {
+    expect(await errorOf(program)).toBe(REFUSED);
+    const crashed = await testWorkflow(workflow({ id: "tested" }, program), { crash: "afterEveryStep" });
+    expect(crashed).toMatchObject({ status: "failed", attempt: 1, steps: [] });
+  });
+
+  test("nothing of it is executed or stored", async () => {
+    const executed: string[] = [];
+    const run = new MemoryRun(({ step }: WorkflowContext<never>) =>
+      step.run("outer", () => step.run("inner", () => void executed.push("inner"))),
+    );
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "NestedStepError", retry: false });
+    expect([executed, run.keys]).toEqual([[], []]);
+  });
+
+  test("nor may it ask for the time or an id, which a replay would not come to", async () => {
+    expect(await errorOf(({ step, run }) => step.run("outer", () => run.now()))).toContain('"run.now" is inside of step "outer"');
+  });
+
+  test("a step may run another workflow, and steps may follow from what a step has done", async () => {
+    const inner = workflow({ id: "inner" }, ({ step }) => step.run("inner", () => 1));
+    const outer = async ({ step }: Context) => {
+      const opened = Promise.withResolvers<void>();
+      const first = step.run("outer", async () => {
+        opened.resolve();
+        return (await testWorkflow(inner, {})).result;
+      });
+      await opened.promise;
+      return [await step.run("beside", () => 2), await first];
+    };
+    expect((await testWorkflow(workflow({ id: "tested" }, outer), {})).result).toEqual([2, 1]);
+  });
+
+  test("is seen before the first await where the runtime has no AsyncLocalStorage", async ({ onTestFinished }) => {
+    const getBuiltinModule = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+    onTestFinished(() => getBuiltinModule.mockRestore());
+    vi.resetModules();
+    const { insideStep, stepAround } = await import("../../src/workflow/inside-step.ts");
+    const host = {};
+    expect(insideStep(host, "outer", () => [stepAround(host), stepAround({})])).toEqual(["outer", undefined]);
+    expect(() => insideStep(host, "outer", () => expect.fail("Thrown."))).toThrow("Thrown.");
+    expect(stepAround(host)).toBeUndefined();
+  });
+});

@@ -1,0 +1,43 @@
+import type { ReportedStep } from "@tidemill/contract";
+import { TidemillError } from "@tidemill/sdk";
+import { describe, expect, test } from "vitest";
+import { type Outcome, withoutContent, workOutcome } from "../../src/worker/outcomes.ts";
+import { notStored } from "../../src/workflow/not-stored.ts";
+
+const step = (key: string): ReportedStep => ({ key, type: "run", status: "completed", output: 1 });
+const STEPS = [step("a"), step("b")];
+
+/** What is reported of a run in place of an outcome that the service refuses with this message. */
+const inPlaceOf = (outcome: Outcome, message: string): Outcome | undefined =>
+  withoutContent(workOutcome({ id: "run_1", lease_token: "t" }, outcome), message)?.outcome;
+const failed = (error: string) => ({ outcome: "failed", error_name: "Error", retry: false, error });
+
+describe("a run whose outcome is refused fails, and its error says why", () => {
+  test("of a step, by its key", () => {
+    expect(inPlaceOf({ outcome: "suspended", steps: STEPS }, "settle[0].steps[1].sleepFor must be less.")).toEqual(
+      failed('The service refused step "b": sleepFor must be less.'),
+    );
+    expect(inPlaceOf({ outcome: "completed", result: "1", steps: STEPS }, "steps[0].key must be shorter.")).toEqual(
+      failed('The service refused step "a": key must be shorter.'),
+    );
+  });
+
+  test("of the result, without the place in a call that nobody sees", () => {
+    expect(inPlaceOf({ outcome: "completed", result: "1" }, "settle[0].result is nested too deep.")).toEqual(
+      failed("The service refused the result of the workflow: result is nested too deep."),
+    );
+  });
+
+  test("of steps that it has reported with its failure: it keeps its error, and may be tried again", () => {
+    const outcome = { outcome: "failed", error: "No answer.", error_name: "FetchError" } as const;
+    expect(inPlaceOf({ ...outcome, steps: STEPS }, "steps[0].key must be shorter.")).toEqual(outcome);
+  });
+});
+
+test("of several steps that could not be stored, the error names the one that was refused", () => {
+  const refused = (message: string) => new TidemillError({ code: "VALIDATION_ERROR", message, status: 400 });
+  expect(notStored(STEPS, refused("steps[1].output is nested too deep.")).message).toBe(
+    'The service refused step "b": output is nested too deep.',
+  );
+  expect(notStored(STEPS, refused("Refused.")).message).toBe('The outcome of step "a", "b" could not be stored: Refused.');
+});

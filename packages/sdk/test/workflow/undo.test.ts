@@ -1,0 +1,145 @@
+import { NonRetryableError, type StepContext, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { testWorkflow } from "@tidemill/sdk/testing";
+import { describe, expect, test } from "vitest";
+import { done, MemoryRun } from "./memory-journal.ts";
+
+/** A booking whose last step fails, and what its undos did. */
+function booking({ fails = true, attempts = 1 } = {}) {
+  const undone: unknown[] = [];
+  const undo = (output: unknown) => void undone.push(output);
+  const tested = workflow({ id: "booking", attempts }, async ({ step }) => {
+    await step.run("flight", () => ({ flight: 1 }), { undo });
+    await step.run("mail", () => "not undoable");
+    await Promise.all([
+      step.run("hotel", () => ({ hotel: 2 }), { undo }),
+      step.run("car", () => ({ car: 3 }), { undo, attempts: 2, backoff: { delay: 10 } }),
+    ]);
+    await step.sleep("a day", "24h");
+    if (fails) throw new TypeError("The card was declined.");
+  });
+  return { tested, undone };
+}
+
+const undosOf = ({ steps }: { readonly steps: readonly { readonly key: string; readonly type: string; readonly status: string }[] }) =>
+  steps.filter(({ type, key }) => type === "undo" && key !== "undo()").map(({ key, status }) => `${key} ${status}`);
+
+describe("undo", () => {
+  test.for([undefined, "afterEveryStep"] as const)(
+    "of completed steps runs, last first, when the run fails for good (crash: %s)",
+    async (crash) => {
+      const { tested, undone } = booking();
+      const run = await testWorkflow(tested, { ...(crash && { crash }) });
+      expect(run).toMatchObject({ status: "failed", error: { name: "TypeError", message: "The card was declined." }, undoErrors: [] });
+      expect(undone).toEqual([{ car: 3 }, { hotel: 2 }, { flight: 1 }]);
+      expect(undosOf(run)).toEqual(["undo(car) completed", "undo(hotel) completed", "undo(flight) completed"]);
+    },
+  );
+
+  test("does not run when the run completes, nor when an attempt fails that is followed by another", async () => {
+    const completed = booking({ fails: false });
+    expect(await testWorkflow(completed.tested, {})).toMatchObject({ status: "completed" });
+    expect(completed.undone).toEqual([]);
+    const failing = booking({ attempts: 3 });
+    expect(await testWorkflow(failing.tested, {})).toMatchObject({ status: "failed", attempt: 3 });
+    expect(failing.undone).toHaveLength(3);
+  });
+
+  test("runs for a step that completed, but lost a race, and is stored after it", async () => {
+    const undone: unknown[] = [];
+    const undo = (output: unknown) => void undone.push(output);
+    const run = new MemoryRun(async ({ step }: WorkflowContext<never>) => {
+      await step.race({ fast: step.run("fast", () => "fast", { undo }), slow: step.run("slow", () => "slow", { undo }) });
+      throw new NonRetryableError("no");
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no", retry: false });
+    expect(undone).toEqual(["slow", "fast"]);
+    expect(run.journal.map(({ key }) => key)).toEqual(["fast", "slow", "undo()", "undo(slow)", "undo(fast)"]);
+  });
+
+  test("runs for a step whose outcome came behind an event that is being sent", async () => {
+    const undone: unknown[] = [];
+    const run = new MemoryRun(async ({ step }: WorkflowContext<never>) => {
+      void step.sendEvent("tell", { name: "told" }).catch(() => {});
+      void step.run("book", () => "booked", { undo: (output) => void undone.push(output) }).catch(() => {});
+      await step.run("pay", () => Promise.reject(new NonRetryableError("no")));
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false });
+    expect(undone).toEqual(["booked"]);
+  });
+
+  test("runs at once for a failure that is not tried again, also of a step", async () => {
+    const undone: unknown[] = [];
+    const tested = workflow({ id: "tested", attempts: 5 }, async ({ step }) => {
+      await step.run("a", () => 1, { undo: (output: number) => void undone.push(output) });
+      await step.run("b", () => {
+        throw new NonRetryableError("no");
+      });
+    });
+    expect(await testWorkflow(tested, {})).toMatchObject({ status: "failed", attempt: 1 });
+    expect(undone).toEqual([1]);
+  });
+
+  test("that fails is tried again, then recorded, and the others go on", async () => {
+    const { tested, undone } = booking({ attempts: 1 });
+    const run = await testWorkflow(tested, { fail: { "undo(car)": 1, "undo(hotel)": new RangeError("no such room") } });
+    expect(run.undoErrors).toEqual([{ step: "hotel", message: "no such room" }]);
+    expect(undone).toEqual([{ car: 3 }, { flight: 1 }]);
+    expect(undosOf(run)).toEqual(["undo(car) completed", "undo(hotel) failed", "undo(flight) completed"]);
+  });
+
+  test.for([undefined, "afterEveryStep"] as const)("runs when the run is cancelled, and no other step does (crash: %s)", async (crash) => {
+    const { tested, undone } = booking();
+    const run = await testWorkflow(tested, { cancelAfter: "mail", ...(crash && { crash }) });
+    expect(run).toMatchObject({ status: "cancelled", error: null });
+    expect(undone).toEqual([{ flight: 1 }]);
+    expect(run.steps.map(({ key }) => key)).toEqual(["flight", "mail", "undo(flight)"]);
+    await expect(testWorkflow(booking({ fails: false }).tested, { cancelAfter: "no" })).rejects.toThrow('Step "no"');
+  });
+
+  test("gets a context with a key of its own, and a step's output as a replay sees it", async () => {
+    const contexts: StepContext[] = [];
+    const tested = workflow({ id: "tested", attempts: 1 }, async ({ step }) => {
+      await step.run("a b", () => new Date(0), {
+        undo: (output, context) => {
+          contexts.push(context);
+          expect(output satisfies string).toBe("1970-01-01T00:00:00.000Z");
+        },
+      });
+      throw new Error("no");
+    });
+    expect(await testWorkflow(tested, {})).toMatchObject({ undoErrors: [] });
+    expect(contexts).toMatchObject([{ attempt: 1, idempotencyKey: "run_test:undo(a%20b)", signal: { aborted: false } }]);
+  });
+
+  test("of a step that completes while the run fails runs, too", async () => {
+    const undone: unknown[] = [];
+    const gate = Promise.withResolvers<void>();
+    const tested = workflow({ id: "tested", attempts: 1 }, async ({ step }) => {
+      const slow = step.run("slow", () => gate.promise.then(() => "slow"), { undo: (output) => void undone.push(output) });
+      const fast = step.run("fast", () => "fast", { undo: (output) => void undone.push(output) });
+      await fast;
+      setTimeout(gate.resolve, 5);
+      void slow;
+      throw new Error("no");
+    });
+    expect(await testWorkflow(tested, {})).toMatchObject({ status: "failed" });
+    expect(undone).toEqual(["slow", "fast"]);
+  });
+
+  test("that the code no longer has is recorded as failed, after a while if the code does not come to it", async () => {
+    const undoable = { ...done("a"), undoable: true };
+    const run = new MemoryRun(({ step }: WorkflowContext<never>) => step.run("other", () => expect.fail("executed")), {
+      journal: [undoable],
+    });
+    run.undo = true;
+    expect(await run.execute()).toEqual({ outcome: "completed", result: null });
+    expect(run.journal.at(-1)).toMatchObject({ key: "undo(a)", type: "undo", status: "failed", error: { name: "UndoError" } });
+  });
+
+  test("must be a function, and names of steps must not look like its own", async () => {
+    const wrong = workflow({ id: "tested" }, ({ step }) => step.run("a", () => 1, { undo: 7 as never }));
+    expect(await testWorkflow(wrong, {})).toMatchObject({ error: { message: "undo must be a function, not number." } });
+    const named = workflow({ id: "tested" }, ({ step }) => step.run("undo(a)", () => 1));
+    expect(await testWorkflow(named, {})).toMatchObject({ error: { message: expect.stringContaining('must not begin with "undo("') } });
+  });
+});

@@ -1,0 +1,44 @@
+import type { Claim } from "#jobs";
+import { Batcher, type JobId, type Timestamp, type Transactional } from "#kernel";
+import { ENDPOINT, type FillSecrets, fillInput } from "#workers";
+import { type ClaimedRun, pushRuns } from "#workflows";
+import type { Body } from "./body.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** An execution that is about to be sent. */
+export interface RunToBegin {
+  readonly claim: Claim & { readonly leaseUntil: Timestamp };
+  readonly endpoint: Pick<Endpoint, "workflow" | "version">;
+  readonly token: string;
+}
+
+const MAX_RUNS = 100;
+const WRITERS = 2;
+
+/** Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended. */
+export const beginRuns = (db: Transactional, secrets: FillSecrets): Batcher<RunToBegin, Body | null> =>
+  new Batcher({
+    maxWeight: MAX_RUNS,
+    writers: WRITERS,
+    workspaceOf: ({ claim }) => claim.workspaceId,
+    write: async (runs) => {
+      const groups = [...Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values()];
+      const bodies = new Map((await Promise.all(groups.map((group) => begin(db, secrets, group)))).flatMap((some) => [...some]));
+      return runs.map(({ claim }) => bodies.get(claim.id) ?? null);
+    },
+  });
+
+async function begin(db: Transactional, secrets: FillSecrets, group: readonly RunToBegin[]): Promise<ReadonlyMap<JobId, Body>> {
+  const [first] = group;
+  if (!first) return new Map();
+  const { claim, endpoint } = first;
+  const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token }));
+  const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input);
+  const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, fill);
+  return new Map(
+    given.map((one): [JobId, Body] => [
+      one.claim.id,
+      one.text === null ? { kind: "unsent", result: one.filled } : { kind: "body", text: one.text, redactor: one.filled.redactor },
+    ]),
+  );
+}

@@ -1,0 +1,46 @@
+import type { Claim } from "#jobs";
+import { type Transactional, toMoment } from "#kernel";
+import type { ExecutionTokens, FillSecrets } from "#workers";
+import { pushHook } from "#workflows";
+import { beginRuns } from "./begin-runs.ts";
+import type { Body } from "./body.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** What differs between executions of runs and of hooks. */
+export interface Program {
+  /** Whether an execution must not be repeated that may have had its effect. */
+  readonly isOnce: boolean;
+  timeoutMs(endpoint: Endpoint): number;
+  /**
+   * What is sent. Null when there is nothing to execute any more.
+   *
+   * @param untilMs when the execution ends without a response. Milliseconds since 1970
+   */
+  bodyOf(claim: Claim, endpoint: Endpoint, untilMs: number): Promise<Body | null>;
+}
+
+/** Hooks have no timeout of their own: they get as long as an endpoint may take at all. */
+const HOOK_TIMEOUT_MS = 900_000;
+
+export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: FillSecrets): Program {
+  const begin = beginRuns(db, secrets);
+  return {
+    isOnce: false,
+    timeoutMs: ({ timeoutMs }) => timeoutMs,
+    async bodyOf(claim, endpoint, untilMs) {
+      const token = await tokens.of(claim);
+      return token === null ? null : begin.add({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, endpoint, token });
+    },
+  };
+}
+
+export const hookProgram = (tokens: ExecutionTokens): Program => ({
+  isOnce: true,
+  timeoutMs: () => HOOK_TIMEOUT_MS,
+  async bodyOf(claim, { workflow }, untilMs) {
+    const token = await tokens.of(claim);
+    if (!token) return null;
+    const text = pushHook({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, workflow, token });
+    return { kind: "body", text, redactor: null };
+  },
+});

@@ -1,0 +1,176 @@
+import { LIMITS } from "@tidemill/contract";
+import { CallbackTimeoutError, isLookupNotRun, isShortage, signedHeaders } from "#callbacks";
+import type { Attempt, AttemptResult } from "#engine";
+import type { Claim } from "#jobs";
+import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
+import {
+  type Abort,
+  BlockedAddressError,
+  type HostsInUse,
+  type Names,
+  PrivateNameError,
+  type Response,
+  type Sender,
+  sign,
+} from "#outbound";
+import type { TextRedactor } from "#redaction";
+import { showWorkId } from "#workers";
+import type { Endpoint, Endpoints } from "./endpoint.ts";
+import type { Program } from "./program.ts";
+import { readResponse } from "./read-response.ts";
+import { mayHaveArrived } from "./was-sent.ts";
+
+export interface PushOptions {
+  readonly program: Program;
+  readonly endpoints: Endpoints;
+  readonly sender: Pick<Sender, "send">;
+  readonly names: Pick<Names, "resolve">;
+  readonly hosts: Pick<HostsInUse, "begin" | "end">;
+  readonly shares: Pick<Shares, "loopTime">;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly emit: EmitEvent;
+}
+
+/** How long an execution waits when the database is not available, or the node lacks descriptors, memory or a name server. Milliseconds. */
+const POSTPONE_MS = 2_000;
+
+/** The execution was withdrawn: its response no longer counts. */
+class AbortedError extends Error {
+  readonly code = "ABORTED";
+}
+
+/** One execution at an endpoint. */
+export class Push implements Attempt {
+  readonly result: Promise<AttemptResult>;
+  readonly #claim: Claim;
+  readonly #id: string;
+  readonly #options: PushOptions;
+  readonly #onPostponed: (error: unknown) => void;
+  readonly #settled = Promise.withResolvers<AttemptResult>();
+  #abort: Abort | undefined;
+  /** That takes long, and is dropped when the attempt ends. */
+  #work: SlicedWork<unknown> | undefined;
+  #host: string | undefined;
+  #redactor: TextRedactor | null = null;
+  #ended = false;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+
+  constructor(claim: Claim, options: PushOptions, onPostponed: (error: unknown) => void) {
+    this.#claim = claim;
+    this.#id = showWorkId(claim);
+    this.#options = options;
+    this.#onPostponed = onPostponed;
+    this.result = this.#settled.promise;
+  }
+
+  begin(): void {
+    this.#execute().catch((error: unknown) => {
+      if (error instanceof ProblemError) this.#end({ kind: "postponed", waitMs: POSTPONE_MS });
+      else this.#fail(error);
+    });
+  }
+
+  abort(): void {
+    const isOnce = this.#abort !== undefined && this.#options.program.isOnce;
+    const message = "The node ended the attempt before the response came.";
+    this.#end(isOnce ? { kind: "unreachable", code: "NODE_LOST", message, once: true } : { kind: "withdrawn" });
+    this.#abort?.(new AbortedError("The attempt was aborted."));
+  }
+
+  endIfOverdue(nowMs: number): void {
+    if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The program did not respond in time."));
+  }
+
+  async #execute(): Promise<void> {
+    const { endpoints, program, names, clock } = this.#options;
+    const endpoint = await endpoints.of(this.#claim);
+    const timeoutMs = endpoint && program.timeoutMs(endpoint);
+    if (!endpoint || timeoutMs === null) return this.#end({ kind: "withdrawn" });
+    const body = await program.bodyOf(this.#claim, endpoint, clock.nowMs() + timeoutMs);
+    if (body === null) return this.#end({ kind: "withdrawn" });
+    if (body.kind === "unsent") return this.#end(body.result);
+    this.#redactor = body.redactor;
+    if (endpoint.isBlocked) return this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, null) });
+    const resolution = await names.resolve(this.#claim.workspaceId, endpoint.host);
+    if (this.#ended) return;
+    if (resolution.kind === "failed") return this.#receive(resolution);
+    this.#host = endpoint.host;
+    this.#options.hosts.begin(endpoint.host, resolution.addresses);
+    this.#post(endpoint, Buffer.from(body.text), timeoutMs);
+  }
+
+  #post(endpoint: Endpoint, body: Buffer, timeoutMs: number): void {
+    const { sender, clock, version } = this.#options;
+    const { attempt, traceparent, tracestate } = this.#claim;
+    // Signed when it leaves: the receiver compares the timestamp with its own clock.
+    const timestamp = Math.floor(clock.nowMs() / 1000);
+    const signature = sign(endpoint.key, this.#id, timestamp, body);
+    this.#deadlineMs = clock.elapsedMs() + timeoutMs;
+    this.#abort = sender.send(
+      {
+        origin: endpoint.origin,
+        path: endpoint.path,
+        headers: {
+          ...signedHeaders({ id: this.#id, attempt, timestamp, signature, version }),
+          ...(traceparent !== null && { traceparent }),
+          ...(tracestate !== null && { tracestate }),
+        },
+        body,
+        maxBodyBytes: LIMITS.outcomeBytes,
+      },
+      (response) => this.#receive(response),
+    );
+  }
+
+  #receive(response: Response): void {
+    if (this.#ended) return;
+    const error = response.kind === "failed" ? response.error : null;
+    if (error instanceof PrivateNameError) {
+      this.#options.emit("callback_blocked", { jobId: this.#id, address: error.address, error });
+    }
+    const shortage = isShortage(error);
+    if (shortage || isLookupNotRun(error)) {
+      this.#onPostponed(error);
+      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, ...(shortage && { shortage }) });
+    } else void this.#read(response);
+  }
+
+  async #read(response: Response): Promise<void> {
+    const { shares, clock, program } = this.#options;
+    const length = response.kind === "responded" ? (response.body?.length ?? 0) : 0;
+    // Searching for secrets takes long, however short a response is.
+    const characters = this.#redactor ? Number.POSITIVE_INFINITY : length;
+    const work = readResponse(this.#claim.kind, response, clock.nowMs(), this.#redactor);
+    this.#work = work;
+    try {
+      const result = await shares.loopTime.run(this.#claim.workspaceId, characters, work);
+      this.#end(program.isOnce ? onceOnly(response, result) : result);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #end(result: AttemptResult): void {
+    if (this.#markEnded()) this.#settled.resolve(result);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#markEnded()) this.#settled.reject(error);
+  }
+
+  /** Ends the attempt. Returns false when it had already ended. */
+  #markEnded(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    if (this.#work) this.#options.shares.loopTime.drop(this.#work);
+    if (this.#host !== undefined) this.#options.hosts.end(this.#host);
+    return true;
+  }
+}
+
+/** The result of an attempt that must not be repeated if its request may have arrived. */
+function onceOnly(response: Response, result: AttemptResult): AttemptResult {
+  if (response.kind === "failed" && !mayHaveArrived(response.error)) return result;
+  return result.kind === "refused" || result.kind === "unreachable" ? { ...result, once: true } : result;
+}

@@ -1,0 +1,38 @@
+import type { Deliverer } from "#engine";
+import type { Module } from "#http";
+import type { Clock, Database, EmitEvent, Shares } from "#kernel";
+import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
+import { ExecutionTokens, type FillSecrets } from "#workers";
+import { PushDeliverer } from "./deliverer.ts";
+import { Endpoints } from "./endpoint.ts";
+import { hookProgram, runProgram } from "./program.ts";
+
+export interface PushesOptions {
+  readonly engine: Database;
+  readonly guard: AddressGuard;
+  readonly names: Names;
+  readonly hosts: HostsInUse;
+  readonly ownPorts: OwnPorts;
+  readonly shares: Shares;
+  readonly secrets: FillSecrets["secrets"];
+  readonly clock: Clock;
+  readonly version: string;
+  readonly emit: EmitEvent;
+}
+
+/** Pushes: runs and hooks are executed at the `endpoint_url` of their workflow. */
+export interface Pushes extends Module {
+  readonly runs: Deliverer;
+  readonly hooks: Deliverer;
+}
+
+export function createPushes({ engine, guard, names, hosts, ownPorts, shares, secrets, clock, version, emit }: PushesOptions): Pushes {
+  const sender = new Sender(guard, ownPorts);
+  const tokens = new ExecutionTokens(engine);
+  const common = { endpoints: new Endpoints(engine, guard), sender, names, hosts, shares, clock, version, emit };
+  return {
+    runs: new PushDeliverer({ ...common, program: runProgram(engine, tokens, { secrets, loopTime: shares.loopTime }) }),
+    hooks: new PushDeliverer({ ...common, program: hookProgram(tokens) }),
+    services: [{ start: () => {}, stop: () => sender.close() }],
+  };
+}

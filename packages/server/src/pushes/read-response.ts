@@ -1,0 +1,59 @@
+import { ExecutionOutcome, LIMITS } from "@tidemill/contract";
+import { classify } from "#callbacks";
+import type { AttemptResult } from "#engine";
+import { compileCheck, JsonBodyError, parseJsonBody } from "#http";
+import { ProblemError, type SlicedWork } from "#kernel";
+import type { Response } from "#outbound";
+import type { TextRedactor } from "#redaction";
+import { misfitOf, readOutcome, readReported, resultText, tooLarge } from "#workers";
+import type { RunReport } from "#workflows";
+
+/** An execution that was released is sent again after this. Milliseconds. */
+const RELEASED_MS = 1_000;
+
+const faultOf = compileCheck(ExecutionOutcome);
+
+/**
+ * What the response of an endpoint means for the execution. A response that is no outcome is a failed execution.
+ *
+ * @param kind of the job
+ * @param redactor takes secrets out of what is kept; null when the input has none
+ */
+export function* readResponse(kind: string, response: Response, nowMs: number, redactor: TextRedactor | null): SlicedWork<AttemptResult> {
+  if (response.kind === "failed" || response.status < 200 || response.status > 299) return yield* classify(response, nowMs, redactor);
+  const { body } = response;
+  if (!body) return invalidOutcome(kind, `The response is no outcome: it exceeds ${LIMITS.outcomeBytes} bytes.`);
+  try {
+    const outcome = (yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember: "result" })) as ExecutionOutcome;
+    const fault = faultOf(outcome)?.message ?? misfitOf(outcome) ?? unfitFor(kind, outcome);
+    if (fault) return invalidOutcome(kind, `The response is no outcome: ${fault}`);
+    // A response has room for less than the call of a worker.
+    const oversize = kind === "run" ? tooLarge("job", resultText(outcome)) : null;
+    if (oversize) return failure(kind, "ResultTooLargeError", oversize, true);
+    if (outcome.outcome === "released") return { kind: "postponed", waitMs: (outcome.retry_in ?? 0) * 1_000 || RELEASED_MS };
+    // Its code is what answers there now, whatever its version: a run that does not fit goes on when the workflow is registered again.
+    return yield* readOutcome(kind, outcome, readReported(outcome), { redactor, version: null });
+  } catch (error) {
+    if (error instanceof JsonBodyError || error instanceof ProblemError)
+      return invalidOutcome(kind, `The response is no outcome: ${error.message}`);
+    throw error;
+  }
+}
+
+/** What is only for runs, and was reported of a hook, in words. */
+function unfitFor(kind: string, { outcome, error_name }: ExecutionOutcome): string | null {
+  if (kind === "run") return null;
+  if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs.`;
+  return error_name === undefined ? null : "error_name is only for runs.";
+}
+
+const invalidOutcome = (kind: string, message: string): AttemptResult => failure(kind, "InvalidOutcomeError", message, false);
+
+const failure = (kind: string, name: string, message: string, forGood: boolean): AttemptResult => ({
+  kind: "workerFailed",
+  code: "WORKER_FAILED",
+  message,
+  retryAfterSeconds: null,
+  forGood,
+  ...(kind === "run" && { report: JSON.stringify({ error: { name, message } } satisfies RunReport) }),
+});

@@ -1,0 +1,22 @@
+import { systemCode } from "#kernel";
+import { BlockedAddressError, PrivateNameError } from "#outbound";
+
+/** Errors of a request that come before its connection is made. */
+const BEFORE = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "ENOTFOUND",
+  "ENODATA",
+  "EAI_AGAIN",
+  "EAI_FAIL",
+  "EAI_NODATA",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Whether a request that failed may have reached its endpoint. */
+export const mayHaveArrived = (error: unknown): boolean =>
+  (error instanceof AggregateError ? error.errors : [error]).some(
+    (one) => !BEFORE.has(systemCode(one)) && !(one instanceof BlockedAddressError) && !(one instanceof PrivateNameError),
+  );

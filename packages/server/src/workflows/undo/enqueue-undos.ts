@@ -1,0 +1,31 @@
+import { insertOfKind } from "#jobs";
+import type { Db, JobId } from "#kernel";
+import type { LaneId } from "#lanes";
+import type { RunKey } from "../run.ts";
+
+/** How often the worker of an undo may be lost. */
+const ATTEMPTS = 10;
+const BACKOFF_MS = 1_000;
+
+/** A run that ends, and whose steps are to be undone. */
+export interface RunToUndo extends RunKey {
+  readonly laneId: LaneId;
+  /** The attempt of its job. Those of the undo go on from it, so that no token of an earlier execution fits. */
+  readonly executions: number;
+}
+
+/** Enqueues the jobs that undo the steps of runs that end. They have the ids of the runs, as the jobs of their executions had. */
+export const enqueueUndos = (tx: Db, runs: readonly RunToUndo[]): Promise<unknown> =>
+  insertOfKind(
+    tx,
+    runs.map(({ workspaceId, id, laneId, executions }) => ({
+      ...{ workspaceId, laneId, id: id as string as JobId },
+      kind: "undo",
+      payload: "{}",
+      attempts: ATTEMPTS,
+      spared: executions,
+      backoffDelayMs: BACKOFF_MS,
+      runAtMs: null,
+      concurrencyKey: null,
+    })),
+  );

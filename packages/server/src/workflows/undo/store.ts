@@ -1,0 +1,83 @@
+import { type Db, fragment, largeTextArray, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
+import { type BegunRun, INPUT_AND_SIZE } from "../execution-store.ts";
+import type { RunKey } from "../run.ts";
+import { UNDO_BEGUN } from "./key.ts";
+
+/** Of a step `s`: it has completed, and its undo has no outcome. */
+const TO_UNDO = fragment`s.undoable and s.status = 'completed' and not exists (
+  select from run_step u where u.workspace_id = s.workspace_id and u.run_id = s.run_id and u.key = 'undo(' || s.key || ')')`;
+
+/** What is to be undone of a run. */
+export interface Undo {
+  readonly id: RunId;
+  readonly isNeeded: boolean;
+  /** The error for which its program has begun to undo, as JSON text. */
+  readonly error: string | null;
+}
+
+/** What is to be undone of runs that end. Uses the primary key. */
+export async function findUndosAcrossWorkspaces(tx: Db, runs: readonly RunKey[]): Promise<ReadonlyMap<RunId, Undo>> {
+  const found = await rows<Undo>(
+    tx,
+    sql`
+      select r.id, exists (select from run_step s where s.workspace_id = any(array[r.workspace_id]) and s.run_id = r.id and ${TO_UNDO}) as "isNeeded",
+        (select b.output from run_step b where b.workspace_id = any(array[r.workspace_id]) and b.run_id = r.id and b.key = ${UNDO_BEGUN}) as error
+      from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[])
+        as r (workspace_id, id)`,
+  );
+  return new Map(found.map((one) => [one.id, one]));
+}
+
+/** Whether steps of a run that has failed or was cancelled are undone, or will be. Uses the primary key. */
+export const hasUndone = async (tx: Db, { workspaceId, id }: RunKey): Promise<boolean> =>
+  (
+    await rows(
+      tx,
+      sql`
+        select key from run_step
+        where workspace_id = ${workspaceId} and run_id = ${id} and (type = 'undo' or (undoable and status = 'completed')) limit 1`,
+    )
+  ).length > 0;
+
+/** Runs that have ended, for executions that undo their steps. Uses the primary key. */
+export const findEnded = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<BegunRun[]> =>
+  rows(
+    db,
+    sql`
+      select id, version, failures, attempts, trigger, created_at, ${INPUT_AND_SIZE} from run
+      where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ended_at is not null`,
+  );
+
+/** A run whose undo has ended for good. */
+export interface UndoEnd extends RunKey {
+  /** Why steps are not undone that it has left out. JSON text. */
+  readonly error: string;
+}
+
+/**
+ * Records that steps whose undo has no outcome could not be undone, in the order in which they would have been: the last one first. Uses the
+ * primary keys.
+ */
+export const recordLeftUndosAcrossWorkspaces = (tx: Db, ends: readonly UndoEnd[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      with locked as (
+        select r.workspace_id, r.id, r.last_seq, e.error
+        from unnest(${plainArray(ends.map((one) => one.workspaceId))}::uuid[], ${plainArray(ends.map((one) => one.id))}::uuid[],
+          ${largeTextArray(ends.map((one) => one.error))}::text[]) as e (workspace_id, id, error)
+        join run r on r.workspace_id = any(array[e.workspace_id]) and r.id = e.id
+        order by r.workspace_id, r.id for no key update of r
+      ), unfinished as (
+        select l.*, s.key, row_number() over (partition by s.run_id order by s.seq desc) as place
+        from locked l join run_step s on s.workspace_id = any(array[l.workspace_id]) and s.run_id = l.id
+        where ${TO_UNDO}
+      ), recorded as (
+        insert into run_step (workspace_id, run_id, key, seq, type, status, error, attempt, started_at, ended_at)
+        select workspace_id, id, 'undo(' || key || ')', last_seq + place, 'undo', 'failed', error, 1, moment(), moment() from unfinished
+        returning workspace_id, run_id, octet_length(error) as bytes
+      )
+      update run r set steps = r.steps + c.steps, last_seq = r.last_seq + c.steps, journal_bytes = r.journal_bytes + c.bytes
+      from (select workspace_id, run_id, count(*) as steps, sum(bytes) as bytes from recorded group by workspace_id, run_id) c
+      where r.workspace_id = any(array[c.workspace_id]) and r.id = c.run_id`,
+  );

@@ -1,0 +1,50 @@
+import type { RunError } from "@tidemill/contract";
+import type { Deliverer, JobKind, Outcome } from "#engine";
+import type { RunId } from "#kernel";
+import { storeProgressAcrossWorkspaces } from "../progress.ts";
+import type { RunKey } from "../run.ts";
+import { progressOf, type RunReport, readReport } from "../run-report.ts";
+import { areUndos, insertStepsAcrossWorkspaces } from "../step-store.ts";
+import { recordLeftUndosAcrossWorkspaces } from "./store.ts";
+
+/** An execution that undoes, and that ended. */
+interface Ended {
+  readonly run: RunKey;
+  readonly verdict: Outcome["verdict"];
+  readonly report: RunReport | null;
+}
+
+/** The kind of the jobs that undo the steps of runs that have ended. Whatever comes of it, the status of the run stays. */
+export const undoKind = (deliverer: Deliverer): JobKind => ({
+  name: "undo",
+  recorded: false,
+  deliverer,
+  async settled(tx, outcomes) {
+    const ended = outcomes.map(
+      ({ claim, verdict }): Ended => ({
+        run: { workspaceId: claim.workspaceId, id: claim.id as string as RunId },
+        verdict,
+        report: readReport(verdict),
+      }),
+    );
+    const reports = ended.flatMap(({ run, report }) => {
+      const { steps = [] } = report ?? {};
+      return steps.length > 0 && areUndos(steps) ? [{ ...run, claim: null, steps }] : [];
+    });
+    if (reports.length > 0) await insertStepsAcrossWorkspaces(tx, reports);
+    const progress = ended.flatMap(progressOf);
+    if (progress.length > 0) await storeProgressAcrossWorkspaces(tx, progress);
+    // An execution reports the outcome of each undo. What it has left out when it ends for good could not be undone.
+    const left = ended.flatMap(({ run, verdict }) => {
+      const error = errorOf(verdict);
+      return error ? [{ ...run, error: JSON.stringify(error) }] : [];
+    });
+    if (left.length > 0) await recordLeftUndosAcrossWorkspaces(tx, left);
+  },
+});
+
+/** Null: another execution follows. */
+function errorOf(verdict: Outcome["verdict"]): RunError | null {
+  if (verdict.kind === "fail") return { name: verdict.error.code, message: verdict.error.message };
+  return verdict.kind === "complete" ? { name: "UndoError", message: "The worker did not undo it." } : null;
+}

@@ -1,0 +1,21 @@
+/** What a reader of a run's events has got: the id of its last event. */
+export interface EventCursor {
+  /** Retries of the run: each numbers the journal anew. */
+  readonly retries: number;
+  /** The last change of the journal. */
+  readonly steps: number;
+  /** Digests of the last `status` and `progress`. */
+  readonly status: string;
+  readonly progress: string;
+}
+
+const ID = /^(\d{1,9})\.(\d{1,9})\.([\w-]{8})\.([\w-]{8})$/;
+
+export const showEventCursor = ({ retries, steps, status, progress }: EventCursor): string => `${retries}.${steps}.${status}.${progress}`;
+
+/** Null for a text that is none: its reader gets the whole run. */
+export function readEventCursor(id: string | undefined): EventCursor | null {
+  const [, retries, steps, status, progress] = ID.exec(id ?? "") ?? [];
+  if (status === undefined || progress === undefined) return null;
+  return { retries: Number(retries), steps: Number(steps), status, progress };
+}

@@ -1,0 +1,149 @@
+import { Readable } from "node:stream";
+import type { SharedResource } from "#kernel";
+import { isEnded, type RunKey } from "../run.ts";
+import type { EventCursor } from "./cursor.ts";
+import { framesFor, type RunLook } from "./frames.ts";
+
+const HEARTBEAT_MS = 15_000;
+const HEARTBEAT = ": heartbeat\n\n";
+/** Smaller texts are not counted: the number of streams limits them. */
+const MIN_COUNTED_BYTES = 16 * 1024;
+
+export interface EventStreamOptions {
+  readonly key: RunKey;
+  /** What the reader has already. Null: nothing. */
+  readonly cursor: EventCursor | null;
+  readonly memory: SharedResource;
+  /** Called when the reader lacks changes and can take them. */
+  readonly onReady: () => void;
+}
+
+/**
+ * The events of a run for one reader (text/event-stream). It holds no more than one look's events: as long as the reader has not taken
+ * them, it gets no others, and then what has changed in all. So a slow reader leaves out what lies between.
+ */
+export class RunEventStream extends Readable {
+  readonly #options: EventStreamOptions;
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #heartbeat: NodeJS.Timeout;
+  #cursor: EventCursor | null;
+  #heldBytes = 0;
+  /** Whether the reader has taken all it got. */
+  #isDrained = true;
+  #hasChanged = true;
+  #isReceiving = false;
+  #isOver = false;
+  /** Whether the run had ended, and the reader had all of its events. */
+  #isNeedless = false;
+
+  constructor(options: EventStreamOptions) {
+    // So that it is read only when the response has room.
+    super({ highWaterMark: 0 });
+    this.#options = options;
+    this.#cursor = options.cursor;
+    this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
+    this.#opened.promise.catch(() => {});
+    this.once("close", () => {
+      this.#isOver = true;
+      clearInterval(this.#heartbeat);
+      this.#giveBack();
+      this.#opened.resolve();
+    });
+  }
+
+  get cursor(): EventCursor | null {
+    return this.#cursor;
+  }
+
+  /** Resolves when the first look has succeeded. Rejects if it failed. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** Whether it lacks changes and can take them. */
+  get isReady(): boolean {
+    return this.#isDrained && this.#hasChanged && !this.#isReceiving && !this.#isOver;
+  }
+
+  /** Whether the run had ended when it was opened, and the reader had all of its events. */
+  get isNeedless(): boolean {
+    return this.#isNeedless;
+  }
+
+  /** The run may have changed. */
+  changed(): void {
+    this.#hasChanged = true;
+  }
+
+  /** A look that will be received begins. What changes from now on needs another one. */
+  expect(): void {
+    this.#hasChanged = false;
+    this.#isReceiving = true;
+  }
+
+  /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
+  async receive(look: RunLook): Promise<void> {
+    try {
+      const { text, cursor } = framesFor(this.#cursor, look);
+      await this.#hold(Buffer.byteLength(text));
+      this.#isReceiving = false;
+      this.#send(text, cursor, look);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #send(text: string, cursor: EventCursor, look: RunLook): void {
+    if (this.#isOver) {
+      this.#giveBack();
+      return;
+    }
+    this.#isNeedless = text === "" && isEnded(look.run) && this.#cursor === this.#options.cursor;
+    this.#cursor = cursor;
+    if (text !== "") this.#say(text);
+    if (isEnded(look.run)) this.finish();
+    else if (this.isReady) this.#options.onReady();
+    this.#opened.resolve();
+  }
+
+  /** Ends it, so that the reader connects again and learns why. */
+  fail(error: unknown): void {
+    this.#opened.reject(error);
+    this.destroy();
+  }
+
+  /** Ends it as if all was said. The reader connects again if it wants to. */
+  finish(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.push(null);
+    this.#opened.resolve();
+  }
+
+  override _read(): void {
+    this.#giveBack();
+    this.#isDrained = true;
+    if (this.isReady) this.#options.onReady();
+  }
+
+  /** Not to a reader that has not taken what it got: it is disconnected when it takes nothing for a while (`stalled-responses.ts`). */
+  #beat(): void {
+    if (this.#isDrained && !this.#isReceiving && !this.#isOver) this.#say(HEARTBEAT);
+  }
+
+  #say(text: string): void {
+    this.#isDrained = false;
+    this.push(text);
+  }
+
+  async #hold(bytes: number): Promise<void> {
+    if (bytes < MIN_COUNTED_BYTES) return;
+    await this.#options.memory.takeInTurn(this.#options.key.workspaceId, bytes);
+    this.#heldBytes += bytes;
+  }
+
+  #giveBack(): void {
+    if (this.#heldBytes > 0) this.#options.memory.giveBack(this.#options.key.workspaceId, this.#heldBytes);
+    this.#heldBytes = 0;
+  }
+}

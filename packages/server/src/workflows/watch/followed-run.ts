@@ -1,0 +1,94 @@
+import type { Clock, Db } from "#kernel";
+import { type RunKey, runNotFound, showRunId } from "../run.ts";
+import { findDetails } from "../run-details.ts";
+import { findRun } from "../run-store.ts";
+import type { RunEventStream } from "./event-stream.ts";
+import { needsWhole, type RunLook } from "./frames.ts";
+import { markWatched, readStepsAfter } from "./store.ts";
+
+/** Between two looks at a run. Milliseconds. */
+const LOOK_EVERY_MS = 200;
+/** How often it is said that a run is followed; that lasts ten minutes. Milliseconds. */
+const MARK_EVERY_MS = 240_000;
+
+/** A run whose events this node's readers get. They share its looks at the database, of which there is one when something has changed. */
+export class FollowedRun {
+  readonly streams = new Set<RunEventStream>();
+  readonly key: RunKey;
+  readonly #db: Db;
+  readonly #clock: Pick<Clock, "elapsedMs">;
+  #isLooking = false;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #isMarked = false;
+  readonly #markTimer: NodeJS.Timeout;
+
+  constructor(key: RunKey, db: Db, clock: Pick<Clock, "elapsedMs">) {
+    this.key = key;
+    this.#db = db;
+    this.#clock = clock;
+    this.#markTimer = setInterval(() => void this.#markAgain(), MARK_EVERY_MS).unref();
+  }
+
+  /** It may have changed. */
+  changed(): void {
+    for (const stream of this.streams) stream.changed();
+    this.look();
+  }
+
+  /** Looks at the run when it is time, for the streams that are ready. */
+  look(): void {
+    if (this.#isLooking || this.#lookTimer || this.#ready.length === 0) return;
+    const waitMs = this.#lookedMs + LOOK_EVERY_MS - this.#clock.elapsedMs();
+    if (waitMs <= 0) void this.#lookNow();
+    else this.#lookTimer = setTimeout(() => void this.#lookNow(), waitMs);
+  }
+
+  close(): void {
+    clearTimeout(this.#lookTimer);
+    clearInterval(this.#markTimer);
+  }
+
+  get #ready(): RunEventStream[] {
+    return [...this.streams].filter(({ isReady }) => isReady);
+  }
+
+  async #lookNow(): Promise<void> {
+    this.#lookTimer = undefined;
+    const streams = this.#ready;
+    if (streams.length === 0) return;
+    this.#isLooking = true;
+    this.#lookedMs = this.#clock.elapsedMs();
+    for (const stream of streams) stream.expect();
+    try {
+      const found = await this.#read(streams);
+      for (const stream of streams) void stream.receive(found);
+    } catch (error) {
+      for (const stream of streams) stream.fail(error);
+    }
+    this.#isLooking = false;
+    this.look();
+  }
+
+  async #read(streams: readonly RunEventStream[]): Promise<RunLook> {
+    // Before the first read: a change after it is notified.
+    if (!this.#isMarked) await markWatched(this.#db, this.key);
+    this.#isMarked = true;
+    const run = await findRun(this.#db, this.key);
+    if (!run) throw runNotFound(showRunId(this.key.id));
+    const isWhole = streams.some(({ cursor }) => needsWhole(cursor, run));
+    const after = isWhole ? -1 : Math.min(...streams.map(({ cursor }) => cursor?.steps ?? -1));
+    // A step that is stored between the two reads comes twice.
+    const steps = after < run.last_seq ? await readStepsAfter(this.#db, this.key, after) : [];
+    if (!isWhole) return { run, steps, whole: null };
+    return { run, steps, whole: await findDetails(this.#db, this.key, run) };
+  }
+
+  /** If it fails, the next look says it. */
+  async #markAgain(): Promise<void> {
+    await markWatched(this.#db, this.key).catch(() => {
+      this.#isMarked = false;
+      this.changed();
+    });
+  }
+}

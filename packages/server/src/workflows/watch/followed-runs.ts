@@ -1,0 +1,73 @@
+import type { Clock, RunId, Shares, Tenants, WorkspaceId } from "#kernel";
+import type { RunKey } from "../run.ts";
+import type { EventCursor } from "./cursor.ts";
+import { RunEventStream } from "./event-stream.ts";
+import { FollowedRun } from "./followed-run.ts";
+
+export interface FollowedRunsOptions {
+  readonly tenants: Tenants;
+  readonly clock: Pick<Clock, "elapsedMs">;
+  readonly shares: Pick<Shares, "eventStreams" | "requestMemory">;
+}
+
+/** The runs whose events this node's readers get. Without a change of a run, it is not looked at. */
+export class FollowedRuns {
+  readonly #options: FollowedRunsOptions;
+  readonly #runs = new Map<RunId, FollowedRun>();
+  #closed = false;
+
+  constructor(options: FollowedRunsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Opens a stream of a run's events. The caller ends it with `destroy`.
+   *
+   * @throws UNAVAILABLE when the workspace has too many
+   */
+  open(key: RunKey, cursor: EventCursor | null): RunEventStream {
+    const { tenants, clock, shares } = this.#options;
+    const { workspaceId } = key;
+    shares.eventStreams.takeOrRefuse(workspaceId);
+    const followed = this.#runs.get(key.id) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
+    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, onReady: () => followed.look() });
+    this.#runs.set(key.id, followed);
+    followed.streams.add(stream);
+    stream.once("close", () => {
+      shares.eventStreams.giveBack(workspaceId);
+      this.#leave(followed, stream);
+    });
+    if (this.#closed) stream.finish();
+    else followed.look();
+    return stream;
+  }
+
+  /** Nodes are notified of changes of runs that are followed. */
+  changed({ workspaceId, id }: RunKey): void {
+    const followed = this.#runs.get(id);
+    if (followed?.key.workspaceId === workspaceId) followed.changed();
+  }
+
+  /** Notifications may have been missed. */
+  allChanged(): void {
+    for (const followed of this.#runs.values()) followed.changed();
+  }
+
+  /** Ends the streams of a workspace: its readers connect again, and are authenticated anew. */
+  endOf(workspaceId: WorkspaceId): void {
+    for (const { key, streams } of this.#runs.values()) if (key.workspaceId === workspaceId) for (const stream of streams) stream.finish();
+  }
+
+  /** Ends all streams, for good. */
+  close(): void {
+    this.#closed = true;
+    for (const { streams } of this.#runs.values()) for (const stream of streams) stream.finish();
+  }
+
+  #leave(followed: FollowedRun, stream: RunEventStream): void {
+    followed.streams.delete(stream);
+    if (followed.streams.size > 0) return;
+    followed.close();
+    if (this.#runs.get(followed.key.id) === followed) this.#runs.delete(followed.key.id);
+  }
+}

@@ -1,0 +1,58 @@
+import { createHash } from "node:crypto";
+import { type RunDetails, type RunWithData, showListedRun, showRun, stepText } from "../run.ts";
+import { type EventCursor, showEventCursor } from "./cursor.ts";
+import type { PlacedStep } from "./store.ts";
+
+/** What one look at a run has found. Each reader gets of it what it does not have. */
+export interface RunLook {
+  readonly run: RunWithData;
+  /** Those after the change of the journal that the most backward reader had; the whole journal if `whole` is there. */
+  readonly steps: readonly PlacedStep[];
+  /** What is shown of the whole run besides, if a reader needs it. */
+  readonly whole: Omit<RunDetails, "steps"> | null;
+}
+
+/** How long a client waits before it connects again. Milliseconds. */
+const RETRY_MS = 1_000;
+
+/** Whether a reader needs the whole run: it has nothing, or the journal was numbered anew since. */
+export const needsWhole = (cursor: EventCursor | null, { retries, last_seq: last }: Pick<RunWithData, "retries" | "last_seq">): boolean =>
+  cursor === null || cursor.retries !== retries || cursor.steps > last;
+
+/** The events that a reader with this cursor lacks, as text, and its next cursor. */
+export function framesFor(cursor: EventCursor | null, { run, steps, whole }: RunLook): { text: string; cursor: EventCursor } {
+  const status = JSON.stringify(showListedRun(run)).replace(/\}$/, `,"result":${run.result ?? "null"}}`);
+  const progress = run.progress ?? "null";
+  const last = { retries: run.retries, steps: run.last_seq, status: digestOf(status), progress: digestOf(progress) };
+  if (cursor === null || needsWhole(cursor, run)) {
+    const shown = showRun(run, { calls: [], hookErrors: [], unfit: null, keptFor: null, ...whole, steps: ordered(steps) });
+    return { text: `retry: ${RETRY_MS}\n${frame("run", last, shown)}`, cursor: last };
+  }
+  let at = cursor;
+  const frames: string[] = [];
+  for (const step of steps) {
+    if (step.changed_seq <= cursor.steps) continue;
+    at = { ...at, steps: Math.min(step.changed_seq, run.last_seq) };
+    frames.push(frame("step", at, stepText(step)));
+  }
+  at = { ...at, steps: run.last_seq };
+  if (at.progress !== last.progress) {
+    at = { ...at, progress: last.progress };
+    frames.push(frame("progress", at, `{"progress":${progress}}`));
+  }
+  // Last, so that it ends the stream of a run that has ended.
+  if (at.status !== last.status) frames.push(frame("status", last, status));
+  return { text: frames.join(""), cursor: last };
+}
+
+/** As a journal is shown. */
+const ordered = (steps: readonly PlacedStep[]): PlacedStep[] =>
+  steps.toSorted((one, other) => Number(one.status === "waiting") - Number(other.status === "waiting") || one.seq - other.seq);
+
+const frame = (event: string, cursor: EventCursor, data: string): string =>
+  `event: ${event}\nid: ${showEventCursor(cursor)}\ndata: ${singleLine(data)}\n\n`;
+
+/** Values are stored as their senders wrote them, perhaps with white space between tokens. */
+const singleLine = (json: string): string => (/[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, " ") : json);
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 8);

@@ -1,0 +1,27 @@
+import { type Db, rows, sql } from "#kernel";
+import type { RunKey, StepRow } from "../run.ts";
+import { VISIBLE_OUTCOME } from "../run-store.ts";
+
+/** A step with its place in the journal, and that of its last change, which differ for a wait that was cancelled. */
+export type PlacedStep = StepRow & { readonly seq: number; readonly changed_seq: number };
+
+/**
+ * From now on, all nodes are notified of changes of a run that has not ended (migration 0016): for ten minutes, or longer if another node
+ * has said so. It waits for a change that is being stored, which the caller then sees. Uses the primary key.
+ */
+export const markWatched = (db: Db, { workspaceId, id }: RunKey): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      update run set watched_until = greatest(watched_until, moment() + interval '10 minutes')
+      where workspace_id = ${workspaceId} and id = ${id} and ended_at is null`,
+  );
+
+/** Steps that have changed after the place `seq` of the journal, in that order. Uses the primary key. */
+export const readStepsAfter = (db: Db, { workspaceId, id }: RunKey, seq: number): Promise<PlacedStep[]> =>
+  rows(
+    db,
+    sql`
+      select seq, coalesce(cancelled_seq, seq) as changed_seq, key, type, status, ${VISIBLE_OUTCOME}, attempt, started_at, ended_at, wake_at, signal, child_run_id, undoable from run_step
+      where workspace_id = ${workspaceId} and run_id = ${id} and coalesce(cancelled_seq, seq) > ${seq} order by changed_seq`,
+  );

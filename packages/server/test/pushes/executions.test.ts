@@ -1,0 +1,242 @@
+import { describe, expect } from "vitest";
+import { isSigned } from "../harness/handler.ts";
+import { type Outcome, pushedWorkflow, SECRET } from "../harness/pushes.ts";
+import { test, until } from "../harness/service.ts";
+
+const COMPLETED = { outcome: "completed", result: 1 };
+const NAP = { key: "nap", type: "sleep", status: "waiting", sleepFor: 60_000 };
+
+test("an execution is a signed request, and its response ends the run", async ({ service }) => {
+  // The result is stored as it is written.
+  const body = '{"outcome":"completed","result":{"sent": 12345678901234567890}}';
+  const workflow = await pushedWorkflow(service, () => ({ status: 200, body }), { version: "v1" });
+  const runId = await workflow.trigger({ input: { userId: "u1" } });
+  await workflow.untilStatus(runId, "completed");
+  const [received] = workflow.program.received;
+  expect(received && isSigned(received, SECRET)).toBe(true);
+  expect(received?.headers).toMatchObject({ "x-service-job-id": runId, "x-service-attempt": "1", "content-type": "application/json" });
+  expect(workflow.executions()).toEqual([
+    {
+      kind: "run",
+      runId,
+      workflowId: workflow.id,
+      version: "v1",
+      attempt: 1,
+      attempts: 3,
+      input: { userId: "u1" },
+      trigger: { type: "api" },
+      createdAt: "2026-11-21T12:00:00.000Z",
+      journal: [],
+      lease_token: expect.any(String),
+      lease_expires_at: "2026-11-21T12:00:30.000Z",
+    },
+  ]);
+  expect((await service.api("GET", `/v1/runs/${runId}`)).text).toContain('"result":{"sent": 12345678901234567890}');
+  expect(await workflow.get(runId)).toMatchObject({ attempt: 1, version: "v1" });
+});
+
+test("steps are reported during the execution, and a suspended run goes on with its journal", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, async (pushed) => {
+    if (pushed.kind !== "run") return 500;
+    const { runId, lease_token, journal } = pushed;
+    if (journal?.length !== 0) return { outcome: "completed", result: journal };
+    const steps = [{ key: "charge", type: "run", status: "completed", output: 42 }];
+    expect(await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps })).toEqual({ steps: 1 });
+    await service.ok("POST", `/v1/runs/${runId}/events`, { lease_token, key: "tell", name: "user.charged" });
+    await service.ok("POST", `/v1/runs/${runId}/signals`, { lease_token, key: "ask", signal: runId });
+    return { outcome: "suspended", steps: [NAP] };
+  });
+  const runId = await workflow.trigger();
+  await workflow.untilStatus(runId, "sleeping");
+  await service.advance(60);
+  await workflow.untilStatus(runId, "completed");
+  expect((await workflow.get(runId)).result).toMatchObject([
+    { key: "charge", output: 42 },
+    { key: "tell", type: "event" },
+    { key: "ask", type: "signal" },
+    { key: "nap", status: "completed" },
+  ]);
+  expect(workflow.program.attempts).toEqual([1, 2]);
+});
+
+test("a run that waits for a signal goes on when it is completed", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, (pushed) => {
+    if (pushed.kind !== "run") return 500;
+    const [waited] = pushed.journal ?? [];
+    if (waited) return { outcome: "completed", result: waited.output };
+    return {
+      outcome: "suspended",
+      steps: [{ key: "wait", type: "wait", status: "waiting", signal: `of.${pushed.runId}`, timeout: 3_600_000 }],
+    };
+  });
+  const runId = await workflow.trigger();
+  await workflow.untilStatus(runId, "waiting");
+  await service.ok("POST", `/v1/signals/of.${runId}/complete`, { ok: true });
+  await workflow.untilStatus(runId, "completed");
+  expect((await workflow.get(runId)).result).toEqual({ ok: true });
+});
+
+describe("a failed execution", () => {
+  const FAILURES: readonly [string, Outcome, object][] = [
+    ["with a 500", { status: 500, body: "no" }, { name: "HTTP_STATUS", message: "The handler answered 500: no" }],
+    ["with a 401", 401, { name: "HTTP_STATUS" }],
+    ["with a redirect", { status: 302, headers: { location: "http://127.0.0.1/" } }, { name: "REDIRECT" }],
+    ["without a response", "reset", { name: "CONNECTION" }],
+    [
+      "with an empty response",
+      200,
+      { name: "InvalidOutcomeError", message: "The response is no outcome: The body is empty; it must be JSON." },
+    ],
+    [
+      "with a response that is not JSON",
+      { status: 200, body: "ok" },
+      { name: "InvalidOutcomeError", message: expect.stringContaining("not valid JSON") },
+    ],
+    ["with an unknown outcome", { outcome: "done" }, { name: "InvalidOutcomeError", message: expect.stringContaining("outcome must be") }],
+    [
+      "with a field that the outcome does not go with",
+      { outcome: "completed", retry: false },
+      { name: "InvalidOutcomeError", message: 'The response is no outcome: retry is not allowed with the outcome "completed".' },
+    ],
+    [
+      "with a misspelt field",
+      { outcome: "completed", resutl: 1 },
+      { name: "InvalidOutcomeError", message: 'The response is no outcome: resutl is not a known field; did you mean "result"?' },
+    ],
+    [
+      "with a step that is wrong",
+      { outcome: "suspended", steps: [{ key: "nap", type: "sleep", status: "waiting" }] },
+      { name: "InvalidOutcomeError", message: expect.stringContaining("steps[0].sleepFor must be given for a sleep") },
+    ],
+    [
+      "with a response that is too long",
+      { outcome: "completed", result: "x".repeat(300_000) },
+      { name: "InvalidOutcomeError", message: "The response is no outcome: it exceeds 262144 bytes." },
+    ],
+    [
+      "as the program reports it",
+      { outcome: "failed", error: "It broke.", error_name: "RangeError" },
+      { name: "RangeError", message: "It broke." },
+    ],
+  ];
+
+  test.for(FAILURES)("%s is followed by another one", async ([, failure, error], { service }) => {
+    const workflow = await pushedWorkflow(service, (_pushed, { headers }) => (headers["x-service-attempt"] === "1" ? failure : COMPLETED), {
+      backoff: { type: "exponential", delay: 60_000 },
+    });
+    const runId = await workflow.trigger();
+    await until(async () => (await workflow.get(runId)).attempt === 2, "the execution to fail");
+    expect(await workflow.get(runId)).toMatchObject({ status: "running", error, nextAttemptAt: expect.any(String) });
+    await service.advance(75);
+    await workflow.untilStatus(runId, "completed");
+    expect(await workflow.get(runId)).toMatchObject({ result: 1, error: null, attempt: 2 });
+  });
+
+  test("that takes longer than endpoint_timeout is broken off: TIMEOUT", async ({ service }) => {
+    const workflow = await pushedWorkflow(service, () => "hang", { endpoint_timeout: 1, attempts: 1 });
+    const runId = await workflow.trigger();
+    await workflow.untilStatus(runId, "failed");
+    expect(await workflow.get(runId)).toMatchObject({ error: { name: "TIMEOUT" } });
+    await until(() => workflow.program.aborted === 1, "the request to be broken off");
+  });
+
+  const FOR_GOOD: readonly [string, Outcome, object][] = [
+    ["a 410", 410, { name: "HTTP_STATUS" }],
+    ["X-Service-No-Retry", { status: 422, headers: { "x-service-no-retry": "true" } }, { name: "HTTP_STATUS" }],
+    ["retry: false", { outcome: "failed", error: "Declined.", retry: false }, { name: "Error", message: "Declined." }],
+    [
+      "a result that is too large",
+      { outcome: "completed", result: "x".repeat(65_536) },
+      { name: "ResultTooLargeError", message: "The result has 65538 bytes; the limit is 65536 bytes." },
+    ],
+  ];
+  test.for(FOR_GOOD)("with %s is the last one", async ([, failure, error], { service }) => {
+    const workflow = await pushedWorkflow(service, () => failure);
+    const runId = await workflow.trigger();
+    await workflow.untilStatus(runId, "failed");
+    expect(await workflow.get(runId)).toMatchObject({ error, attempt: 1 });
+    expect(workflow.executions()).toHaveLength(1);
+  });
+
+  const LATER: readonly [string, Outcome][] = [
+    ["Retry-After", { status: 503, headers: { "retry-after": "600" } }],
+    ["retry_in", { outcome: "failed", error: "Later.", retry_in: 600 }],
+  ];
+  test.for(LATER)("with %s is followed by one that comes then", async ([, failure], { service }) => {
+    const workflow = await pushedWorkflow(service, (_pushed, { headers }) => (headers["x-service-attempt"] === "1" ? failure : COMPLETED));
+    const runId = await workflow.trigger();
+    await until(async () => (await workflow.get(runId)).attempt === 2, "the execution to fail");
+    expect((await workflow.get(runId)).nextAttemptAt).toBe(new Date(service.clock.nowMs() + 600_000).toISOString());
+    await service.advance(599);
+    expect(workflow.executions()).toHaveLength(1);
+    await service.advance(1);
+    await workflow.untilStatus(runId, "completed");
+  });
+});
+
+test("an execution that is released comes again, and uses no attempt", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, () => (workflow.executions().length === 1 ? { outcome: "released" } : COMPLETED), {
+    attempts: 1,
+  });
+  const runId = await workflow.trigger();
+  await until(() => workflow.executions().length === 1, "the run to be executed");
+  await until(async () => (await service.jobStates()).delayed === 1, "the run to be given back");
+  await service.advance(1);
+  await workflow.untilStatus(runId, "completed");
+  expect(await workflow.get(runId)).toMatchObject({ attempt: 1 });
+});
+
+test("a cancel breaks off the execution", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, (pushed) => (pushed.kind === "hook" ? { outcome: "completed" } : "hang"), {
+    hooks: ["onCancel"],
+  });
+  const runId = await workflow.trigger();
+  await until(() => workflow.program.open === 1, "the run to be executed");
+  await service.ok("POST", `/v1/runs/${runId}/cancel`);
+  await until(() => workflow.program.aborted === 1, "the request to be broken off");
+  await until(() => workflow.executions().length === 2, "onCancel to fire");
+  expect(workflow.executions()[1]).toMatchObject({ kind: "hook", hook: "onCancel", runId });
+  expect(await workflow.get(runId)).toMatchObject({ status: "cancelled" });
+});
+
+test("a deleted workflow breaks off its executions", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, () => "hang");
+  await workflow.trigger();
+  await until(() => workflow.program.open === 1, "the run to be executed");
+  await service.ok("DELETE", `/v1/workflows/${workflow.id}`);
+  await until(() => workflow.program.aborted === 1, "the request to be broken off");
+});
+
+test("no more executions are sent at once than the concurrency allows", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, () => "hang", { concurrency: 2 });
+  for (let count = 0; count < 4; count += 1) await workflow.trigger();
+  await until(() => workflow.program.open === 2, "two runs to be executed");
+  workflow.program.answers = { status: 200, body: JSON.stringify(COMPLETED) };
+  workflow.program.reset();
+  await until(
+    async () => (await service.ok("GET", `/v1/runs?workflowId=${workflow.id}&status=completed`)).data.length >= 2,
+    "others to follow",
+  );
+  expect(workflow.program.maxOpen()).toBe(2);
+});
+
+test("20 failures in a row open the circuit, and runs wait without using attempts until a probe succeeds", async ({ service }) => {
+  const workflow = await pushedWorkflow(service, () => 500, { attempts: 1, concurrency: 1 });
+  const failed: string[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    const runId = await workflow.trigger();
+    await until(
+      async () => (await workflow.get(runId)).status === "failed" || (await service.jobStates()).delayed === 1,
+      "the run to be tried",
+    );
+    failed.push(runId);
+  }
+  const [open] = await service.database.query<{ n: number }>("select count(*)::int as n from circuit");
+  expect(open?.n).toBe(1);
+  const held = await workflow.trigger();
+  workflow.program.answers = { status: 200, body: JSON.stringify(COMPLETED) };
+  await service.advance(60);
+  await service.advance(60);
+  await workflow.untilStatus(held, "completed");
+  expect(await workflow.get(held)).toMatchObject({ attempt: 1 });
+});

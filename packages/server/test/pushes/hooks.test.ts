@@ -1,0 +1,92 @@
+import { describe, expect } from "vitest";
+import { laneOf, putCircuit } from "../harness/engine.ts";
+import { type Outcome, type PushedWorkflow, pushedWorkflow } from "../harness/pushes.ts";
+import { type Service, test, until } from "../harness/service.ts";
+
+/** A workflow whose runs complete, and whose onSuccess does this. */
+const hooked = (service: Service, hook: Outcome, settings: object = {}) =>
+  pushedWorkflow(service, (pushed) => (pushed.kind === "hook" ? hook : { outcome: "completed", result: { n: 1 } }), {
+    hooks: ["onSuccess"],
+    ...settings,
+  });
+
+const errorsOf = async (workflow: PushedWorkflow, runId: string): Promise<string[]> => {
+  await until(async () => (await workflow.get(runId)).hookErrors.length > 0, "the error of the hook to be recorded");
+  return (await workflow.get(runId)).hookErrors.map(({ message }) => message);
+};
+
+const pushedHooks = (workflow: PushedWorkflow) => workflow.executions().filter(({ kind }) => kind === "hook");
+
+test("a hook is pushed to the endpoint, signed and with its id", async ({ service }) => {
+  const workflow = await hooked(service, { outcome: "completed" });
+  const runId = await workflow.trigger();
+  await until(() => pushedHooks(workflow).length === 1, "onSuccess to fire");
+  expect(pushedHooks(workflow)).toEqual([
+    {
+      kind: "hook",
+      id: expect.stringMatching(/^hook_/),
+      workflowId: workflow.id,
+      hook: "onSuccess",
+      runId,
+      attempt: 1,
+      result: { n: 1 },
+      lease_token: expect.any(String),
+      lease_expires_at: "2026-11-21T12:15:00.000Z",
+    },
+  ]);
+  await until(async () => (await service.jobStates()).active === undefined, "the hook to be settled");
+  expect(await workflow.get(runId)).toMatchObject({ status: "completed", hookErrors: [] });
+});
+
+describe("a hook fires once: it is recorded, and not repeated, when the endpoint", () => {
+  const FAILURES: readonly [string, Outcome, string | RegExp][] = [
+    ["reports an error", { outcome: "failed", error: "No mail today." }, "No mail today."],
+    ["reports one that may be tried again", { outcome: "failed", error: "Later.", retry: true, retry_in: 1 }, "Later."],
+    ["responds with a 500", 500, "The handler answered 500."],
+    ["responds with a 503 and Retry-After", { status: 503, headers: { "retry-after": "1" } }, "The handler answered 503."],
+    ["breaks the connection", "reset", /./],
+    ["responds with something else", { status: 200, body: "ok" }, /^The response is no outcome/],
+    [
+      "says that it is suspended",
+      { outcome: "suspended", steps: [] },
+      "The response is no outcome: The outcome suspended is only for runs.",
+    ],
+  ];
+  test.for(FAILURES)("%s", async ([, failure, message], { service }) => {
+    const workflow = await hooked(service, failure);
+    const runId = await workflow.trigger();
+    expect(await errorsOf(workflow, runId)).toEqual([expect.stringMatching(message)]);
+    await service.advance(3_600);
+    expect(pushedHooks(workflow)).toHaveLength(1);
+    expect(await workflow.get(runId)).toMatchObject({ status: "completed" });
+    const { data } = await service.ok("GET", "/v1/audit-events?event_type=workflow.hook.errored");
+    expect(data).toHaveLength(1);
+  });
+
+  test("responds with a 500 while the circuit is open", async ({ service }) => {
+    const workflow = await pushedWorkflow(
+      service,
+      async (pushed) => {
+        if (pushed.kind === "hook") return 500;
+        await putCircuit(service.database, await laneOf(service, pushed.workflowId));
+        return { outcome: "completed" };
+      },
+      { hooks: ["onSuccess"] },
+    );
+    const runId = await workflow.trigger();
+    expect(await errorsOf(workflow, runId)).toEqual(["The handler answered 500."]);
+    await service.advance(3_600);
+    expect(pushedHooks(workflow)).toHaveLength(1);
+  });
+});
+
+test("a hook may take longer than endpoint_timeout, and than 30 s, and is recorded as slow", async ({ service }) => {
+  const workflow = await hooked(service, "hang", { endpoint_timeout: 1 });
+  const runId = await workflow.trigger();
+  await until(() => workflow.program.open === 1, "onSuccess to begin");
+  await service.advance(31);
+  workflow.program.release(200);
+  expect(await errorsOf(workflow, runId)).toEqual([expect.stringMatching(/^The response is no outcome/)]);
+  const { data } = await service.ok("GET", "/v1/audit-events?event_type=workflow.hook.slow");
+  expect(data).toMatchObject([{ resource_id: runId, output: { took_ms: 31_000 } }]);
+});

@@ -1,0 +1,151 @@
+import { Writable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type RunId, SharedResource, type Statement, type WorkspaceId } from "#kernel";
+import { FollowedRuns } from "../../src/workflows/watch/followed-runs.ts";
+
+const KEY = { workspaceId: "w" as WorkspaceId, id: "01994a5b-0000-7000-8000-000000000000" as RunId };
+
+/** A reader that takes the next chunk when a test lets it. */
+class SlowReader extends Writable {
+  text = "";
+  #take: (() => void) | null = null;
+
+  constructor() {
+    super({ highWaterMark: 1 });
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#take = () => {
+      this.text += chunk.toString();
+      done();
+    };
+  }
+
+  async take(): Promise<string> {
+    const before = this.text.length;
+    const take = this.#take;
+    this.#take = null;
+    take?.();
+    await vi.advanceTimersByTimeAsync(0);
+    return this.text.slice(before);
+  }
+}
+
+/** A run whose row a test changes, and how often it was looked at. */
+function fixture() {
+  const run = { id: KEY.id, status: "running", trigger: "{}", input: "1", steps: 0, retries: 0, ended_at: null, error: null, result: null };
+  const state = { run: { ...run, progress: null as string | null }, looks: 0, marks: 0 };
+  const query = async ({ text }: Statement) => {
+    if (text.includes("update run set watched_until")) state.marks += 1;
+    if (text.includes("r.progress")) state.looks += 1;
+    return { rows: text.includes("r.progress") ? [{ ...state.run }] : [] };
+  };
+  let heldMs = 0;
+  const clock = { elapsedMs: () => heldMs };
+  const advance = async (ms: number) => {
+    heldMs += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  };
+  const shares = {
+    eventStreams: new SharedResource({ name: "event_streams", capacity: 100 }),
+    requestMemory: new SharedResource({ name: "request_memory", capacity: 1_000_000 }),
+  };
+  const followed = new FollowedRuns({ tenants: { of: () => ({ query }) } as never, clock, shares });
+  const say = (progress: string) => {
+    state.run.progress = progress;
+    followed.changed(KEY);
+  };
+  return { state, followed, shares, advance, say };
+}
+
+/** A stream that has sent the run. */
+async function opened({ followed, advance }: ReturnType<typeof fixture>, reader: Writable) {
+  const stream = followed.open(KEY, null);
+  await advance(0);
+  stream.pipe(reader);
+  await advance(0);
+  return stream;
+}
+
+describe("a run that is followed", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("is looked at when it has changed, once in 200 ms at most, for all of its readers", async () => {
+    const one = fixture();
+    const readers = Array.from({ length: 5 }, () => new Writable({ write: (_chunk, _encoding, done) => done() }));
+    for (const reader of readers) await opened(one, reader);
+    await one.advance(1_000);
+    const before = one.state.looks;
+    await one.advance(60_000);
+    expect(one.state.looks - before).toBe(0);
+    for (let at = 0; at < 100; at += 1) {
+      one.say(String(at));
+      await one.advance(10);
+    }
+    expect(one.state.looks - before).toBe(6);
+    await one.advance(1_000);
+    expect(one.state.looks - before).toBe(6);
+  });
+
+  test("is marked as followed before the first look, and every four minutes", async () => {
+    const one = fixture();
+    await opened(one, new Writable({ write: (_chunk, _encoding, done) => done() }));
+    expect(one.state.marks).toBe(1);
+    await one.advance(480_000);
+    expect(one.state.marks).toBe(3);
+  });
+
+  test("gives a slow reader what it had not taken, and then the newest: nothing piles up", async () => {
+    const one = fixture();
+    const reader = new SlowReader();
+    await opened(one, reader);
+    for (let at = 1; at <= 50; at += 1) {
+      one.say(String(at));
+      await one.advance(200);
+    }
+    const { looks } = one.state;
+    expect(looks).toBeLessThan(4);
+    expect(await reader.take()).toContain("event: run");
+    await one.advance(200);
+    const rest = [await reader.take(), await reader.take()].join("");
+    expect(rest).toContain('data: {"progress":50}');
+    expect(rest.match(/event: progress/g)?.length).toBeLessThan(3);
+  });
+
+  test("counts a large event as memory until its reader has taken it", async () => {
+    const one = fixture();
+    one.state.run.input = JSON.stringify("x".repeat(50_000));
+    const reader = new SlowReader();
+    const stream = await opened(one, reader);
+    expect(one.shares.requestMemory.heldBy(KEY.workspaceId)).toBeGreaterThan(50_000);
+    await reader.take();
+    expect(one.shares.requestMemory.heldBy(KEY.workspaceId)).toBe(0);
+    expect(one.shares.eventStreams.heldBy(KEY.workspaceId)).toBe(1);
+    stream.destroy();
+    await one.advance(0);
+    expect(one.shares.eventStreams.heldBy(KEY.workspaceId)).toBe(0);
+  });
+
+  test("sends a comment every 15 seconds, unless the reader has not taken what came before", async () => {
+    const one = fixture();
+    const reader = new SlowReader();
+    await opened(one, reader);
+    await one.advance(60_000);
+    await reader.take();
+    await one.advance(15_000);
+    expect(await reader.take()).toBe(": heartbeat\n\n");
+    expect(reader.text.match(/heartbeat/g)).toHaveLength(1);
+  });
+
+  test("is not looked at any more when its last reader is gone", async () => {
+    const one = fixture();
+    const stream = await opened(one, new Writable({ write: (_chunk, _encoding, done) => done() }));
+    stream.destroy();
+    await one.advance(0);
+    const { looks, marks } = one.state;
+    one.say("1");
+    await one.advance(600_000);
+    expect([one.state.looks, one.state.marks]).toEqual([looks, marks]);
+  });
+});
