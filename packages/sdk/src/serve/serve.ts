@@ -70,11 +70,11 @@ async function answer({ worker, secrets }: ServeSettings, request: Request): Pro
 }
 
 async function register(
-  { worker, secrets: [secret] }: ServeSettings,
+  { worker: { url, key, fetch, workflows }, secrets: [secret] }: ServeSettings,
   { endpointUrl, endpointTimeout, signal }: RegisterOptions,
 ): Promise<void> {
-  const client = new Tidemill(worker);
-  for (const workflow of worker.workflows.values()) {
+  const client = new Tidemill({ url, key, fetch });
+  for (const workflow of workflows.values()) {
     const endpoint = {
       endpoint_url: endpointUrl,
       endpoint_secret: secret,
