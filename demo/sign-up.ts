@@ -16,7 +16,7 @@ export interface SignUp {
 }
 
 /**
- * The workflows of a sign-up, which an event starts.
+ * The workflows of a sign-up, which an event starts: it invokes one, and another event starts the last one.
  *
  * @param suffix tells apart demos in one workspace
  * @param executed called by each step when it is executed, with what it does
@@ -26,6 +26,12 @@ export function signUpWorkflows(suffix: string, executed: (what: string) => void
   const signedUp = event<User>(`demo_${suffix}.user.signed_up`);
   const confirmed = event<User>(`demo_${suffix}.user.confirmed`);
 
+  const numbering = workflow({ id: `demo-${suffix}.numbering` }, ({ input: user, step }: WorkflowContext<User>) =>
+    step.run("count", () => {
+      executed(`gives ${user.name} a number`);
+      return 1;
+    }),
+  );
   const signUp = workflow({ id: `demo-${suffix}.sign-up`, on: signedUp }, async ({ input: user, step, run }: WorkflowContext<User>) => {
     const account = await step.run("create account", () => {
       executed(`creates an account for ${user.name}`);
@@ -39,7 +45,8 @@ export function signUpWorkflows(suffix: string, executed: (what: string) => void
     const { ok } = await step.waitForSignal("confirmation", { signal, timeout: CONFIRM_WITHIN, of: confirmation });
     if (!ok) return { ...account, confirmed: false };
     await step.sleep("let the mail arrive", SLEEP);
-    await step.run("activate", () => executed(`activates ${account.email}`));
+    const { result: number } = await step.invoke("give number", { workflow: numbering, input: user, timeout: "1m" });
+    await step.run("activate", () => executed(`activates ${account.email} as number ${number}`));
     const { runIds } = await step.sendEvent("tell others", { name: confirmed, data: user });
     return { ...account, confirmed: true, started: runIds };
   });
@@ -48,5 +55,5 @@ export function signUpWorkflows(suffix: string, executed: (what: string) => void
     await step.run("welcome", () => executed(`welcomes ${user.name}`));
   });
 
-  return { signedUp, workflows: [signUp, welcome] };
+  return { signedUp, workflows: [signUp, numbering, welcome] };
 }

@@ -4,8 +4,8 @@ import { type Logger, Tidemill, Worker } from "@tidemill/sdk";
 import { findService } from "./service.ts";
 import { signUpWorkflows } from "./sign-up.ts";
 
-const HELP = `Runs a sign-up as a durable workflow: steps, a signal that you complete from another terminal, a sleep, and an event that starts
-another workflow. While the run waits for you, its worker is replaced by another one.
+const HELP = `Runs a sign-up as a durable workflow: steps, a signal that you complete from another terminal, a sleep, a workflow that it invokes,
+and an event that starts another one. While the run waits for you, its worker is replaced by another one.
 
   npm run demo -- workflow [--name NAME]
 

@@ -1,5 +1,5 @@
 import type { Run } from "@tidemill/contract";
-import { CHILD, PARENT, type ParentResult, type Trace } from "./crash-workflows.ts";
+import { CHILD, INVOKED, invokedValue, PARENT, type ParentResult, type Trace } from "./crash-workflows.ts";
 
 /** What is left when all runs have ended. */
 export interface CrashOutcome {
@@ -9,7 +9,7 @@ export interface CrashOutcome {
   readonly payloads: ReadonlyMap<string, readonly string[]>;
 }
 
-const ORDER = /^first,second,third,approved,(?:left,right|right,left),(?:one,after one|other,after other),last$/;
+const ORDER = /^first,second,third,approved,(?:left,right|right,left),(?:one,after one|other,after other),invoked,last$/;
 
 const nameOf = (value: string): string => value.slice(0, value.lastIndexOf(" "));
 const isPrefix = (part: readonly string[], whole: readonly string[]): boolean => part.every((value, at) => whole[at] === value);
@@ -23,6 +23,10 @@ export function findCrashFaults({ runs, traces, payloads }: CrashOutcome): strin
     ...faultsOfChildren(
       parents,
       runs.filter(({ workflowId }) => workflowId === CHILD),
+    ),
+    ...faultsOfInvoked(
+      parents,
+      runs.filter(({ workflowId }) => workflowId === INVOKED),
     ),
   ];
 }
@@ -43,7 +47,7 @@ function faultsOfParent(run: Run, traces: readonly Trace[], payloads: readonly s
   if (status !== "completed") return [`${runId} is ${status}: ${JSON.stringify(error)}`];
   const { appended } = run.result as ParentResult;
   const executed = traces.filter((trace) => trace.kind === "step");
-  const known = new Set([...executed.map(({ value }) => value), ...payloads]);
+  const known = new Set([...executed.map(({ value }) => value), ...payloads, invokedValue(runId)]);
   const forks = executed.filter(({ seen }) => !isPrefix(seen, appended));
   const journal = journalOf(run);
   return [
@@ -61,12 +65,24 @@ function faultsOfParent(run: Run, traces: readonly Trace[], payloads: readonly s
 function journalOf({ steps, result }: Run): string[] {
   const { appended } = result as ParentResult;
   const loser = appended.some((value) => nameOf(value) === "after one") ? "other" : "one";
-  return steps.flatMap(({ key, type, output }) => ((type === "run" && key !== loser) || type === "wait" ? [output as string] : []));
+  return steps.flatMap(({ key, type, output }) => {
+    if (type === "invoke") return [(output as { result: string }).result];
+    return (type === "run" && key !== loser) || type === "wait" ? [output as string] : [];
+  });
 }
 
 function faultsOfHook({ runId, hookErrors }: Run, fired: number): string[] {
   if (fired > 1) return [`The hook of ${runId} fired ${fired} times`];
   return fired === 0 && hookErrors.length === 0 ? [`The hook of ${runId} did not fire, and no error was recorded`] : [];
+}
+
+/** Each run has invoked one run. */
+function faultsOfInvoked(parents: readonly Run[], invoked: readonly Run[]): string[] {
+  const callers = new Set(invoked.map(({ parentRunId }) => parentRunId));
+  return [
+    ...(invoked.length === parents.length && callers.size === parents.length ? [] : [`${parents.length} runs invoked ${invoked.length}`]),
+    ...invoked.filter(({ status }) => status !== "completed").map(({ runId, status }) => `${runId} is ${status}`),
+  ];
 }
 
 /** The event of each run is sent once: it starts one run, and the workflow that sent it knows this one. */

@@ -15,11 +15,15 @@ export interface ParentResult {
 
 export const PARENT = "crash.parent";
 export const CHILD = "crash.child";
+export const INVOKED = "crash.invoked";
 /** Names of the steps whose functions append a value, and how many of them a run executes at least. */
 export const APPENDING_STEPS = 8;
 
 /** How long a step takes. */
 const STEP_MS = 20;
+
+/** What the invoked run of a run returns. */
+export const invokedValue = (run: string): string => `invoked ${run}`;
 
 export const signalOf = (run: string): string => `approve.${run}`;
 
@@ -27,12 +31,16 @@ const approval = signal<string>();
 const done = event<{ readonly parent: string }>("crash.done");
 
 /**
- * A workflow of ten steps (steps, a sleep, a signal that is registered first, parallel steps, a race and an event) that appends to a
- * list, and one that its event starts.
+ * A workflow of eleven steps (steps, a sleep, a signal that is registered first, parallel steps, a race, an invocation and an event) that
+ * appends to a list, one that it invokes, and one that its event starts.
  *
  * @param unique gives another text in each call: so two executions of a step differ
  */
 export function crashWorkflows(write: (trace: Trace) => void, unique: () => string): NonNullable<WorkerOptions["workflows"]> {
+  const invoked = workflow({ id: INVOKED, attempts: 100, backoff: { delay: 10 } }, async ({ input, step }: WorkflowContext<string>) => {
+    await step.sleep("nap", 50);
+    return step.run("answer", () => invokedValue(input));
+  });
   const parent = workflow(
     { id: PARENT, attempts: 100, backoff: { delay: 10 }, onSuccess: ({ runId }) => write({ kind: "hook", run: runId }) },
     async ({ step, run }: WorkflowContext<unknown>): Promise<ParentResult> => {
@@ -57,11 +65,12 @@ export function crashWorkflows(write: (trace: Trace) => void, unique: () => stri
       const { winner, value } = await step.race({ one: execute("one"), other: execute("other") });
       appended.push(value);
       await append(`after ${winner}`);
+      appended.push((await step.invoke("ask another", { workflow: invoked, input: run.id, timeout: "1h" })).result);
       const { runIds } = await step.sendEvent("tell", { name: done, data: { parent: run.id } });
       await append("last");
       return { appended, started: runIds };
     },
   );
   const child = workflow({ id: CHILD, on: done, attempts: 100, backoff: { delay: 10 } }, ({ input }) => input.parent);
-  return [parent, child];
+  return [parent, invoked, child];
 }

@@ -18,7 +18,7 @@ test("runs whose workers, nodes and PostgreSQL are killed have each value once, 
   const outcome = { runs: ended, traces: crash.traces, payloads: runs.payloads };
   if (CRASH_PLAN !== undefined) process.stdout.write(summariseCrash(outcome));
   expect(findCrashFaults(outcome), crash.complaints).toEqual([]);
-  expect(ended).toHaveLength(plan.runs * 2);
+  expect(ended).toHaveLength(plan.runs * 3);
   // The faults did something.
   expect(ended.some(({ attempt }) => attempt > 1)).toBe(true);
 });
