@@ -64,7 +64,7 @@ describe("testWorkflow refuses what would make a test pass for nothing", () => {
 
   test.for<[object, string]>([
     [{ inputs: 1 }, "inputs is not an option of testWorkflow. Did you mean input?"],
-    [{ crash: "x" }, 'crash must be "afterEveryStep", not "x".'],
+    [{ crash: "x" }, 'crash must be "afterEveryStep" or "everywhere", not "x".'],
     [{ mocks: [] as never, startAt: "soon" }, "startAt must be a Date, or text such as"],
     [{ fail: { charge: "often" } }, 'fail.charge must be an Error, or how many times the step fails, not "often".'],
     [{ mocks: { "lod user": 1 } }, 'mocks has "lod user", but the run has no such step. Did you mean load user?'],
@@ -148,6 +148,22 @@ describe("crash: everywhere", () => {
     expect(crashed).toMatchObject({ result: plain.result, attempt: 1, events: [{ name: "order.placed" }] });
     expect(effects.filter((one) => one === "ship")).toHaveLength(3);
     expect(new Set(effects)).toEqual(new Set(["a", "b", "ship"]));
+  });
+
+  test("invoked runs crash as well, and steps are undone though outcomes are lost", async () => {
+    const undone: string[] = [];
+    const child = workflow({ id: "child" }, ({ step }) => step.run("work", () => "done"));
+    const books = of(async ({ step, run }) => {
+      await step.run("book", () => "b1", { undo: (booking) => undone.push(booking) });
+      run.progress("booked");
+      const { result } = await step.invoke("child", { workflow: child, timeout: "1h" });
+      await step.run("pay", () => Promise.reject(new Error(`declined after ${result}`)), { attempts: 1 });
+    });
+    const options = { invokes: { child }, crash: "everywhere" } as const;
+    const failed = await testWorkflow(books, options);
+    expect(failed).toMatchObject({ status: "failed", error: { message: "declined after done" }, undoErrors: [] });
+    expect(undone.length).toBeGreaterThan(1);
+    expect(await testWorkflow(books, { ...options, cancelAfter: "book" })).toMatchObject({ status: "cancelled", undoErrors: [] });
   });
 
   test("a run that fails ends with the same error", async () => {

@@ -138,7 +138,7 @@ describe("undo", () => {
 
   test("must be a function, and names of steps must not look like its own", async () => {
     const wrong = workflow({ id: "tested" }, ({ step }) => step.run("a", () => 1, { undo: 7 as never }));
-    expect(await testWorkflow(wrong, {})).toMatchObject({ error: { message: "undo must be a function, not number." } });
+    expect(await testWorkflow(wrong, {})).toMatchObject({ error: { message: 'Step "a": undo must be a function, not number.' } });
     const named = workflow({ id: "tested" }, ({ step }) => step.run("undo(a)", () => 1));
     expect(await testWorkflow(named, {})).toMatchObject({ error: { message: expect.stringContaining('must not begin with "undo("') } });
   });

@@ -27,6 +27,8 @@ export interface EndedRun {
   readonly hasParent: boolean;
   /** Whether its steps have calls without an outcome. */
   readonly hasCalls: boolean;
+  /** The version of the code that started it. Null: it had none, or the journal does not fit it. */
+  readonly version: string | null;
   /** The lifecycle hooks of its workflow. */
   readonly hooks: readonly Hook[];
 }
@@ -48,10 +50,12 @@ export const markEndedAcrossWorkspaces = (tx: Db, ends: readonly RunEnd[]): Prom
           as e (workspace_id, id, status, result, error, executions, retry_steps)
         join workspace w on w.id = e.workspace_id
         where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.${LIVE}
-        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id
+        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id, r.version
       )
       select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error,
         e.parent_run_id is not null as "hasParent", coalesce(f.hooks, '{}') as hooks,
+        case when not exists (select from run_unfit u where u.workspace_id = any(array[e.workspace_id]) and u.run_id = e.id and e.version = any(u.tried))
+          then e.version end as version,
         exists (select from run_call c where c.workspace_id = any(array[e.workspace_id]) and c.run_id = e.id) as "hasCalls"
       from ended e left join workflow f on f.workspace_id = any(array[e.workspace_id]) and f.id = e.lane_id`,
   );

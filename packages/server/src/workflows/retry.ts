@@ -1,5 +1,5 @@
 import type { Actor, AuditLog } from "#audit";
-import { insertOfKind, makeDueAcrossWorkspaces } from "#jobs";
+import { insertOfKind } from "#jobs";
 import { type Db, type JobId, problem, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { runPayload } from "./parent.ts";
@@ -57,8 +57,7 @@ async function revive(tx: Db, key: RunKey, lane: LaneKey, { status, version }: R
   const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
   const id = key.id as string as JobId;
   const payload = runPayload(revived.parent ?? undefined);
-  const job = { ...lane, id, kind: "run", payload, attempts, spared, backoffDelayMs };
+  const job = { ...lane, id, kind: "run", payload, attempts, spared, backoffDelayMs, version };
   await insertOfKind(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
-  if (version !== null) await makeDueAcrossWorkspaces(tx, [{ ...lane, id, version }]);
   return true;
 }

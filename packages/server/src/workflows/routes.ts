@@ -84,7 +84,8 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
       );
       const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
       // Programs register at their start: it may be other code now, though it has no version.
-      await releaseParked(tenants.of(actor.workspaceId), lane, "");
+      for (const version of new Set(["", workflow.endpoint_url === null ? "" : (workflow.version ?? "")]))
+        await releaseParked(tenants.of(actor.workspaceId), lane, version);
       // Its runs may have waited for another service of them.
       waker.wake([lane]);
       if (nextMs !== null) onNextRun(nextMs);

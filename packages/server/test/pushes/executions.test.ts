@@ -76,6 +76,20 @@ test("a run that waits for a signal goes on when it is completed", async ({ serv
   expect((await workflow.get(runId)).result).toEqual({ ok: true });
 });
 
+test("a run whose journal does not fit waits until the workflow is registered again, and uses no attempt", async ({ service }) => {
+  let fits = false;
+  const workflow = await pushedWorkflow(service, () => (fits ? COMPLETED : { outcome: "unfit", step: "load", error: "It does not fit." }), {
+    version: "v1",
+  });
+  const runId = await workflow.trigger();
+  await workflow.untilStatus(runId, "waiting");
+  expect(await workflow.get(runId)).toMatchObject({ waitingFor: [{ type: "code", step: "load", reason: "It does not fit." }], attempt: 1 });
+  fits = true;
+  await service.ok("PUT", `/v1/workflows/${workflow.id}`, { endpoint_url: workflow.program.url, version: "v2" });
+  await workflow.untilStatus(runId, "completed");
+  expect(await workflow.get(runId)).toMatchObject({ attempt: 1, result: 1 });
+});
+
 describe("a failed execution", () => {
   const FAILURES: readonly [string, Outcome, object][] = [
     ["with a 500", { status: 500, body: "no" }, { name: "HTTP_STATUS", message: "The handler answered 500: no" }],

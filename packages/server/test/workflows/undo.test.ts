@@ -36,6 +36,17 @@ describe("the steps of a run", () => {
     expect((await workflow.work({ workflows: [workflow.id] })).runs).toEqual([]);
   });
 
+  test("are undone by a worker of the version that started the run, while any asks", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    const { runId } = await charged(service, workflow, { worker: "w-v1", version: "v1" });
+    const takenBy = async (version: string) =>
+      (await workflow.work({ worker: `w-${version}`, workflows: [workflow.id], version })).runs.map((run) => run.runId);
+    await takenBy("v2");
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    expect(await takenBy("v2")).toEqual([]);
+    expect(await takenBy("v1")).toEqual([runId]);
+  });
+
   test("are not undone when there is nothing to undo", async ({ service }) => {
     const workflow = await putWorkflow(service, { attempts: 1 });
     for (const end of ["cancel", "fail", "undone", "complete"]) {

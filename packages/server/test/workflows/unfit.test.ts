@@ -197,7 +197,7 @@ describe("the outcome unfit", () => {
     const [job] = (await service.ok("POST", "/v1/work", { worker: "w1", queues: [queue.name] })).jobs;
     const settle = [{ id: job.id, lease_token: job.lease_token, ...unfit }];
     expect((await service.ok("POST", "/v1/work", { worker: "w1", queues: [], settle })).settled).toMatchObject([
-      { ok: false, message: "The outcome unfit is only for runs." },
+      { ok: false, message: "The outcome unfit is only for runs that have not ended." },
     ]);
   });
 });

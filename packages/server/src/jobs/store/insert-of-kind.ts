@@ -16,6 +16,8 @@ export interface JobOfKind extends JobKey {
   /** Milliseconds since 1970; null: due now. */
   readonly runAtMs: number | null;
   readonly concurrencyKey: string | null;
+  /** The version of the code for whose workers it is, while they ask. Null unless given: any. */
+  readonly version?: string | null;
 }
 
 /** Inserts jobs of kinds that callers do not enqueue, in the transaction that needs them. Returns how many are due now. */
@@ -25,15 +27,16 @@ export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<
       tx,
       sql`
         with moved as (
-          insert into job (workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, concurrency_key, payload)
+          insert into job (workspace_id, lane_id, id, kind, state, priority, attempt, spared, attempts, backoff_delay_ms, run_at, created_at, concurrency_key, payload, code_version)
           select workspace_id, lane_id, id, kind, case when run_at > moment() then 'delayed' else 'waiting' end::job_state, priority, spared, spared, attempts,
-            backoff_delay_ms, coalesce(run_at, moment()), moment(), concurrency_key, payload
+            backoff_delay_ms, coalesce(run_at, moment()), moment(), concurrency_key, payload, version
           from unnest(${plainArray(jobs.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(jobs.map(({ laneId }) => laneId))}::bigint[],
             ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${textArray(jobs.map(({ kind }) => kind))}::job_kind[],
             ${plainArray(jobs.map(({ priority = 0 }) => priority))}::smallint[], ${plainArray(jobs.map(({ spared = 0 }) => spared))}::int[], ${plainArray(jobs.map(({ attempts }) => attempts))}::int[], ${plainArray(jobs.map(({ backoffDelayMs }) => backoffDelayMs))}::int[],
             ${textArray(jobs.map(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))))}::timestamptz[],
-            ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[])
-            as j (workspace_id, lane_id, id, kind, priority, spared, attempts, backoff_delay_ms, run_at, concurrency_key, payload)
+            ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[],
+            ${textArray(jobs.map(({ version = null }) => version))}::text[])
+            as j (workspace_id, lane_id, id, kind, priority, spared, attempts, backoff_delay_ms, run_at, concurrency_key, payload, version)
           returning workspace_id, lane_id, state, concurrency_key
         )
         select count(*) filter (where state = 'waiting') as waiting, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,

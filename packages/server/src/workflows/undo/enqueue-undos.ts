@@ -12,13 +12,15 @@ export interface RunToUndo extends RunKey {
   readonly laneId: LaneId;
   /** The attempt of its job. Those of the undo go on from it, so that no token of an earlier execution fits. */
   readonly executions: number;
+  /** The version of the code that fits its journal. Null: any. */
+  readonly version: string | null;
 }
 
 /** Enqueues the jobs that undo the steps of runs that end. They have the ids of the runs, as the jobs of their executions had. */
 export const enqueueUndos = (tx: Db, runs: readonly RunToUndo[]): Promise<unknown> =>
   insertOfKind(
     tx,
-    runs.map(({ workspaceId, id, laneId, executions }) => ({
+    runs.map(({ workspaceId, id, laneId, executions, version }) => ({
       ...{ workspaceId, laneId, id: id as string as JobId },
       kind: "undo",
       payload: "{}",
@@ -27,5 +29,6 @@ export const enqueueUndos = (tx: Db, runs: readonly RunToUndo[]): Promise<unknow
       backoffDelayMs: BACKOFF_MS,
       runAtMs: null,
       concurrencyKey: null,
+      version,
     })),
   );
