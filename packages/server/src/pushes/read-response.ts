@@ -29,7 +29,10 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
     if (fault) return invalidOutcome(kind, `The response is no outcome: ${fault}`);
     // A response has room for less than the call of a worker.
     const oversize = kind === "run" ? tooLarge("job", resultText(outcome)) : null;
-    if (oversize) return failure(kind, "ResultTooLargeError", oversize, true);
+    if (oversize) {
+      const failed = { outcome: "failed", error: oversize, error_name: "ResultTooLargeError", retry: false } as const;
+      return yield* readOutcome(kind, failed, readReported(outcome), { redactor, version: null });
+    }
     if (outcome.outcome === "released") return { kind: "postponed", waitMs: (outcome.retry_in ?? 0) * 1_000 || RELEASED_MS };
     // Its code is what answers there now, whatever its version: a run that does not fit goes on when the workflow is registered again.
     return yield* readOutcome(kind, outcome, readReported(outcome), { redactor, version: null });

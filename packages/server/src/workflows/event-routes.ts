@@ -4,7 +4,8 @@ import { type Clock, problem, type RunId, type Shares, type Tenants, type UuidSo
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { fingerprintOfEvent } from "./event-fingerprint.ts";
-import type { ProveExecution } from "./report-steps.ts";
+import { refuserOf } from "./refuse-secrets.ts";
+import type { ProveReport } from "./report-steps.ts";
 import { readRunId, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 import { sendEvent, showEventId } from "./send-event.ts";
@@ -16,14 +17,16 @@ export interface EventRoutes {
   readonly clock: Pick<Clock, "nowMs">;
   readonly shares: Pick<Shares, "loopTime">;
   readonly waker: PulledWaker;
-  readonly prove: ProveExecution;
+  readonly proveReport: ProveReport;
 }
 
 const { tags, security } = routeDefaults("Events");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of events. Source: contract §11. */
-export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prove }: EventRoutes): void {
+export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, proveReport }: EventRoutes): void {
+  const refuse = refuserOf(shares);
+
   api.post(
     "/v1/events",
     {
@@ -81,8 +84,9 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
       await runForRequest(shares.loopTime, request, workspaceId, data.length, checkPayloadTemplates(data, "data"));
       const db = tenants.of(workspaceId);
       const run = { workspaceId, id: readRunId(id) as RunId };
-      const claim = await prove(db, workspaceId, { id, lease_token });
-      const sent = claim && (await sendStepEvent(db, ids, run, claim, key, { name, data, ts }));
+      const proven = await proveReport(db, workspaceId, { id, lease_token });
+      await refuse(request, proven, { key }, { data });
+      const sent = proven && (await sendStepEvent(db, ids, run, proven.claim, key, { name, data, ts }));
       if (!sent) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
       if (sent.lanes.length > 0) waker.wakeWorkflows(sent.lanes);
       return reply.type(JSON_TYPE).send(sent.output);

@@ -4,7 +4,8 @@ import { problem, type RunId, type Shares, type Tenants, type UuidSource } from 
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { invokeWorkflow } from "./invoke.ts";
-import type { ProveExecution } from "./report-steps.ts";
+import { refuserOf } from "./refuse-secrets.ts";
+import type { ProveReport } from "./report-steps.ts";
 import { readRunId, runNotFound } from "./run.ts";
 import { findRun } from "./run-store.ts";
 
@@ -13,14 +14,16 @@ export interface InvokeRoutes {
   readonly ids: UuidSource;
   readonly shares: Pick<Shares, "loopTime">;
   readonly waker: PulledWaker;
-  readonly prove: ProveExecution;
+  readonly proveReport: ProveReport;
 }
 
 const { tags, security } = routeDefaults("Runs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoint by which runs start runs. Source: specification, Workflow behavior 1 to 3; contract §11. */
-export function mountInvoke(api: Api, { tenants, ids, shares, waker, prove }: InvokeRoutes): void {
+export function mountInvoke(api: Api, { tenants, ids, shares, waker, proveReport }: InvokeRoutes): void {
+  const refuse = refuserOf(shares);
+
   api.post(
     "/v1/runs/:id/invocations",
     {
@@ -49,8 +52,9 @@ export function mountInvoke(api: Api, { tenants, ids, shares, waker, prove }: In
       await runForRequest(shares.loopTime, request, workspaceId, text.length, checkPayloadTemplates(text, "input"));
       const db = tenants.of(workspaceId);
       const run = { workspaceId, id: readRunId(id) as RunId };
-      const claim = await prove(db, workspaceId, { id, lease_token });
-      const invoked = claim && (await invokeWorkflow(db, ids, run, claim, { key, workflow, input: text, timeoutMs }));
+      const proven = await proveReport(db, workspaceId, { id, lease_token });
+      await refuse(request, proven, { key }, { input: text });
+      const invoked = proven && (await invokeWorkflow(db, ids, run, proven.claim, { key, workflow, input: text, timeoutMs }));
       if (!invoked) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
       if (invoked.lane) waker.wakeWorkflows([invoked.lane]);
       return reply.type(JSON_TYPE).send(invoked.output);

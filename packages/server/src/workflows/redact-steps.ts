@@ -1,6 +1,7 @@
 import { LIMITS, type RunError } from "@tidemill/contract";
 import { problem, type SlicedWork } from "#kernel";
 import type { TextRedactor } from "#redaction";
+import { refuseSecrets } from "./refuse-secrets.ts";
 import type { StepToInsert } from "./step-store.ts";
 
 const LEFT_OUT = "What the worker reported is left out: it cannot be searched for secrets.";
@@ -9,16 +10,19 @@ const LEFT_OUT = "What the worker reported is left out: it cannot be searched fo
  * Steps as they are stored: without secrets in their outputs and errors.
  *
  * @param redactor null when the input of the run has none
- * @throws PAYLOAD_TOO_LARGE for an output that cannot be searched for secrets
+ * @throws PAYLOAD_TOO_LARGE for an output that cannot be searched for secrets; VALIDATION_ERROR for secrets elsewhere
  */
 export function* redactSteps(steps: readonly StepToInsert[], redactor: TextRedactor | null): SlicedWork<readonly StepToInsert[]> {
   if (!redactor) return steps;
   const kept: StepToInsert[] = [];
-  for (const step of steps) {
-    const { output, error } = step;
+  for (const [index, step] of steps.entries()) {
+    const { key, signal, call, output, error } = step;
+    const path = `steps[${index}]`;
+    const names = { [`${path}.key`]: key, ...(signal !== null && { [`${path}.signal`]: signal }) };
+    yield* refuseSecrets(names, call ? { [`${path}.http`]: call.request } : {}, redactor);
     kept.push({
       ...step,
-      output: output && (yield* redactOutput(step.key, output, redactor)),
+      output: output && (yield* redactOutput(key, output, redactor)),
       error: error && JSON.stringify(yield* redactError(JSON.parse(error) as RunError, redactor)),
     });
   }

@@ -1,26 +1,30 @@
 import { CompletedSignal, LIMITS, RegisteredSignal, RegisterSignal, RunPath, SignalPath, SignalPayload } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, type RawJson, replies, routeDefaults, workspaceOf } from "#http";
-import { problem, type RunId, type Tenants } from "#kernel";
+import { problem, type RunId, type Shares, type Tenants } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { completeSignal } from "./complete-signal.ts";
+import { refuserOf } from "./refuse-secrets.ts";
 import { registerSignal } from "./register-signal.ts";
-import type { ProveExecution } from "./report-steps.ts";
+import type { ProveReport } from "./report-steps.ts";
 import { readRunId, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 
 export interface SignalRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: PulledWaker;
-  readonly prove: ProveExecution;
+  readonly proveReport: ProveReport;
 }
 
 const { tags, security } = routeDefaults("Signals");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of signals. Source: specification, Signals and runs; contract §11. */
-export function mountSignals(api: Api, { tenants, audit, waker, prove }: SignalRoutes): void {
+export function mountSignals(api: Api, { tenants, audit, shares, waker, proveReport }: SignalRoutes): void {
+  const refuse = refuserOf(shares);
+
   api.post(
     "/v1/signals/:id/complete",
     {
@@ -73,8 +77,9 @@ export function mountSignals(api: Api, { tenants, audit, waker, prove }: SignalR
       const { lease_token, key, signal } = request.body;
       const db = tenants.of(workspaceId);
       const run = { workspaceId, id: readRunId(id) as RunId };
-      const claim = await prove(db, workspaceId, { id, lease_token });
-      const output = claim && (await registerSignal(db, run, claim, key, signal));
+      const proven = await proveReport(db, workspaceId, { id, lease_token });
+      await refuse(request, proven, { key, signal }, {});
+      const output = proven && (await registerSignal(db, run, proven.claim, key, signal));
       if (output === null) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
       return reply.type(JSON_TYPE).send(output);
     },

@@ -70,11 +70,11 @@ export function createWorkflows({
   return {
     routes(api) {
       mountWorkflows(api, { tenants, triggers, audit, calendars, clock, random, guard, shares, waker, aborter, onNextRun });
-      mountEvents(api, { tenants, ids, clock, shares, waker, prove });
+      mountEvents(api, { tenants, ids, clock, shares, waker, proveReport });
       mountJournal(api, { tenants, prove });
-      mountSignals(api, { tenants, audit, waker, prove });
+      mountSignals(api, { tenants, audit, shares, waker, proveReport });
       mountJournals(api, { tenants });
-      mountInvoke(api, { tenants, ids, shares, waker, prove });
+      mountInvoke(api, { tenants, ids, shares, waker, proveReport });
       mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport, steps });
       mountRunEvents(api, { tenants, followed });
     },

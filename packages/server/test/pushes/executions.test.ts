@@ -172,6 +172,14 @@ describe("a failed execution", () => {
     expect(workflow.executions()).toHaveLength(1);
   });
 
+  test("with a result that is too large has the steps that came with it", async ({ service }) => {
+    const steps = [{ key: "last", type: "run", status: "completed", output: 1 }];
+    const workflow = await pushedWorkflow(service, () => ({ outcome: "completed", result: "x".repeat(65_536), steps }));
+    const runId = await workflow.trigger();
+    await workflow.untilStatus(runId, "failed");
+    expect(await workflow.get(runId)).toMatchObject({ error: { name: "ResultTooLargeError" }, steps: [{ key: "last", output: 1 }] });
+  });
+
   const LATER: readonly [string, Outcome][] = [
     ["Retry-After", { status: 503, headers: { "retry-after": "600" } }],
     ["retry_in", { outcome: "failed", error: "Later.", retry_in: 600 }],

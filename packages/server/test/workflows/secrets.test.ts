@@ -142,6 +142,27 @@ describe("what a worker reports of a run with secrets", () => {
     ]);
   });
 
+  test.for<[string, string, object]>([
+    ["steps[0].key", "steps", { steps: [ran(`a ${SECRET}`, 1)] }],
+    ["steps[0].signal", "steps", { steps: [{ key: "w", type: "wait", status: "waiting", signal: `s.${SECRET}`, timeout: 1_000 }] }],
+    [
+      "steps[0].http",
+      "steps",
+      { steps: [{ key: "h", type: "http", status: "waiting", http: { url: `https://example.com/?q=${SECRET}` } }] },
+    ],
+    ["input", "invocations", { key: "i", workflow: "w", input: { deep: [SECRET] }, timeout: 1_000 }],
+    ["data", "events", { key: "e", name: "some.event", data: { token: SECRET } }],
+    ["signal", "signals", { key: "s", signal: `s.${SECRET}` }],
+    ["key", "signals", { key: SECRET, signal: "s" }],
+  ])("must have none of them in %s of %s", async ([field, path, body], { service, flow }) => {
+    const { runId, lease_token } = await taken(service, flow);
+    const { status, body: reply } = await service.api("POST", `/v1/runs/${runId}/${path}`, { lease_token, ...body });
+    expect([status, reply.error.details.issues[0].path]).toEqual([400, field]);
+    expect(reply.error.message).toContain("give its template, like ${{ secrets.NAME }}, in its place");
+    expect((await flow.get(runId)).steps).toEqual([]);
+    expect(JSON.stringify(reply)).not.toContain(SECRET);
+  });
+
   test("has none of them in steps that a suspension reports, in the result, and in errors", async ({ service, flow }) => {
     const run = await taken(service, flow);
     await flow.end(run, suspended(ran("a", SECRET), { key: "nap", type: "sleep", status: "waiting", sleepFor: 0 }));
