@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { EventReader } from "../harness/event-reader.ts";
 import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
-import { type Service, startTestNode, until } from "../harness/service.ts";
+import { newWorkspace, Service, startTestNode, until } from "../harness/service.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const test = testWith({ ...NEVER_POLL, TIDEMILL_DRAIN_SECONDS: "0" }).extend("read", async ({ service }, { onCleanup }) => {
@@ -158,6 +158,17 @@ describe("the events of a run", () => {
     expect((await service.api("HEAD", `/v1/runs/${missing}/events`)).status).toBe(404);
     const { status, headers } = await service.api("HEAD", `/v1/runs/${runId}/events`);
     expect([status, headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
+  });
+
+  test("of another workspace are not found, also while that workspace reads them", async ({ service, read, database, clock }) => {
+    const stranger = new Service(service.node, database, clock, await newWorkspace(database));
+    const { runId, report } = await taken(service, await putWorkflow(service));
+    const reader = await read(runId);
+    await reader.untilNames("run");
+    expect((await stranger.api("GET", `/v1/runs/${runId}/events`)).status).toBe(404);
+    await report({ steps: [step("a")] });
+    await reader.untilNames("step a");
+    expect((await stranger.api("GET", `/v1/runs/${runId}/events`)).status).toBe(404);
   });
 
   test("end when the run is removed, when a key is revoked, and when the node stops", async ({ service, read, database, clock }) => {

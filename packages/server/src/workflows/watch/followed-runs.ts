@@ -1,4 +1,4 @@
-import type { Clock, RunId, Shares, Tenants, WorkspaceId } from "#kernel";
+import type { Clock, Shares, Tenants, WorkspaceId } from "#kernel";
 import type { RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { RunEventStream } from "./event-stream.ts";
@@ -13,7 +13,8 @@ export interface FollowedRunsOptions {
 /** The runs whose events this node's readers get. Without a change of a run, it is not looked at. */
 export class FollowedRuns {
   readonly #options: FollowedRunsOptions;
-  readonly #runs = new Map<RunId, FollowedRun>();
+  /** By workspace and run: the id of a run says nothing of whose it is. */
+  readonly #runs = new Map<string, FollowedRun>();
   #closed = false;
 
   constructor(options: FollowedRunsOptions) {
@@ -29,9 +30,9 @@ export class FollowedRuns {
     const { tenants, clock, shares } = this.#options;
     const { workspaceId } = key;
     shares.eventStreams.takeOrRefuse(workspaceId);
-    const followed = this.#runs.get(key.id) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
+    const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
     const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, onReady: () => followed.look() });
-    this.#runs.set(key.id, followed);
+    this.#runs.set(nameOf(key), followed);
     followed.streams.add(stream);
     stream.once("close", () => {
       shares.eventStreams.giveBack(workspaceId);
@@ -43,9 +44,8 @@ export class FollowedRuns {
   }
 
   /** Nodes are notified of changes of runs that are followed. */
-  changed({ workspaceId, id }: RunKey): void {
-    const followed = this.#runs.get(id);
-    if (followed?.key.workspaceId === workspaceId) followed.changed();
+  changed(key: RunKey): void {
+    this.#runs.get(nameOf(key))?.changed();
   }
 
   /** Notifications may have been missed. */
@@ -68,6 +68,9 @@ export class FollowedRuns {
     followed.streams.delete(stream);
     if (followed.streams.size > 0) return;
     followed.close();
-    if (this.#runs.get(followed.key.id) === followed) this.#runs.delete(followed.key.id);
+    const name = nameOf(followed.key);
+    if (this.#runs.get(name) === followed) this.#runs.delete(name);
   }
 }
+
+const nameOf = ({ workspaceId, id }: RunKey): string => `${workspaceId} ${id}`;
