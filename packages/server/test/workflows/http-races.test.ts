@@ -48,7 +48,7 @@ test("a cancel does not wait for a call that is being settled, whose outcome is 
   const lock = hold(engine, lockOf(pending.jobId));
   await lock.held;
   server.release();
-  await until(() => isWaiting(service.database, "for update of j"), "the settle to wait");
+  await until(() => isWaiting(service.database, ") locked"), "the settle to wait");
   await service.ok("POST", `/v1/runs/${pending.runId}/cancel`);
   await lock.release();
   await until(async () => !(await hasCalls(service)), "the call to be gone");
@@ -80,7 +80,7 @@ test("an outcome that comes while its run is being suspended lets the run go on"
   const lock = hold(engine, lockOf(job?.id ?? ""));
   await lock.held;
   server.release();
-  await until(() => isWaiting(service.database, "for update of j"), "the settle of the call to wait");
+  await until(() => isWaiting(service.database, ") locked"), "the settle of the call to wait");
   const ended = flow.end(run, suspended());
   await lock.release();
   expect(await ended).toMatchObject({ ok: true });

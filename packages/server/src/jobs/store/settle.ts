@@ -21,10 +21,15 @@ export const lockJobsAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): Promi
   rows(
     tx,
     sql`
-      select from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-        ${plainArray(jobs.map((one) => one.id))}::uuid[]) as s (workspace_id, lane_id, id)
-      join job j on j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
-      order by j.workspace_id, j.lane_id, j.id for update of j`,
+      select from (
+        select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+          ${plainArray(jobs.map((one) => one.id))}::uuid[]) as u (workspace_id, lane_id, id)
+        order by workspace_id, lane_id, id
+      ) s,
+      lateral (
+        select from job j
+        where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id for update
+      ) locked`,
   );
 
 /** The result of a settle: how many claims were still valid and, if `withIds`, the ids of their jobs. */
