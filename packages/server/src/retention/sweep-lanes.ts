@@ -1,5 +1,5 @@
 import { sweepLaneJobs } from "#jobs";
-import type { Db } from "#kernel";
+import type { Transactional } from "#kernel";
 import { findDeletedLanesAcrossWorkspaces, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneRuns } from "#workflows";
@@ -11,7 +11,7 @@ const MAX_LANES = 100;
  * Deletes the jobs of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their queue. A schedule that
  * still exists was created while its workspace was being deleted, and must create no more jobs.
  */
-export async function sweepDeletedLanesAcrossWorkspaces(db: Db): Promise<void> {
+export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional): Promise<void> {
   for (const lane of await findDeletedLanesAcrossWorkspaces(db, MAX_LANES)) {
     await removeSchedulesOf(db, lane);
     await sweepLaneJobs(db, lane);

@@ -1,13 +1,34 @@
-import { type Db, rows, sql } from "#kernel";
+import { lockJobsAcrossWorkspaces, setDueAcrossWorkspaces } from "#jobs";
+import { type Db, plainArray, type RunId, rows, sql, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepSomeEventKeysAcrossWorkspaces } from "./event-store.ts";
+import { findAwaitingParents } from "./parent.ts";
 
 /** Runs in one statement, with their journals. */
 const CHUNK = 500;
 
-/** Deletes the runs of a deleted lane. */
-export async function sweepLaneRuns(db: Db, lane: LaneKey): Promise<void> {
-  while ((await deleteSomeOfLane(db, lane)).length === CHUNK);
+/** Deletes the runs of a deleted lane. Runs that wait for them go on. */
+export async function sweepLaneRuns(db: Transactional, lane: LaneKey): Promise<void> {
+  while ((await db.transaction((tx) => deleteSomeOfLane(tx, lane))) === CHUNK);
+}
+
+/** Locks the jobs of waiting runs before the runs that they wait for, as settles do. Returns how many runs were deleted. */
+async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<number> {
+  const { workspaceId } = lane;
+  const ids = await findSomeOfLane(tx, lane);
+  if (ids.length === 0) return 0;
+  const parents = await findAwaitingParents(
+    tx,
+    ids.map((id) => ({ workspaceId, id })),
+  );
+  if (parents.length > 0) await lockJobsAcrossWorkspaces(tx, parents);
+  await rows(tx, sql`delete from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[])`);
+  if (parents.length > 0)
+    await setDueAcrossWorkspaces(
+      tx,
+      parents.map((job) => ({ ...job, at: null })),
+    );
+  return ids.length;
 }
 
 /** Deletes keys of events whose retention has ended, unless one of their runs is there. */
@@ -21,14 +42,13 @@ export async function sweepExpiredRunsAcrossWorkspaces(db: Db): Promise<void> {
 }
 
 /** Uses index run_lane. */
-const deleteSomeOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown[]> =>
-  rows(
-    db,
-    sql`
-      delete from run where workspace_id = ${workspaceId} and id = any(array(
-        select id from run where workspace_id = ${workspaceId} and lane_id = ${laneId} order by id limit ${CHUNK} for update))
-      returning id`,
-  );
+const findSomeOfLane = async (db: Db, { workspaceId, laneId }: LaneKey): Promise<RunId[]> =>
+  (
+    await rows<{ id: RunId }>(
+      db,
+      sql`select id from run where workspace_id = ${workspaceId} and lane_id = ${laneId} order by id limit ${CHUNK}`,
+    )
+  ).map(({ id }) => id);
 
 /** Uses index run_expiry. */
 const deleteSomeExpiredAcrossWorkspaces = (db: Db): Promise<unknown[]> =>

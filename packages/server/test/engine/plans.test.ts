@@ -5,6 +5,7 @@ import {
   claimForWorkersAcrossWorkspaces,
   completeAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
+  discardAcrossWorkspaces,
   extendClaims,
   findCancelled,
   findExpiredClaimsAcrossWorkspaces,
@@ -16,12 +17,14 @@ import {
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
   findTakenBy,
+  lockJobsAcrossWorkspaces,
   makeDueAcrossWorkspaces,
   moveDueAcrossWorkspaces,
   purgeFailed,
   refuseAcrossWorkspaces,
   removeUnlockedAcrossWorkspaces,
   retryFailed,
+  setDueAcrossWorkspaces,
   takeBackAcrossWorkspaces,
 } from "#jobs";
 import { type Db, type JobId, type Statement, toMoment } from "#kernel";
@@ -81,6 +84,9 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "store outcomes of calls": (db) => storeAnswersAcrossWorkspaces(db, [{ ...SETTLED, output: null, error: null, attempt: 1 }]),
   "list workers": (db) => listWorkers(db, LANE.workspaceId, null, 51),
   "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
+  "lock jobs": (db) => lockJobsAcrossWorkspaces(db, [SETTLED]),
+  discard: (db) => discardAcrossWorkspaces(db, [SETTLED]),
+  "set due": (db) => setDueAcrossWorkspaces(db, [{ ...SETTLED, at: null }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
     refuseAcrossWorkspaces(db, [
@@ -114,7 +120,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "free keys": (db) => freeKeysAcrossWorkspaces(db, [KEY]),
   "sweep keys": (db) => sweepIdempotencyKeysAcrossWorkspaces(db),
   explain: (db) => findExplained(db, SETTLED),
-  "sweep a queue": (db) => sweepDeletedLanesAcrossWorkspaces(db),
+  "sweep a queue": (db) => sweepDeletedLanesAcrossWorkspaces({ query: db.query, transaction: (run) => run(db) }),
 };
 
 interface PlanNode {

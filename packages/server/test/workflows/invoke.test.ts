@@ -1,7 +1,9 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
+import { test as base } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
-import { test as base, newWorkspace, Service } from "../harness/service.ts";
+import { newWorkspace, Service } from "../harness/service.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const HOUR_MS = 3_600_000;
@@ -77,6 +79,15 @@ describe("a run that has invoked a workflow", () => {
     await service.ok("POST", `/v1/runs/${childId}/cancel`);
     const message = `The run of "${child.id}" was cancelled.`;
     expect(stepOf(await next)).toMatchObject({ status: "failed", error: { name: "WorkflowCancelledError", message } });
+  });
+
+  test("goes on with an error when it is deleted with its workflow", async ({ service, engine, flow: { parent, child } }) => {
+    await service.ok("DELETE", `/v1/workflows/${child.id}`);
+    await sweepDeletedLanesAcrossWorkspaces(engine);
+    expect(stepOf(await parent.take())).toMatchObject({
+      status: "failed",
+      error: { name: "WorkflowCancelledError", message: "The run was deleted with its workflow." },
+    });
   });
 
   test("leaves it alone when it is cancelled itself", async ({ service, flow: { child, parentId, childId } }) => {
