@@ -31,12 +31,18 @@ export async function findAwaitingParents(tx: Db, children: readonly RunKey[]): 
       select distinct p.workspace_id, p.lane_id, p.id
       from unnest(${plainArray(children.map((one) => one.workspaceId))}::uuid[], ${plainArray(children.map((one) => one.id))}::uuid[])
         as u (workspace_id, id)
-      join run c on c.workspace_id = any(array[u.workspace_id]) and c.id = u.id
-      join run p on p.workspace_id = any(array[c.workspace_id]) and p.id = c.parent_run_id and p.ended_at is null
-      where not exists (select from run_unfit f where f.workspace_id = any(array[p.workspace_id]) and f.run_id = p.id and f.parked)
-        and exists (
-        select from run_step s
-        where s.workspace_id = p.workspace_id and s.run_id = p.id and s.status = 'waiting' and s.child_run_id = c.id)`,
+      cross join lateral (
+        select c.parent_run_id from run c where c.workspace_id = any(array[u.workspace_id]) and c.id = u.id and c.parent_run_id is not null offset 0
+      ) c
+      cross join lateral (
+        select p.workspace_id, p.lane_id, p.id from run p
+        where p.workspace_id = any(array[u.workspace_id]) and p.id = c.parent_run_id and p.ended_at is null
+          and not exists (select from run_unfit f where f.workspace_id = p.workspace_id and f.run_id = p.id and f.parked offset 0)
+          and exists (
+            select from run_step s
+            where s.workspace_id = p.workspace_id and s.run_id = p.id and s.status = 'waiting' and s.child_run_id = u.id offset 0)
+        offset 0
+      ) p`,
   );
   return found.map(({ workspace_id: workspaceId, lane_id: laneId, id }) => ({ workspaceId, laneId, id }));
 }

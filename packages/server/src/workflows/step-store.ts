@@ -76,18 +76,24 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
           ${plainArray(runs.map(({ claim }) => claim?.attempt ?? null))}::int[], ${plainArray(runs.map((one) => areUndos(one.steps)))}::boolean[])
           as a (workspace_id, id, lane_id, lease_id, attempt, undoes)
       ), claimed as (
-        select j.workspace_id, j.id, a.undoes
-        from asked a join job j on j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
-        where j.state = 'active' and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
-        order by j.workspace_id, j.lane_id, j.id for share of j
+        select a.workspace_id, a.id, a.undoes
+        from (select * from asked where lane_id is not null order by workspace_id, lane_id, id) a, lateral (
+          select from job j
+          where j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
+            and j.state = 'active' and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
+          for share
+        ) j
       ), held as (
         select workspace_id, id, undoes from claimed
         union all
         select workspace_id, id, undoes from asked where lane_id is null
       ), locked as (
-        select r.workspace_id, r.id, r.steps, r.last_seq, r.journal_bytes, h.undoes from held h
-        join run r on r.workspace_id = any(array[h.workspace_id]) and r.id = h.id and (h.undoes or r.${LIVE})
-        order by r.workspace_id, r.id for no key update of r
+        select h.workspace_id, h.id, r.steps, r.last_seq, r.journal_bytes, h.undoes
+        from (select * from held order by workspace_id, id) h, lateral (
+          select r.steps, r.last_seq, r.journal_bytes from run r
+          where r.workspace_id = any(array[h.workspace_id]) and r.id = h.id and (h.undoes or r.${LIVE})
+          for no key update
+        ) r
       ), reported as (
         select *, row_number() over (partition by run_id order by number) as place
         from unnest(${plainArray(steps.map(({ run }) => run.id))}::uuid[], ${textArray(steps.map((one) => one.key))}::text[],

@@ -17,10 +17,12 @@ export const lockRunsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[]): Promi
   rows(
     tx,
     sql`
-      select from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[])
-        as u (workspace_id, id)
-      join run r on r.workspace_id = any(array[u.workspace_id]) and r.id = u.id
-      order by r.workspace_id, r.id for no key update of r`,
+      select from (
+        select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[])
+          as u (workspace_id, id)
+        order by workspace_id, id
+      ) u,
+      lateral (select from run r where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id for no key update) locked`,
   );
 
 /** Which of these steps their journals have, by their place in the list. Uses the primary key. */
@@ -30,8 +32,8 @@ export async function findStoredAcrossWorkspaces(tx: Db, steps: readonly StepOfR
     tx,
     sql`
       select (number - 1)::int as index from unnest(${workspaceIds}::uuid[], ${runIds}::uuid[], ${keys}::text[])
-        with ordinality u (workspace_id, run_id, key, number)
-      join run_step s on s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key`,
+        with ordinality u (workspace_id, run_id, key, number),
+      lateral (select from run_step s where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key offset 0) stored`,
   );
   return new Set(found.map(({ index }) => index));
 }
