@@ -29,8 +29,13 @@ export async function startRestate(): Promise<RestateServer | null> {
     },
   });
   const adminUrl = `http://127.0.0.1:${admin}`;
-  const isMissing = await Promise.race([once(child, "error").then(() => true), isHealthy(adminUrl).then(() => false)]);
-  if (isMissing) return null;
+  const missing = new AbortController();
+  const isMissing = await Promise.race([once(child, "error").then(() => true), isHealthy(adminUrl, missing.signal).then(() => false)]);
+  if (isMissing) {
+    missing.abort();
+    await rm(directory, { recursive: true, force: true });
+    return null;
+  }
   return {
     ingressUrl: `http://127.0.0.1:${ingress}`,
     adminUrl,
@@ -43,8 +48,9 @@ export async function startRestate(): Promise<RestateServer | null> {
   };
 }
 
-async function isHealthy(adminUrl: string): Promise<void> {
+async function isHealthy(adminUrl: string, missing: AbortSignal): Promise<void> {
   while (
+    !missing.aborted &&
     !(await fetch(`${adminUrl}/health`).then(
       ({ ok }) => ok,
       () => false,
