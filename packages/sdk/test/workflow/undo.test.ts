@@ -56,15 +56,21 @@ describe("undo", () => {
     expect(run.journal.map(({ key }) => key)).toEqual(["fast", "slow", "undo()", "undo(slow)", "undo(fast)"]);
   });
 
-  test("runs for a step whose outcome came behind an event that is being sent", async () => {
+  test("runs for a step whose outcome came behind an event that is not sent", async () => {
     const undone: unknown[] = [];
+    const [booked, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const run = new MemoryRun(async ({ step }: WorkflowContext<never>) => {
-      void step.sendEvent("tell", { name: "told" }).catch(() => {});
-      void step.run("book", () => "booked", { undo: (output) => void undone.push(output) }).catch(() => {});
-      await step.run("pay", () => Promise.reject(new NonRetryableError("no")));
+      void step.sendEvent("one", { name: "told" });
+      void step.sendEvent("two", { name: "told" });
+      void step.run("book", () => booked.resolve(), { undo: () => void undone.push("booked") });
+      await booked.promise;
+      setImmediate(sent.resolve);
+      throw new NonRetryableError("no");
     });
-    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false });
+    run.host = { ...run.host, sendEvent: () => sent.promise };
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no", retry: false });
     expect(undone).toEqual(["booked"]);
+    expect(run.keys).toEqual(["book", "undo()", "undo(book)"]);
   });
 
   test("runs at once for a failure that is not tried again, also of a step", async () => {
