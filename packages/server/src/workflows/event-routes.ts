@@ -1,23 +1,18 @@
 import { EventHeaders, LIMITS, RunPath, SendEvent, SendStepEvent, SentEvent, StepEventSent } from "@tidemill/contract";
 import { type Api, idempotencyKeyOf, principalOf, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
-import { type Clock, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
+import { type Clock, problem, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { fingerprintOfEvent } from "./event-fingerprint.ts";
-import { refuserOf } from "./refuse-secrets.ts";
-import type { ProveReport } from "./report-steps.ts";
-import { readRunId, runNotFound, showRunId } from "./run.ts";
-import { findRun } from "./run-store.ts";
+import { showRunId } from "./run.ts";
 import { sendEvent, showEventId } from "./send-event.ts";
 import { sendStepEvent } from "./send-step-event.ts";
+import { type StepRequestOptions, stepRequests } from "./step-request.ts";
 
-export interface EventRoutes {
-  readonly tenants: Tenants;
+export interface EventRoutes extends StepRequestOptions {
   readonly ids: UuidSource;
   readonly clock: Pick<Clock, "nowMs">;
-  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: PulledWaker;
-  readonly proveReport: ProveReport;
 }
 
 const { tags, security } = routeDefaults("Events");
@@ -25,7 +20,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of events. Source: contract §11. */
 export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, proveReport }: EventRoutes): void {
-  const refuse = refuserOf(shares);
+  const carryOut = stepRequests({ tenants, shares, proveReport });
 
   api.post(
     "/v1/events",
@@ -82,12 +77,9 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
       const { id } = request.params;
       const data = dataOf(request.body);
       await runForRequest(shares.loopTime, request, workspaceId, data.length, checkPayloadTemplates(data, "data"));
-      const db = tenants.of(workspaceId);
-      const run = { workspaceId, id: readRunId(id) as RunId };
-      const proven = await proveReport(db, workspaceId, { id, lease_token });
-      await refuse(request, proven, { key }, { data });
-      const sent = proven && (await sendStepEvent(db, ids, run, proven.claim, key, { name, data, ts }));
-      if (!sent) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
+      const sent = await carryOut(request, { id, lease_token, texts: { key }, payload: { data } }, (db, run, claim) =>
+        sendStepEvent(db, ids, run, claim, key, { name, data, ts }),
+      );
       if (sent.lanes.length > 0) waker.wakeWorkflows(sent.lanes);
       return reply.type(JSON_TYPE).send(sent.output);
     },

@@ -1,28 +1,22 @@
 import { Invoked, InvokeWorkflow, LIMITS, RunPath } from "@tidemill/contract";
 import { type Api, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
-import { problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
+import { problem, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { invokeWorkflow } from "./invoke.ts";
-import { refuserOf } from "./refuse-secrets.ts";
-import type { ProveReport } from "./report-steps.ts";
-import { readRunId, runNotFound } from "./run.ts";
-import { findRun } from "./run-store.ts";
+import { type StepRequestOptions, stepRequests } from "./step-request.ts";
 
-export interface InvokeRoutes {
-  readonly tenants: Tenants;
+export interface InvokeRoutes extends StepRequestOptions {
   readonly ids: UuidSource;
-  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: PulledWaker;
-  readonly proveReport: ProveReport;
 }
 
 const { tags, security } = routeDefaults("Runs");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoint by which runs start runs. Source: specification, Workflow behavior 1 to 3; contract §11. */
-export function mountInvoke(api: Api, { tenants, ids, shares, waker, proveReport }: InvokeRoutes): void {
-  const refuse = refuserOf(shares);
+export function mountInvoke(api: Api, { ids, shares, waker, ...options }: InvokeRoutes): void {
+  const carryOut = stepRequests({ shares, ...options });
 
   api.post(
     "/v1/runs/:id/invocations",
@@ -50,12 +44,9 @@ export function mountInvoke(api: Api, { tenants, ids, shares, waker, proveReport
       if (Buffer.byteLength(text) > LIMITS.payloadBytes)
         throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path: "input" });
       await runForRequest(shares.loopTime, request, workspaceId, text.length, checkPayloadTemplates(text, "input"));
-      const db = tenants.of(workspaceId);
-      const run = { workspaceId, id: readRunId(id) as RunId };
-      const proven = await proveReport(db, workspaceId, { id, lease_token });
-      await refuse(request, proven, { key }, { input: text });
-      const invoked = proven && (await invokeWorkflow(db, ids, run, proven.claim, { key, workflow, input: text, timeoutMs }));
-      if (!invoked) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
+      const invoked = await carryOut(request, { id, lease_token, texts: { key }, payload: { input: text } }, (db, run, claim) =>
+        invokeWorkflow(db, ids, run, claim, { key, workflow, input: text, timeoutMs }),
+      );
       if (invoked.lane) waker.wakeWorkflows([invoked.lane]);
       return reply.type(JSON_TYPE).send(invoked.output);
     },

@@ -1,29 +1,24 @@
 import { CompletedSignal, LIMITS, RegisteredSignal, RegisterSignal, RunPath, SignalPath, SignalPayload } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, type RawJson, replies, routeDefaults, workspaceOf } from "#http";
-import { problem, type RunId, type Shares, type Tenants } from "#kernel";
+import { problem } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { completeSignal } from "./complete-signal.ts";
-import { refuserOf } from "./refuse-secrets.ts";
 import { registerSignal } from "./register-signal.ts";
-import type { ProveReport } from "./report-steps.ts";
-import { readRunId, runNotFound, showRunId } from "./run.ts";
-import { findRun } from "./run-store.ts";
+import { showRunId } from "./run.ts";
+import { type StepRequestOptions, stepRequests } from "./step-request.ts";
 
-export interface SignalRoutes {
-  readonly tenants: Tenants;
+export interface SignalRoutes extends StepRequestOptions {
   readonly audit: AuditLog;
-  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: PulledWaker;
-  readonly proveReport: ProveReport;
 }
 
 const { tags, security } = routeDefaults("Signals");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of signals. Source: specification, Signals and runs; contract §11. */
-export function mountSignals(api: Api, { tenants, audit, shares, waker, proveReport }: SignalRoutes): void {
-  const refuse = refuserOf(shares);
+export function mountSignals(api: Api, { tenants, audit, waker, ...options }: SignalRoutes): void {
+  const carryOut = stepRequests({ tenants, ...options });
 
   api.post(
     "/v1/signals/:id/complete",
@@ -72,15 +67,11 @@ export function mountSignals(api: Api, { tenants, audit, shares, waker, proveRep
       },
     },
     async (request, reply) => {
-      const workspaceId = workspaceOf(request);
       const { id } = request.params;
       const { lease_token, key, signal } = request.body;
-      const db = tenants.of(workspaceId);
-      const run = { workspaceId, id: readRunId(id) as RunId };
-      const proven = await proveReport(db, workspaceId, { id, lease_token });
-      await refuse(request, proven, { key, signal }, {});
-      const output = proven && (await registerSignal(db, run, proven.claim, key, signal));
-      if (output === null) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
+      const output = await carryOut(request, { id, lease_token, texts: { key, signal } }, (db, run, claim) =>
+        registerSignal(db, run, claim, key, signal),
+      );
       return reply.type(JSON_TYPE).send(output);
     },
   );

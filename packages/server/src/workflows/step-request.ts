@@ -1,0 +1,46 @@
+import type { FastifyRequest } from "fastify";
+import { workspaceOf } from "#http";
+import type { NamedClaim } from "#jobs";
+import { problem, type RunId, type Shares, type Tenants, type Transactional } from "#kernel";
+import { refuserOf } from "./refuse-secrets.ts";
+import type { ProveReport } from "./report-steps.ts";
+import { type RunKey, readRunId, runNotFound } from "./run.ts";
+import { findRun } from "./run-store.ts";
+
+export interface StepRequestOptions {
+  readonly tenants: Tenants;
+  readonly shares: Pick<Shares, "loopTime">;
+  readonly proveReport: ProveReport;
+}
+
+/** A request of a program for one of its steps: the run, its lease, and what is handed on, by its path in the request. */
+export interface StepRequest {
+  readonly id: string;
+  readonly lease_token: string;
+  readonly texts: Readonly<Record<string, string>>;
+  /** JSON texts. */
+  readonly payload?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Carries out what programs ask for with their steps: under a claim that holds, and without secrets of the run's input.
+ *
+ * @throws VALIDATION_ERROR for secrets; LEASE_LOST, also when it returns null; NOT_FOUND when there is no such run
+ */
+export function stepRequests({ tenants, shares, proveReport }: StepRequestOptions) {
+  const refuse = refuserOf(shares);
+  return async <Done>(
+    request: FastifyRequest,
+    { id, lease_token, texts, payload = {} }: StepRequest,
+    carryOut: (db: Transactional, run: RunKey, claim: NamedClaim) => Promise<Done | null>,
+  ): Promise<Done> => {
+    const workspaceId = workspaceOf(request);
+    const db = tenants.of(workspaceId);
+    const run = { workspaceId, id: readRunId(id) as RunId };
+    const proven = await proveReport(db, workspaceId, { id, lease_token });
+    await refuse(request, proven, texts, payload);
+    const done = proven && (await carryOut(db, run, proven.claim));
+    if (done === null) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
+    return done;
+  };
+}
