@@ -1,10 +1,7 @@
 import {
-  type Logger,
   NonRetryableError,
   StepError,
-  Tidemill,
-  Worker,
-  type WorkerOptions,
+  type Tidemill,
   WorkflowCancelledError,
   type WorkflowContext,
   WorkflowFailedError,
@@ -12,26 +9,8 @@ import {
   workflow,
 } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
-import { test as base, until } from "../../../server/test/harness/service.ts";
-
-const quiet = () => {};
-const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-
-/** Starts workers that are stopped after the test. */
-const test = base
-  .extend("client", ({ service }) => new Tidemill({ url: service.node.url, key: service.key }))
-  .extend("worker", async ({ service }, { onCleanup }) => {
-    const started: Worker[] = [];
-    onCleanup(async () => {
-      await Promise.all(started.map((one) => one.stop()));
-    });
-    return (workflows: NonNullable<WorkerOptions["workflows"]>) => {
-      const one = new Worker({ url: service.node.url, key: service.key, workflows, signals: [], logger: SILENT });
-      started.push(one);
-      one.run().catch(quiet);
-      return one;
-    };
-  });
+import { until } from "../../../server/test/harness/service.ts";
+import { test, untilStatus } from "../harness/workflow-workers.ts";
 
 /** Starts a run, once a worker has registered its workflows. */
 async function trigger(client: Tidemill, id: string, input: unknown = null): Promise<string> {
@@ -41,7 +20,7 @@ async function trigger(client: Tidemill, id: string, input: unknown = null): Pro
 }
 
 async function ended(client: Tidemill, runId: string, status = "completed") {
-  await until(async () => (await client.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
+  await untilStatus(client, runId, status);
   return client.runs.get(runId);
 }
 

@@ -1,37 +1,9 @@
-import {
-  cron,
-  event,
-  HttpError,
-  json,
-  type Logger,
-  NonRetryableError,
-  Tidemill,
-  Worker,
-  type WorkerOptions,
-  type WorkflowContext,
-  workflow,
-} from "@tidemill/sdk";
+import { cron, event, HttpError, json, NonRetryableError, type Tidemill, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
-import { test as base, until } from "../../../server/test/harness/service.ts";
+import { until } from "../../../server/test/harness/service.ts";
+import { test, untilStatus } from "../harness/workflow-workers.ts";
 
 const quiet = () => {};
-const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-
-/** Starts workers that are stopped after the test. */
-const test = base
-  .extend("client", ({ service }) => new Tidemill({ url: service.node.url, key: service.key }))
-  .extend("worker", async ({ service }, { onCleanup }) => {
-    const started: Worker[] = [];
-    onCleanup(async () => {
-      await Promise.all(started.map((one) => one.stop()));
-    });
-    return (workflows: NonNullable<WorkerOptions["workflows"]>, options: Partial<WorkerOptions> = {}) => {
-      const one = new Worker({ url: service.node.url, key: service.key, workflows, signals: [], logger: SILENT, ...options });
-      started.push(one);
-      one.run().catch(quiet);
-      return one;
-    };
-  });
 
 /** Starts a run, once a worker has registered its workflow. */
 async function trigger(client: Tidemill, id: string, input: unknown): Promise<string> {
@@ -39,9 +11,6 @@ async function trigger(client: Tidemill, id: string, input: unknown): Promise<st
   const [runId = ""] = (await client.workflows.trigger(id, { input })).runIds;
   return runId;
 }
-
-const untilStatus = (client: Tidemill, runId: string, status: string) =>
-  until(async () => (await client.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
 
 test("an event of a step starts the workflow that listens to it, once, and the client sends one with a type", async ({
   client,

@@ -1,37 +1,24 @@
-import { type Logger, Tidemill, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { type Tidemill, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
-import { test as base, until } from "../../../server/test/harness/service.ts";
+import { until } from "../../../server/test/harness/service.ts";
+import { test as base, untilStatus } from "../harness/workflow-workers.ts";
 
 const quiet = () => {};
-const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-/** Starts workers that are stopped after the test. */
-const test = base
-  .extend("client", ({ service }) => new Tidemill({ url: service.node.url, key: service.key }))
-  .extend("worker", async ({ service }, { onCleanup }) => {
-    const started: Worker[] = [];
-    onCleanup(async () => {
-      await Promise.all(started.map((one) => one.stop()));
-    });
-    return (program: (context: WorkflowContext) => unknown, version: string, options: Partial<WorkerOptions> = {}) => {
-      const workflows = [workflow({ id: "order", version }, program)];
-      const one = new Worker({ url: service.node.url, key: service.key, workflows, signals: [], logger: SILENT, ...options });
-      started.push(one);
-      one.run().catch(quiet);
-      return one;
-    };
-  });
+const test = base.extend(
+  "start",
+  ({ worker }) =>
+    (program: (context: WorkflowContext) => unknown, version: string, options?: Partial<WorkerOptions>) =>
+      worker([workflow({ id: "order", version }, program)], options),
+);
 
 async function trigger(client: Tidemill): Promise<string> {
   await until(() => client.workflows.get("order").then(Boolean, () => false), "the workflow to be registered");
   return (await client.workflows.trigger("order")).runIds[0] ?? "";
 }
 
-const untilStatus = (client: Tidemill, runId: string, status: string) =>
-  until(async () => (await client.runs.get(runId)).status === status, `run ${runId} to be ${status}`);
-
 describe("two versions of a workflow", () => {
-  test("a run whose steps were renamed waits for fitting code, and goes on with it", async ({ service, client, worker }) => {
+  test("a run whose steps were renamed waits for fitting code, and goes on with it", async ({ service, client, start }) => {
     const executed: string[] = [];
     const steps =
       (name: string) =>
@@ -40,13 +27,13 @@ describe("two versions of a workflow", () => {
         await step.sleep("a day", "24h");
         return step.run("ship", () => executed.push("ship"));
       };
-    const first = worker(steps("load"), "1");
+    const first = start(steps("load"), "1");
     const runId = await trigger(client);
     await untilStatus(client, runId, "sleeping");
     await first.stop();
     await service.advance(86_401);
 
-    const second = worker(steps("load order"), "2");
+    const second = start(steps("load order"), "2");
     await untilStatus(client, runId, "waiting");
     expect(await client.runs.get(runId)).toMatchObject({
       version: "1",
@@ -66,7 +53,7 @@ describe("two versions of a workflow", () => {
     expect(executed).toEqual(["load"]);
     await second.stop();
 
-    worker(async ({ step, run }) => {
+    start(async ({ step, run }) => {
       await (run.patched("renamed") ? step.run("load order", quiet) : step.run("load", quiet));
       await step.sleep("a day", "24h");
       return step.run("ship", () => executed.push("ship 3"));
@@ -76,19 +63,19 @@ describe("two versions of a workflow", () => {
     expect(executed).toEqual(["load", "ship 3"]);
   });
 
-  test("a step that is of another type waits for code too, and can be cancelled", async ({ service, client, worker }) => {
-    const first = worker(({ step }) => step.sleep("pause", "1h"), "1");
+  test("a step that is of another type waits for code too, and can be cancelled", async ({ service, client, start }) => {
+    const first = start(({ step }) => step.sleep("pause", "1h"), "1");
     const runId = await trigger(client);
     await untilStatus(client, runId, "sleeping");
     await first.stop();
     await service.advance(3_601);
-    worker(({ step }) => step.run("pause", quiet), "2");
+    start(({ step }) => step.run("pause", quiet), "2");
     await untilStatus(client, runId, "waiting");
     expect((await client.runs.list({ status: "waiting" })).data).toMatchObject([{ runId }]);
     expect((await client.runs.cancel(runId)).status).toBe("cancelled");
   });
 
-  test("each goes on with the runs that it has begun, while both are there", async ({ service, client, worker }) => {
+  test("each goes on with the runs that it has begun, while both are there", async ({ service, client, start }) => {
     const by: string[] = [];
     const program =
       (version: string) =>
@@ -97,10 +84,10 @@ describe("two versions of a workflow", () => {
         await step.sleep("pause", "10s");
         return step.run("end", () => by.push(`${version} ends`));
       };
-    worker(program("1"), "1", { name: "one" });
+    start(program("1"), "1", { name: "one" });
     const old = await trigger(client);
     await untilStatus(client, old, "sleeping");
-    worker(program("2"), "2", { name: "two" });
+    start(program("2"), "2", { name: "two" });
     await until(async () => (await client.workflows.get("order")).version === "2", "version 2 to be registered");
     for (let count = 0; count < 10; count += 1) await trigger(client);
     await until(async () => (await client.runs.list({ status: "sleeping" })).data.length === 11, "all runs to sleep");
@@ -111,9 +98,9 @@ describe("two versions of a workflow", () => {
     expect(count("1 begins")).toBeGreaterThan(0);
   });
 
-  test("a workflow that is not deterministic fails in development at its first run, with the step's name", async ({ client, worker }) => {
+  test("a workflow that is not deterministic fails in development at its first run, with the step's name", async ({ client, start }) => {
     let calls = 0;
-    worker(
+    start(
       async ({ step }) => {
         calls += 1;
         const name = calls % 2 === 1 ? "left" : "right";
