@@ -30,8 +30,9 @@ export interface RunsEnded {
 }
 
 /**
- * Ends those of these runs that have not ended, and enqueues the jobs of the hooks that their workflows have for these ends, and those that
- * undo their steps if that is left to do. A run that never started has no `onCancel`. Runs that wait for them go on: the caller has locked their jobs together with those of the ended runs.
+ * Ends those of these runs that have not ended. Enqueues the jobs of the hooks that their workflows have for these ends, and the jobs that
+ * undo their steps. A run that never started has no `onCancel`. Runs that wait for them go on: the caller has locked their jobs together
+ * with those of the ended runs.
  */
 export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: readonly RunEnd[]): Promise<RunsEnded> {
   const undos = await findUndos(tx, ends);

@@ -59,10 +59,10 @@ export interface StepsToInsert extends RunKey {
 }
 
 /**
- * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end. It locks the jobs of claims and then
- * the runs, in the order in which settles lock them. Returns how many steps the journals have, null for one that would be too large and
- * gets none of them, without runs whose claim no longer holds, and those that have ended unless the steps are undos. A journal has room for
- * the undos of all its steps. Uses the primary keys.
+ * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end. It locks the
+ * jobs of claims and then the runs, in the order in which settles lock them. Returns how many steps the journals have; null for a journal
+ * that would be too large, which gets none of them. Runs whose claim no longer holds are left out, and those that have ended, unless the
+ * steps are undos. A journal has room for the undos of all its steps. Uses the primary keys.
  */
 export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsToInsert[]): Promise<ReadonlyMap<RunId, number | null>> {
   const steps = runs.flatMap((run) => run.steps.map((step) => ({ ...step, run })));
