@@ -372,7 +372,7 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/api.md": ["the first characters, at most {}"], "SECURITY.md": ["the first characters: at most {}, and"] },
     },
     {
-      value: (await code.constant("callbacks/deliverer.ts", "POSTPONE_MS")) / SECOND,
+      value: (await code.constant("callbacks/postponement.ts", "POSTPONE_MS")) / SECOND,
       in: { "docs/decisions/0011-secrets.md": ["the job waits {} more seconds"] },
     },
   ];

@@ -8,9 +8,10 @@ import { SecretError } from "#vault";
 import type { CallPayload } from "#workflows";
 import { type CallContent, type CallTemplates, callHeaders, readCallTemplates } from "./call-request.ts";
 import { readCallResponse } from "./call-response.ts";
-import { CallbackTimeoutError, isLookupNotRun, isShortage } from "./classify.ts";
+import { CallbackTimeoutError } from "./classify.ts";
 import type { DelivererOptions } from "./deliverer.ts";
 import { PostponedReports } from "./postponed-reports.ts";
+import { POSTPONE_MS, postponementOf } from "./postponement.ts";
 import { RequestContentError } from "./request-content-error.ts";
 
 export interface CallDelivererOptions extends Omit<DelivererOptions, "endpoints" | "shares"> {
@@ -26,8 +27,6 @@ interface PayloadMemory {
   giveBack(workspaceId: Claim["workspaceId"], characters: number): void;
 }
 
-/** How long a call waits when what it needs is not available. It uses no attempt. Milliseconds. */
-const POSTPONE_MS = 2_000;
 /** A response of up to this many bytes is not counted against its workspace, like those of callbacks. */
 const UNCOUNTED_BYTES = LIMITS.resultBytes;
 
@@ -172,8 +171,11 @@ class HttpCall {
       this.#options.emit("callback_blocked", { jobId: showJobId(this.#claim.id), address: error.address, error });
     }
     if (error instanceof ResponseMemoryError) return { kind: "postponed", waitMs: POSTPONE_MS };
-    const shortage = isShortage(error);
-    if (shortage || isLookupNotRun(error)) return { ...this.#postpone(error), ...(shortage && { shortage }) };
+    const postponement = postponementOf(error);
+    if (postponement) {
+      this.#onPostponed(error);
+      return postponement;
+    }
     const characters = response.kind === "responded" ? (response.body?.length ?? 0) : 0;
     const cost = this.#redactor ? Number.POSITIVE_INFINITY : characters;
     return this.#inSlices(cost, readCallResponse(response, this.#options.clock.nowMs(), this.#redactor));

@@ -1,17 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS, NO_RETRY_HEADER } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
-import {
-  afterSpace,
-  cut,
-  JsonDepthError,
-  JsonLimitError,
-  JsonSyntaxError,
-  JsonValueScan,
-  parseHttpDate,
-  type SlicedWork,
-  systemCode,
-} from "#kernel";
+import { afterSpace, cut, JsonDepthError, JsonLimitError, JsonSyntaxError, JsonValueScan, parseHttpDate, type SlicedWork } from "#kernel";
 import { PrivateNameError, type Response } from "#outbound";
 import { keepResult, type TextRedactor } from "#redaction";
 
@@ -109,19 +99,6 @@ export function retryAfter(header: string | string[] | undefined, nowMs: number)
   const atMs = parseHttpDate(value);
   return atMs === null ? null : Math.max(0, (atMs - nowMs) / 1000);
 }
-
-/** What the node itself lacks: file descriptors, memory or buffers. */
-const SHORTAGES = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
-
-/**
- * Whether a callback could not be sent because the node lacks something, to one of the handler's addresses at least. EADDRNOTAVAIL is
- * none of these: it also stands for an address that this machine can never reach.
- */
-export const isShortage = (error: unknown): boolean =>
-  (error instanceof AggregateError ? error.errors : [error]).some((one) => SHORTAGES.has(systemCode(one)));
-
-/** Whether the name was not looked up, for a reason that lies with the node. Callbacks to other hosts can still be sent. */
-export const isLookupNotRun = (error: unknown): boolean => systemCode(error) === "LOOKUP_NOT_RUN";
 
 const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["code"]> = {
   CALLBACK_TIMEOUT: "TIMEOUT",

@@ -15,9 +15,10 @@ import {
 } from "#outbound";
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
-import { CallbackTimeoutError, classify, isLookupNotRun, isShortage } from "./classify.ts";
+import { CallbackTimeoutError, classify } from "./classify.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { PostponedReports } from "./postponed-reports.ts";
+import { POSTPONE_MS, postponementOf } from "./postponement.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
 import { RequestContentError } from "./request-content-error.ts";
 import { signedHeaders } from "./signed-request.ts";
@@ -34,12 +35,6 @@ export interface DelivererOptions {
   readonly version: string;
   readonly emit: EmitEvent;
 }
-
-/**
- * How long a job waits when the database or the key of a secret is not available, or the node lacks descriptors, memory or
- * a name server. It uses no attempt. Milliseconds.
- */
-const POSTPONE_MS = 2_000;
 
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 
@@ -237,10 +232,10 @@ class Callback implements Attempt {
       this.#options.emit("callback_blocked", { jobId: this.#jobId, address: response.error.address, error: response.error });
     }
     const error = response.kind === "failed" ? response.error : null;
-    const shortage = isShortage(error);
-    if (shortage || isLookupNotRun(error)) {
+    const postponement = postponementOf(error);
+    if (postponement) {
       this.#onPostponed(error);
-      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, ...(shortage && { shortage }) });
+      this.#end(postponement);
     } else this.#classify(response);
   }
 

@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
-import { CallbackTimeoutError, isLookupNotRun, isShortage, signedHeaders } from "#callbacks";
+import { CallbackTimeoutError, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
 import type { Attempt, AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
@@ -31,9 +31,6 @@ export interface PushOptions {
   readonly version: string;
   readonly emit: EmitEvent;
 }
-
-/** How long an execution waits when the database is not available, or the node lacks descriptors, memory or a name server. Milliseconds. */
-const POSTPONE_MS = 2_000;
 
 /** The execution was withdrawn: its response no longer counts. */
 class AbortedError extends Error {
@@ -129,10 +126,10 @@ export class Push implements Attempt {
     if (error instanceof PrivateNameError) {
       this.#options.emit("callback_blocked", { jobId: this.#id, address: error.address, error });
     }
-    const shortage = isShortage(error);
-    if (shortage || isLookupNotRun(error)) {
+    const postponement = postponementOf(error);
+    if (postponement) {
       this.#onPostponed(error);
-      this.#end({ kind: "postponed", waitMs: POSTPONE_MS, ...(shortage && { shortage }) });
+      this.#end(postponement);
     } else void this.#read(response);
   }
 
