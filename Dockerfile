@@ -6,6 +6,7 @@ COPY packages/contract/package.json packages/contract/
 COPY packages/sdk/package.json packages/sdk/
 COPY packages/server/package.json packages/server/
 COPY packages/cli/package.json packages/cli/
+COPY packages/dashboard/package.json packages/dashboard/
 COPY examples/package.json examples/
 COPY scripts/openapi-types/package.json scripts/openapi-types/
 

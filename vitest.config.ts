@@ -24,8 +24,9 @@ export default defineConfig({
     globalSetup: ["packages/server/test/harness/postgres.ts", "packages/server/test/harness/command.ts"],
     setupFiles: ["packages/server/test/harness/show-service-log.ts"],
     reporters: ["default", "./scripts/count-reporter.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // These bounds only end what hangs: a busy machine may be several times slower than an idle one.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // One more than two cores: tests of faults wait for leases to run out and processes to start.
     maxWorkers: 3,
     pool: "forks",
