@@ -8,6 +8,7 @@ import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPeople } from "#people";
 import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -41,6 +42,7 @@ interface ComposedNode {
   readonly lease: Engine["lease"];
   readonly listeners: Listeners;
   firstKey(): string | null;
+  setupUrl(): string | null;
 }
 
 /**
@@ -127,6 +129,7 @@ export async function composeNode({
     workers.workspaceChanged(workspaceId);
     workflows.workspaceChanged(workspaceId);
   };
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -151,6 +154,7 @@ export async function composeNode({
     vault,
     createAudit(shared),
     workspaces,
+    people,
     usage,
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
@@ -159,7 +163,7 @@ export async function composeNode({
     workers,
     workflows,
   ];
-  const { authenticator } = workspaces;
+  const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {
     workers.drain();
     workflows.drain();
@@ -173,6 +177,7 @@ export async function composeNode({
       listeners.ports,
       // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
       workspaces.first,
+      people.first,
       engine.lease,
       // From now on this node counts as alive, and a rotation of the master key waits for it.
       { start: () => openVault.releaseLock(), stop: async () => {} },
@@ -184,5 +189,5 @@ export async function composeNode({
     ],
     (error) => emit("close_failed", { error }),
   );
-  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey };
+  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey, setupUrl: people.setupUrl };
 }

@@ -150,6 +150,12 @@ export const SETTINGS = {
   bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Key of the first workspace. If empty, a random key is made.", {
     secret: true,
   }),
+  dashboard: setting(
+    "TIDEMILL_DASHBOARD",
+    oneOf(["on", "off"]),
+    "on",
+    "`off` removes the dashboard: its pages, signing in, and the API that its pages use.",
+  ),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
   env: setting(
     "TIDEMILL_ENV",
