@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import { createApprovals } from "#approvals";
 import { createAudit } from "#audit";
 import { createCallbacks } from "#callbacks";
+import { createDashboard } from "#dashboard";
 import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
@@ -162,6 +163,7 @@ export async function composeNode({
     pushes,
     workers,
     workflows,
+    createDashboard(shared),
   ];
   const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {
