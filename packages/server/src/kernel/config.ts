@@ -112,7 +112,7 @@ export const SETTINGS = {
     "TIDEMILL_DASHBOARD",
     oneOf(["on", "off"]),
     "on",
-    "`off` removes the dashboard: nothing is served under `/dashboard`.",
+    "`off` removes the dashboard: its pages, signing in, and the API that its pages use.",
   ),
   publicUrl: setting("TIDEMILL_PUBLIC_URL", httpUrl, null, "URL at which clients reach the API. Requests for its host are served."),
   allowedHosts: setting(
@@ -156,12 +156,6 @@ export const SETTINGS = {
   bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Key of the first workspace. If empty, a random key is made.", {
     secret: true,
   }),
-  dashboard: setting(
-    "TIDEMILL_DASHBOARD",
-    oneOf(["on", "off"]),
-    "on",
-    "`off` removes the dashboard: its pages, signing in, and the API that its pages use.",
-  ),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
   env: setting(
     "TIDEMILL_ENV",
