@@ -107,14 +107,16 @@ export async function composeNode({
   });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
   const { waker, aborter, outlet } = engine;
+  /** This node has changed a workspace, or what somebody may do in it. */
+  const notifyChanged = (workspaceId: WorkspaceId) => {
+    endCallsOf(workspaceId);
+    engine.notify({ kind: "workspaceChanged", workspaceId });
+  };
   const workspaces = createWorkspaces({
     ...shared,
     adminContext,
     emptyWorkspace,
-    notifyChanged: (workspaceId) => {
-      endCallsOf(workspaceId);
-      engine.notify({ kind: "workspaceChanged", workspaceId });
-    },
+    notifyChanged,
     abortWorkspace: (workspaceId) => {
       endCallsOf(workspaceId);
       aborter.abortWorkspace(workspaceId);
@@ -130,7 +132,7 @@ export async function composeNode({
     workers.workspaceChanged(workspaceId);
     workflows.workspaceChanged(workspaceId);
   };
-  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url(), onWorkspaceChanged: notifyChanged });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 

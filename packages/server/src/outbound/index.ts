@@ -8,3 +8,4 @@ export type { Resolution } from "./names/resolution.ts";
 export * from "./request.ts";
 export * from "./send.ts";
 export * from "./sign.ts";
+export * from "./address-set.ts";
