@@ -79,10 +79,7 @@ describe("a job that nobody decides in its queue's time", () => {
     expect(await service.job(job)).toMatchObject({ state: "waiting", approval: { by: "ops" } });
   });
 
-  test("a job that nobody decides in its queue's time is left to the sweep, when its queue was deleted", async ({
-    service,
-    engine,
-  }) => {
+  test("a job that nobody decides in its queue's time is left to the sweep, when its queue was deleted", async ({ service, engine }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60, on_timeout: "approve" } });
     const job = await service.enqueue({ queue });
     const { workspaceId } = await laneOf(service, queue);
