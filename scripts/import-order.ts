@@ -11,6 +11,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["usage"],
   ["redaction"],
   ["vault"],
+  ["people"],
   ["lanes"],
   ["circuits"],
   ["jobs"],

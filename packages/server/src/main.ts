@@ -9,6 +9,7 @@ import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPeople } from "#people";
 import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -42,6 +43,7 @@ interface ComposedNode {
   readonly lease: Engine["lease"];
   readonly listeners: Listeners;
   firstKey(): string | null;
+  setupUrl(): string | null;
 }
 
 /**
@@ -128,6 +130,7 @@ export async function composeNode({
     workers.workspaceChanged(workspaceId);
     workflows.workspaceChanged(workspaceId);
   };
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -152,6 +155,7 @@ export async function composeNode({
     vault,
     createAudit(shared),
     workspaces,
+    people,
     usage,
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
@@ -161,7 +165,7 @@ export async function composeNode({
     workflows,
     createDashboard(shared),
   ];
-  const { authenticator } = workspaces;
+  const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {
     workers.drain();
     workflows.drain();
@@ -175,6 +179,7 @@ export async function composeNode({
       listeners.ports,
       // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
       workspaces.first,
+      people.first,
       engine.lease,
       // From now on this node counts as alive, and a rotation of the master key waits for it.
       { start: () => openVault.releaseLock(), stop: async () => {} },
@@ -186,5 +191,5 @@ export async function composeNode({
     ],
     (error) => emit("close_failed", { error }),
   );
-  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey };
+  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey, setupUrl: people.setupUrl };
 }

@@ -112,7 +112,7 @@ export const SETTINGS = {
     "TIDEMILL_DASHBOARD",
     oneOf(["on", "off"]),
     "on",
-    "`off` removes the dashboard: nothing is served under `/dashboard`.",
+    "`off` removes the dashboard: its pages, signing in, and the API that its pages use.",
   ),
   publicUrl: setting("TIDEMILL_PUBLIC_URL", httpUrl, null, "URL at which clients reach the API. Requests for its host are served."),
   allowedHosts: setting(
