@@ -173,7 +173,12 @@ export const SETTINGS = {
     "SMTP server for invitations and password resets, like `smtps://user:password@mail.example.com`. It needs `TIDEMILL_PUBLIC_URL`. If empty, no mail is sent.",
     { secret: true },
   ),
-  mailFrom: setting("TIDEMILL_MAIL_FROM", string, "", "Sender of mail, like `Tidemill <jobs@example.com>`. If empty: `tidemill@` the public URL's host."),
+  mailFrom: setting(
+    "TIDEMILL_MAIL_FROM",
+    string,
+    "",
+    "Sender of mail, like `Tidemill <jobs@example.com>`. If empty: `tidemill@` the public URL's host.",
+  ),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
   env: setting(
     "TIDEMILL_ENV",

@@ -1,4 +1,5 @@
 export * from "./address-guard.ts";
+export * from "./address-set.ts";
 export * from "./callback-url.ts";
 export * from "./check-host.ts";
 export * from "./names/create-names.ts";
@@ -8,4 +9,3 @@ export type { Resolution } from "./names/resolution.ts";
 export * from "./request.ts";
 export * from "./send.ts";
 export * from "./sign.ts";
-export * from "./address-set.ts";

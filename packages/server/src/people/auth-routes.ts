@@ -51,13 +51,9 @@ export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Session
     return { kind, email, workspace, role, expires_at: expiresAt };
   });
 
-  api.post(
-    "/dashboard/auth/links/:token",
-    { config, schema: hidden({ params: LinkPath, body: TakeLink }) },
-    async (request, reply) => {
-      const opened = await takeLink(context, request, request.params.token, request.body);
-      opened?.setCookie(reply);
-      return empty(reply);
-    },
-  );
+  api.post("/dashboard/auth/links/:token", { config, schema: hidden({ params: LinkPath, body: TakeLink }) }, async (request, reply) => {
+    const opened = await takeLink(context, request, request.params.token, request.body);
+    opened?.setCookie(reply);
+    return empty(reply);
+  });
 }

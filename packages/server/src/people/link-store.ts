@@ -60,7 +60,10 @@ export const deleteLinksOf = (db: Db, personId: PersonId): Promise<unknown> =>
 
 /** Uses index link_expiry. */
 export const sweepLinks = (db: Db): Promise<unknown> =>
-  rows(db, sql`delete from link where ctid = any(array(select ctid from link where expires_at <= moment() order by expires_at limit 10000))`);
+  rows(
+    db,
+    sql`delete from link where ctid = any(array(select ctid from link where expires_at <= moment() order by expires_at limit 10000))`,
+  );
 
 /** Locks set-up links, so that of several only one can be used. */
 export const lockSetup = (db: Db): Promise<unknown> => row(db, sql`select pg_advisory_xact_lock(7305512021)`);

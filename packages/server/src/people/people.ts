@@ -35,7 +35,16 @@ export interface People extends Module {
 }
 
 /** People, how they sign in, and their sessions. */
-export function createPeople({ config, api: database, engine, tenants, adminContext, emit, nodeUrl, onWorkspaceChanged }: PeopleOptions): People {
+export function createPeople({
+  config,
+  api: database,
+  engine,
+  tenants,
+  adminContext,
+  emit,
+  nodeUrl,
+  onWorkspaceChanged,
+}: PeopleOptions): People {
   if (config.dashboard === "off") {
     return { pages: null, first: { start: () => {}, stop: async () => {} }, setupUrl: () => null };
   }

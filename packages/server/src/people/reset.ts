@@ -10,7 +10,7 @@ const RESET_HOURS = 2;
 export async function makeResetLink(
   db: Db,
   context: LinkContext,
-  { personId, email, createdBy }: { personId: PersonId; /** Where it is sent; null: it is not. */ email: string | null; createdBy: string },
+  { personId, email, createdBy }: { personId: PersonId /** Where it is sent; null: it is not. */; email: string | null; createdBy: string },
 ): Promise<string> {
   await deleteLinksOf(db, personId);
   const terms = { kind: "reset", personId, email, mailed: email !== null, createdBy, hours: RESET_HOURS } as const;

@@ -135,7 +135,10 @@ export const deleteSessions = (db: Db, personId: PersonId, except: Uuid | null):
 
 /** Uses index session_expiry. Sessions that were not used for 12 hours stay until then, and are refused. */
 export const sweepSessions = (db: Db): Promise<unknown> =>
-  rows(db, sql`delete from session where ctid = any(array(select ctid from session where expires_at <= moment() order by expires_at limit 10000))`);
+  rows(
+    db,
+    sql`delete from session where ctid = any(array(select ctid from session where expires_at <= moment() order by expires_at limit 10000))`,
+  );
 
 /** Ends a session. Uses index session_token_hash_key. */
 export const deleteSessionByToken = (db: Db, hash: Buffer): Promise<{ person_id: PersonId } | null> =>

@@ -1,9 +1,28 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { PageAuthenticator, PageScope, Principal, SignedIn } from "#http";
-import { type Database, type Db, type EmitEvent, notFound, type PersonId, problem, type Random, typeId, type Uuid, type UuidSource } from "#kernel";
+import {
+  type Database,
+  type Db,
+  type EmitEvent,
+  notFound,
+  type PersonId,
+  problem,
+  type Random,
+  typeId,
+  type Uuid,
+  type UuidSource,
+} from "#kernel";
 import { readWorkspaceId } from "#workspaces";
 import type { SessionCookie } from "./cookie.ts";
-import { deleteSessionByToken, findAccess, findSession, insertSession, replaceSession, type SessionRow, type SignedInWith } from "./session-store.ts";
+import {
+  deleteSessionByToken,
+  findAccess,
+  findSession,
+  insertSession,
+  replaceSession,
+  type SessionRow,
+  type SignedInWith,
+} from "./session-store.ts";
 import { hashNewToken, hashToken, makeToken } from "./token.ts";
 
 /** A person whose credentials, in that version, were just proven. */

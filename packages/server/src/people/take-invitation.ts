@@ -32,12 +32,7 @@ export async function takeInvitation(
   return null;
 }
 
-async function takeAsNewPerson(
-  context: PeopleContext,
-  request: FastifyRequest,
-  link: LinkRow,
-  fields: TakeLink,
-): Promise<OpenedSession> {
+async function takeAsNewPerson(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
   const { database, sessions, passwords, ids } = context;
   const email = link.email ?? normalizeEmail(given(fields, "email"));
   if (await findPersonByEmail(database, email)) throw signInRequired();

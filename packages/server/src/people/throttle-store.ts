@@ -18,4 +18,7 @@ export const uncountTries = (db: Db, keys: readonly string[]): Promise<unknown> 
 
 /** Uses index throttle_end. */
 export const sweepThrottles = (db: Db): Promise<unknown> =>
-  rows(db, sql`delete from throttle where ctid = any(array(select ctid from throttle where ends_at <= moment() order by ends_at limit 10000))`);
+  rows(
+    db,
+    sql`delete from throttle where ctid = any(array(select ctid from throttle where ends_at <= moment() order by ends_at limit 10000))`,
+  );

@@ -51,4 +51,8 @@ export async function throttle(db: Db, of: Partial<Record<Throttle, string>>): P
 }
 
 const tooMany = (seconds: number) =>
-  problem("RATE_LIMITED", { retry_after_seconds: seconds }, { message: "Too many tries. Wait a while.", headers: { "Retry-After": String(seconds) } });
+  problem(
+    "RATE_LIMITED",
+    { retry_after_seconds: seconds },
+    { message: "Too many tries. Wait a while.", headers: { "Retry-After": String(seconds) } },
+  );
