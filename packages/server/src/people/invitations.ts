@@ -43,7 +43,7 @@ export async function invite(
     });
     return link;
   });
-  const mailed = email !== null && context.mailer !== null && context.mailer.send(invitationMail(email, url));
+  const mailed = email !== null && (context.mailer?.send(invitationMail(email, url)) ?? false);
   const shown = { id: typeId("inv", id), role, email, created_by: actorId, created_at: createdAt, expires_at: expiresAt };
   return { ...shown, url, mailed };
 }

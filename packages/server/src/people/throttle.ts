@@ -6,7 +6,7 @@ const MINUTE = 60;
 const HOUR = 3_600;
 
 /** How often something may be tried in a window of time. Each is counted by itself: none uses up another. */
-export const THROTTLES = {
+const THROTTLES = {
   /** Passwords for an account, from one address, so that nobody can keep its owner from signing in. */
   signInFrom: { tries: 10, seconds: 15 * MINUTE },
   /** From all addresses together. */
