@@ -57,7 +57,7 @@ export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed)
 }
 
 /** Corrects the kept number of jobs, after jobs were inserted or changed past the statements that keep it. */
-export const recount = (database: TestDatabase, { workspaceId }: Pick<LaneKey, "workspaceId">): Promise<unknown> =>
+const recount = (database: TestDatabase, { workspaceId }: Pick<LaneKey, "workspaceId">): Promise<unknown> =>
   database.query("select recount_jobs($1)", [workspaceId]);
 
 /** The job's state. Null if it does not exist. */
