@@ -6,7 +6,7 @@
 export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["kernel"],
   ["http", "outbound"],
-  ["audit"],
+  ["audit", "outbox"],
   ["workspaces"],
   ["usage"],
   ["redaction"],
@@ -15,12 +15,12 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["approvals", "dead-letters", "schedules", "webhooks"],
+  ["approvals", "dead-letters", "schedules"],
   ["workflows"],
   ["workers"],
   ["queues"],
   ["callbacks", "explain"],
-  ["pushes"],
+  ["pushes", "webhooks"],
   ["retention", "status"],
 ];
 

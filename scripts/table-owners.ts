@@ -55,6 +55,12 @@ export const TABLES: Readonly<Record<string, Table>> = {
   workflow_event: { owner: "workflows", holds: "Names of events that start runs of a workflow." },
   signal: { owner: "workflows", holds: "Signals that runs have registered, with the payloads of those that were completed." },
   event_key: { owner: "workflows", holds: "The names that callers gave to their events." },
+  webhook_topic: { owner: "outbox", holds: "The types of events that webhooks of a workspace want. Others are not stored." },
+  event_outbox: { owner: "outbox", holds: "Events that webhooks have not got yet, stored with what caused them." },
+  webhook: { owner: "webhooks", holds: "Settings of webhooks that are not settings of their lane." },
+  webhook_record: { owner: "webhooks", holds: "View: webhooks that are not deleted, with the settings of their lane." },
+  webhook_event: { owner: "webhooks", holds: "Events that webhooks get, with their bodies." },
+  webhook_delivery: { owner: "webhooks", holds: "Deliveries of events to webhooks." },
   schedule: { owner: "schedules", holds: "What makes jobs by the clock." },
   schedule_tick: { owner: "schedules", holds: "Ticks of the last minute that made a job." },
 };
@@ -73,6 +79,7 @@ export const WRITING_FUNCTIONS: Readonly<Record<string, WritingFunction>> = {
   append_audit_event: { owner: "audit", writes: ["audit_chain", "audit_event"] },
   record_dropped: { owner: "audit", writes: ["audit_dropped"] },
   take_requests: { owner: "usage", writes: ["request_rate"] },
+  announce: { owner: "outbox", writes: ["event_outbox"] },
   assign_key_slots: { owner: "jobs", writes: ["job"] },
   make_partition: {
     owner: "retention",

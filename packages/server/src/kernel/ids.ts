@@ -10,7 +10,7 @@ export type JobId = Uuid & { readonly __of: "job" };
 export type RunId = Uuid & { readonly __of: "run" };
 export type EventId = Uuid & { readonly __of: "event" };
 
-export type IdPrefix = "job" | "run" | "hook" | "evt" | "ws" | "key" | "aud" | "sec";
+export type IdPrefix = "whk" | "whd" | "job" | "run" | "hook" | "evt" | "ws" | "key" | "aud" | "sec";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
