@@ -2,12 +2,14 @@ import type { Registry } from "prom-client";
 import { createApprovals } from "#approvals";
 import { createAudit } from "#audit";
 import { createCallbacks } from "#callbacks";
+import { createDashboard } from "#dashboard";
 import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPeople } from "#people";
 import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -42,6 +44,7 @@ interface ComposedNode {
   readonly lease: Engine["lease"];
   readonly listeners: Listeners;
   firstKey(): string | null;
+  setupUrl(): string | null;
 }
 
 /**
@@ -130,6 +133,7 @@ export async function composeNode({
     workers.workspaceChanged(workspaceId);
     workflows.workspaceChanged(workspaceId);
   };
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -154,6 +158,7 @@ export async function composeNode({
     vault,
     createAudit(shared),
     workspaces,
+    people,
     usage,
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
@@ -163,8 +168,9 @@ export async function composeNode({
     workflows,
     webhookSender,
     createWebhooks({ ...shared, guard, waker, aborter }),
+    createDashboard(shared),
   ];
-  const { authenticator } = workspaces;
+  const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {
     workers.drain();
     workflows.drain();
@@ -178,6 +184,7 @@ export async function composeNode({
       listeners.ports,
       // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
       workspaces.first,
+      people.first,
       engine.lease,
       // From now on this node counts as alive, and a rotation of the master key waits for it.
       { start: () => openVault.releaseLock(), stop: async () => {} },
@@ -189,5 +196,5 @@ export async function composeNode({
     ],
     (error) => emit("close_failed", { error }),
   );
-  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey };
+  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey, setupUrl: people.setupUrl };
 }

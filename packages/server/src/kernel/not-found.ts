@@ -38,7 +38,11 @@ function subjectOf(details: NotFoundDetails): string {
       return `job ${quoted(details.id)} in the queue ${quoted(details.queue)}`;
     case "delivery":
       return `delivery ${quoted(details.id)} of the webhook ${quoted(details.webhook)}`;
+    case "link":
+      return "such link. It was used, has expired, or is misspelt";
+    case "invitation":
     case "key":
+    case "member":
     case "run":
     case "signal":
     case "workspace":
