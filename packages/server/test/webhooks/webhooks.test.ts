@@ -41,7 +41,7 @@ describe("webhooks", () => {
     expect((await service.api("DELETE", "/v1/webhooks/alerts")).status).toBe(404);
   });
 
-  test.for([
+  test.for<[string, object, string]>([
     ["an unknown type of event", { events: ["job.done"] }, "events[0]"],
     ["no events", { events: [] }, "events"],
     ["an event twice", { events: ["job.failed", "job.failed"] }, "events"],
@@ -106,7 +106,10 @@ describe("webhooks", () => {
   });
 
   test("every change is audited, without credentials", async ({ service, onTestFinished }) => {
-    const receiver = await Receiver.create(service, onTestFinished, { events: ["job.failed"], headers: { Authorization: "Bearer hidden" } });
+    const receiver = await Receiver.create(service, onTestFinished, {
+      events: ["job.failed"],
+      headers: { Authorization: "Bearer hidden" },
+    });
     await service.ok("PATCH", "/v1/webhooks/alerts", { events: ["job.completed"], rotate_secret: true });
     await service.ok("POST", "/v1/webhooks/alerts/test");
     await receiver.untilState("delivered");
