@@ -45,6 +45,13 @@ export const AUDIT_EVENT_TYPES = [
   "signal.completed",
   "workflow.hook.errored",
   "workflow.hook.slow",
+  "webhook.created",
+  "webhook.updated",
+  "webhook.deleted",
+  "webhook.disabled",
+  "webhook.secret_rotated",
+  "webhook.tested",
+  "webhook.replayed",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
@@ -62,6 +69,7 @@ export const AUDIT_RESOURCE_TYPES = [
   "workflow",
   "run",
   "signal",
+  "webhook",
 ] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 

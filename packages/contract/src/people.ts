@@ -24,7 +24,13 @@ export const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 const strict = { additionalProperties: false } as const;
 const Text = (maxLength: number) => Type.String({ format: "storable", pattern: "\\S", minLength: 1, maxLength });
 
-export const EmailField = Type.String({ title: "Email", format: "mail-address", maxLength: 254, examples: ["ada@example.com"] });
+export const EmailField = Type.String({
+  title: "Email",
+  description: "A mail address.",
+  format: "mail-address",
+  maxLength: 254,
+  examples: ["ada@example.com"],
+});
 export const PersonName = Text(128);
 export const NewPassword = Type.String({ format: "storable", minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max });
 const GivenPassword = Type.String({ maxLength: PASSWORD_LENGTH.max });
