@@ -1,5 +1,14 @@
 import type { Module } from "#http";
-import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, type Transactional, type UuidSource } from "#kernel";
+import {
+  type Database,
+  type EmitEvent,
+  PeriodicLoop,
+  type Random,
+  type ReportChange,
+  type Shares,
+  type Transactional,
+  type UuidSource,
+} from "#kernel";
 import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
@@ -13,13 +22,14 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly random: Random;
   readonly emit: EmitEvent;
   readonly outlet: Outlet;
+  readonly report: ReportChange;
 }
 
 const HOUR_MS = 3_600_000;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
-export function createJobs({ writes, housekeeping, ids, random, emit, outlet, shares, ...routes }: JobsOptions): Module {
-  const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog });
+export function createJobs({ writes, housekeeping, ids, random, emit, outlet, report, shares, ...routes }: JobsOptions): Module {
+  const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog, report });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
     routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),
