@@ -46,6 +46,8 @@ export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "secret", "queue", "job", "schedule", "dlq", "workflow", "run", "signal"] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 
+const HASH = "^[0-9a-f]{64}$";
+
 /** An audit event. Later releases may add types to those above. Source: specification, Audit event; contract §10. */
 export const AuditEvent = Type.Object(
   {
@@ -67,6 +69,15 @@ export const AuditEvent = Type.Object(
     output: Nullable(Type.Record(Type.String(), Type.Unknown()), {
       description: "The outcome, without secrets; its fields depend on the type.",
     }),
+    seq: Type.Integer({ description: "Its place in the workspace's chain of events, from 1, without gaps." }),
+    hash: Type.String({ pattern: HASH, description: "SHA-256 of `canonical` in UTF-8. Hexadecimal." }),
+    previous: Type.String({ pattern: HASH, description: "The `hash` of the event with the `seq` before; 64 zeros for the first one." }),
+    canonical: Type.String({
+      description:
+        "The text that `hash` covers: 13 fields, each as its length in bytes, a colon and its text, or as a dash for null. They are " +
+        "`previous`, when the event before expires, the workspace's UUID, `seq`, the event's UUID, `event_type`, `occurred_at`, `actor_id`, " +
+        "`resource_type`, `resource_id`, `input` and `output` as JSON texts, and when the event expires.",
+    }),
   },
   {
     title: "AuditEvent",
@@ -81,6 +92,11 @@ export const AuditEvent = Type.Object(
         resource_id: "emails",
         input: { paused: true },
         output: { changed: ["paused"] },
+        seq: 1,
+        hash: "b3e606e6ef5a8acbe31214f86f0cfd91921fc7f2639ec08491f3a04284109294",
+        previous: "0000000000000000000000000000000000000000000000000000000000000000",
+        canonical:
+          '64:00000000000000000000000000000000000000000000000000000000000000009:-infinity36:019aa5b1-8d24-7b2f-9c0d-1f2a3b4c5d6e1:136:019aa5b1-cc9b-71ab-96a7-e59c35fe831c13:queue.updated27:2026-11-21T09:30:00.000000Z30:key_01kajv2m9qf1h8s0w6r3n5d7xe5:queue6:emails15:{"paused":true}22:{"changed":["paused"]}27:2026-12-21T09:30:00.000000Z',
       },
       {
         id: "aud_01kajv3m2cf7ya8p0t5w9h4znq",
@@ -96,6 +112,11 @@ export const AuditEvent = Type.Object(
           secrets: ["MAIL_KEY", "MAIL_USER"],
         },
         output: null,
+        seq: 2,
+        hash: "a5c9ffaeef2aa7f332d0a7eff8b7ced4556e8208236f8ed182e0640bc7d5648e",
+        previous: "b3e606e6ef5a8acbe31214f86f0cfd91921fc7f2639ec08491f3a04284109294",
+        canonical:
+          '64:b3e606e6ef5a8acbe31214f86f0cfd91921fc7f2639ec08491f3a0428410929427:2026-12-21T09:30:00.000000Z36:019aa5b1-8d24-7b2f-9c0d-1f2a3b4c5d6e1:236:019aa5b1-d04c-79fc-a458-1a2f13127eb715:secret.accessed27:2026-11-21T09:30:02.000000Z6:system6:secret-130:{"queue":"emails","host":"api.example.com","attempts":{"1":["job_01kajv3g7tf4aesx2m8q5d1byk"]},"secrets":["MAIL_KEY","MAIL_USER"]}-27:2026-12-21T09:30:02.000000Z',
       },
     ],
   },

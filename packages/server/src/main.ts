@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import { createApprovals } from "#approvals";
 import { createAudit } from "#audit";
 import { createCallbacks } from "#callbacks";
+import { createDashboard } from "#dashboard";
 import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
@@ -19,6 +20,7 @@ import {
 } from "#kernel";
 import { createLive } from "#live";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPeople } from "#people";
 import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -52,6 +54,7 @@ interface ComposedNode {
   readonly lease: Engine["lease"];
   readonly listeners: Listeners;
   firstKey(): string | null;
+  setupUrl(): string | null;
 }
 
 /**
@@ -146,6 +149,7 @@ export async function composeNode({
     workflows.workspaceChanged(workspaceId);
     live.workspaceChanged(workspaceId);
   };
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -172,6 +176,7 @@ export async function composeNode({
     vault,
     createAudit(shared),
     workspaces,
+    people,
     usage,
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
@@ -179,8 +184,9 @@ export async function composeNode({
     pushes,
     workers,
     workflows,
+    createDashboard(shared),
   ];
-  const { authenticator } = workspaces;
+  const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {
     workers.drain();
     workflows.drain();
@@ -195,6 +201,7 @@ export async function composeNode({
       listeners.ports,
       // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
       workspaces.first,
+      people.first,
       engine.lease,
       // From now on this node counts as alive, and a rotation of the master key waits for it.
       { start: () => openVault.releaseLock(), stop: async () => {} },
@@ -208,5 +215,5 @@ export async function composeNode({
     ],
     (error) => emit("close_failed", { error }),
   );
-  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey };
+  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey, setupUrl: people.setupUrl };
 }

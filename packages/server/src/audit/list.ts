@@ -1,6 +1,7 @@
 import type { AuditEventType, AuditResourceType } from "@tidemill/contract";
 import { type Db, fragment, MAX_SCANNED_ROWS, type PageRow, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 import { findSeqRange, type SeqRange, WHOLE_LOG } from "./seq-range.ts";
+import { CHAIN_COLUMNS } from "./store.ts";
 
 export interface AuditRow {
   readonly seq: number;
@@ -13,6 +14,12 @@ export interface AuditRow {
   /** JSON text, as is `output`. */
   readonly input: string | null;
   readonly output: string | null;
+  /** What its hash covers, and the hash. Times are texts with microseconds. */
+  readonly occurred_us: string;
+  readonly previous: Buffer;
+  readonly previous_expires_at: string;
+  readonly hash: Buffer;
+  readonly expires_us: string;
 }
 
 /** A page of a workspace's audit log: events before `before`, newest first. A filter that is null matches all events. */
@@ -37,7 +44,7 @@ type RangedPage = Omit<AuditPage, "before" | "maxScanned"> & SeqRange;
 /** An event of a page, or the end of its scan. */
 type ListedEvent = AuditRow & PageRow<number>;
 
-const COLUMNS = fragment`seq, id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output`;
+const COLUMNS = fragment`seq, id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output, ${CHAIN_COLUMNS}`;
 
 /** `CUT_PAGE` for events, by their sequence numbers. Their inputs and outputs are the settings of a request, and so are limited. */
 const CUT_EVENTS = fragment`

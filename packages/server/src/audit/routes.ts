@@ -1,6 +1,7 @@
 import { AuditEvent, ListAuditEvents, Page } from "@tidemill/contract";
 import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { cutPage, type Tenants, typeId } from "#kernel";
+import { cutPage, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import { canonicalOf } from "./hash.ts";
 import { type AuditRow, listAuditEvents } from "./list.ts";
 
 export interface AuditRoutes {
@@ -16,7 +17,7 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
       schema: {
         ...routeDefaults("Audit"),
         summary: "List audit events",
-        description: `Returns the changes in the workspace and who made them, newest first. An event must match all given filters. ${PAGE_END}`,
+        description: `Returns the changes in the workspace and who made them, newest first. An event must match all given filters. The events of a workspace form a chain: each holds the hash of the one before it. ${PAGE_END}`,
         operationId: "listAuditEvents",
         querystring: ListAuditEvents,
         response: replies({ 200: Page(AuditEvent) }),
@@ -37,22 +38,29 @@ export function mountAudit(api: Api, { tenants }: AuditRoutes): void {
         limit: page.limit + 1,
       });
       const { records, next } = cutPage(found, page.limit, ({ seq }) => seq);
-      return { data: records.map(showAuditEvent), next_cursor: next && `aud_${next.toString(36)}` };
+      return { data: records.map((event) => showAuditEvent(workspaceId, event)), next_cursor: next && `aud_${next.toString(36)}` };
     },
   );
 }
 
 /** The record as the API shows it. */
-const showAuditEvent = ({ id, event_type, occurred_at, actor_id, resource_type, resource_id, input, output }: AuditRow): AuditEvent => ({
-  id: typeId("aud", id),
-  event_type,
-  occurred_at,
-  actor_id,
-  resource_type,
-  resource_id,
-  input: input === null ? null : JSON.parse(input),
-  output: output === null ? null : JSON.parse(output),
-});
+function showAuditEvent(workspaceId: WorkspaceId, row: AuditRow): AuditEvent {
+  const { id, seq, event_type, occurred_at, actor_id, resource_type, resource_id, input, output, previous, hash } = row;
+  return {
+    id: typeId("aud", id),
+    event_type,
+    occurred_at,
+    actor_id,
+    resource_type,
+    resource_id,
+    input: input === null ? null : JSON.parse(input),
+    output: output === null ? null : JSON.parse(output),
+    seq,
+    hash: hash.toString("hex"),
+    previous: previous.toString("hex"),
+    canonical: canonicalOf(workspaceId, { ...row, occurred_at: row.occurred_us, expires_at: row.expires_us }),
+  };
+}
 
 function readCursor(cursor: string): number | null {
   const [, digits] = /^aud_([0-9a-z]{1,11})$/.exec(cursor) ?? [];

@@ -39,12 +39,18 @@ export interface DroppedStretch {
   readonly dropped_at: string;
 }
 
+/** A time in the hashed text of an event. */
 const FORMAT = fragment`'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 const EXPIRES_AT = fragment`
   case when isfinite(expires_at) then to_char(expires_at at time zone 'UTC', ${FORMAT}) else expires_at::text end as expires_at`;
 const PREVIOUS_EXPIRES_AT = fragment`
   case when isfinite(previous_expires_at) then to_char(previous_expires_at at time zone 'UTC', ${FORMAT})
     else previous_expires_at::text end as previous_expires_at`;
+
+/** What the hash of an event covers besides what every list of events shows, and the hash. */
+export const CHAIN_COLUMNS = fragment`
+  to_char(occurred_at at time zone 'UTC', ${FORMAT}) as occurred_us, previous, ${PREVIOUS_EXPIRES_AT}, hash,
+  case when isfinite(expires_at) then to_char(expires_at at time zone 'UTC', ${FORMAT}) else expires_at::text end as expires_us`;
 
 /** Lists all workspaces that exist or have a chain, or only the given one of them. */
 export const listChainsAcrossWorkspaces = (db: Db, only: WorkspaceId | null): Promise<{ id: WorkspaceId }[]> =>

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { describe, expect } from "vitest";
 import { uuidOf, type WorkspaceId } from "#kernel";
 import { listAuditEvents } from "../../src/audit/list.ts";
@@ -16,6 +17,24 @@ const found = async (service: Service, query = ""): Promise<string[]> =>
     (event: { resource_id: string }) => event.resource_id,
   );
 
+/** The fields of a canonical text, as a caller reads them: `5:abcde`, or `-` for null. */
+function fieldsOf(canonical: string): (string | null)[] {
+  const bytes = Buffer.from(canonical, "utf8");
+  const fields: (string | null)[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    if (bytes[at] === 0x2d) {
+      fields.push(null);
+      at += 1;
+      continue;
+    }
+    const colon = bytes.indexOf(":", at);
+    const end = colon + 1 + Number(bytes.subarray(at, colon).toString());
+    fields.push(bytes.subarray(colon + 1, end).toString("utf8"));
+    at = end;
+  }
+  return fields;
+}
+
 describe("GET /v1/audit-events", () => {
   test("GET /v1/audit-events shows what happened, newest first, in pages that new events do not shift", async ({ service, engine }) => {
     for (const resourceId of ["1", "2", "3", "4", "5"]) await record(engine, uuidOfWorkspace(service), { resourceId });
@@ -29,11 +48,38 @@ describe("GET /v1/audit-events", () => {
       resource_id: "5",
       input: { asked: "ünïcode" },
       output: null,
+      seq: expect.any(Number),
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      previous: data[1].hash,
+      canonical: expect.stringContaining('"ünïcode"'),
     });
     expect(data[1].resource_id).toBe("4");
     await record(engine, uuidOfWorkspace(service), { resourceId: "6" });
     expect(await found(service, `&limit=2&cursor=${next_cursor}`)).toEqual(["3", "2"]);
     expect(await found(service)).toEqual(["6", "5", "4", "3", "2", "1"]);
+  });
+
+  test("GET /v1/audit-events shows the chain: anybody can compute each hash from what is shown, and follow it to the start", async ({
+    service,
+    engine,
+  }) => {
+    for (const resourceId of ["1", "2"]) await record(engine, uuidOfWorkspace(service), { resourceId });
+    await service.queue();
+    const { data } = await service.ok("GET", "/v1/audit-events");
+    let previous = "0".repeat(64);
+    for (const [index, event] of data.reverse().entries()) {
+      const fields = fieldsOf(event.canonical);
+      expect([event.seq, event.previous]).toEqual([index + 1, previous]);
+      expect(createHash("sha256").update(event.canonical, "utf8").digest("hex")).toBe(event.hash);
+      expect(fields[0]).toBe(previous);
+      expect(fields[2]).toBe(uuidOfWorkspace(service));
+      expect([Number(fields[3]), fields[4], fields[5]]).toEqual([event.seq, uuidOf("aud", event.id), event.event_type]);
+      expect(fields[6]?.replace(/\d{3}Z$/, "Z")).toBe(event.occurred_at);
+      expect(fields.slice(7, 10)).toEqual([event.actor_id, event.resource_type, event.resource_id]);
+      expect(fields.slice(10, 12).map((text) => text && JSON.parse(text))).toEqual([event.input, event.output]);
+      previous = event.hash;
+    }
+    expect(data).toHaveLength(5);
   });
 
   test("GET /v1/audit-events filters by types, resources, actors and time: one of each that is given, all kinds together", async ({
