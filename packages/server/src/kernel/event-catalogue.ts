@@ -317,6 +317,16 @@ export const EVENTS = {
     error: "error",
   }),
 
+  // Webhooks.
+  webhooks_failed: event("error", "The database refused to make deliveries of the events of workspaces. They are tried again.", {
+    workspaces: "strings",
+    error: "error",
+  }),
+  webhook_disabled: event("warn", "A webhook was switched off: no delivery succeeded for five days.", {
+    workspaceId: "string",
+    webhook: "string",
+  }),
+
   // Secrets.
   secret_access_failed: event("error", "The database refused to hand out secrets. The attempts that need them are tried again.", {
     uses: "number",
