@@ -22,6 +22,7 @@ export * from "./signing.ts";
 export * from "./status.ts";
 export * from "./templates.ts";
 export * from "./usage.ts";
+export * from "./webhooks.ts";
 export * from "./work.ts";
 export * from "./workflows.ts";
 export * from "./workspaces.ts";

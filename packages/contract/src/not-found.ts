@@ -20,6 +20,8 @@ export const NotFoundDetails = Type.Union([
   Named("schedule"),
   Named("secret"),
   Named("workflow"),
+  Named("webhook"),
+  Type.Object({ resource: Type.Literal("delivery"), id: Type.String(), webhook: Type.String() }),
   Type.Object({ resource: Type.Literal("job"), id: Type.String(), queue: Type.String() }),
   Identified("invitation"),
   Identified("key"),

@@ -17,6 +17,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
+import { createWebhookSender, createWebhooks } from "#webhooks";
 import { createWorkers } from "#workers";
 import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
@@ -73,6 +74,7 @@ export async function composeNode({
   const ownPorts = () => listeners.ownPorts();
   const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
   const pushes = createPushes({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
+  const webhookSender = createWebhookSender({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,
@@ -82,6 +84,7 @@ export async function composeNode({
       runKind(ids, pushes.runs, () => engine.waker),
       undoKind(pushes.runs),
       hookKind(audit, pushes.hooks, clock),
+      webhookSender.kind,
     ],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
@@ -163,6 +166,8 @@ export async function composeNode({
     pushes,
     workers,
     workflows,
+    webhookSender,
+    createWebhooks({ ...shared, guard, waker, aborter }),
     createDashboard(shared),
   ];
   const authenticator = { ...workspaces.authenticator, pages: people.pages };

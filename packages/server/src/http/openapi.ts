@@ -39,6 +39,7 @@ export async function describeApi(api: Api): Promise<void> {
       tags: [
         { name: "Queues", description: "Named queues, and how their jobs are delivered." },
         { name: "Jobs", description: "Enqueue, list, explain, cancel and retry jobs." },
+        { name: "Webhooks", description: "Endpoints that get events of the workspace." },
         { name: "Workers", description: "Programs that take jobs of queues without a callback_url, and settle them." },
         { name: "Workflows", description: "Durable workflows, whose runs workers execute." },
         { name: "Signals", description: "Signals, which runs wait for." },

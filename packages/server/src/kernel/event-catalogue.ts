@@ -62,6 +62,12 @@ export const EVENTS = {
     error: "error",
   }),
   notify_failed: event("warn", "Other nodes could not be notified of new work. They find it when they poll.", { error: "error" }),
+  counts_corrected: event(
+    "warn",
+    "The number of jobs that is kept was wrong in some queues, and was corrected: nodes of an older version ran beside newer ones, or jobs were changed by hand.",
+    { lanes: "number" },
+    [{ type: "counter", name: "tidemill_counts_corrected_total", help: "Queues whose number of jobs was corrected.", increment: "lanes" }],
+  ),
   history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
   partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {
     error: "error",
@@ -309,6 +315,16 @@ export const EVENTS = {
   approvals_failed: event("error", "The database refused to write the overdue decisions of workspaces. Their jobs stay pending.", {
     workspaces: "strings",
     error: "error",
+  }),
+
+  // Webhooks.
+  webhooks_failed: event("error", "The database refused to make deliveries of the events of workspaces. They are tried again.", {
+    workspaces: "strings",
+    error: "error",
+  }),
+  webhook_disabled: event("warn", "A webhook was switched off: no delivery succeeded for five days.", {
+    workspaceId: "string",
+    webhook: "string",
   }),
 
   // Secrets.

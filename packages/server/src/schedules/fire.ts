@@ -4,6 +4,7 @@ import { insertJobsAcrossWorkspaces, MAX_WEIGHT, weightOf } from "#jobs";
 import { type Clock, type Db, type EmitEvent, momentMs, type Shares, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { takeExecutions } from "#usage";
+import { announceSkips } from "./announce-skips.ts";
 import type { Calendars } from "./calendar.ts";
 import { type DueSchedule, findBusyAcrossWorkspaces, lockDue, takeTicksAcrossWorkspaces } from "./fire-store.ts";
 import { planTicks, type TickPlan } from "./plan-ticks.ts";
@@ -70,6 +71,7 @@ export async function fireSchedules(tx: Db, context: FireContext, due: readonly 
     tx,
     writes.flatMap(({ event }) => event ?? []),
   );
+  await announceSkips(tx, writes);
   return {
     jobs: inserted.reduce((sum, jobs) => sum + (jobs?.length ?? 0), 0),
     lanes: requests.flatMap(({ workspaceId }, index) => {

@@ -4,7 +4,9 @@ import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textAr
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
-import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE, TALLY_FAILED } from "./fragments.ts";
+import { ANNOUNCE_COMPLETED, ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
+import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DISCARDED, COUNT_REFUSED } from "./counts.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE } from "./fragments.ts";
 
 /**
  * Identifies a claim, with the log entry of its attempt. Statements compare `lease_id` by `is not distinct from`, which cannot use an
@@ -61,13 +63,13 @@ export const completeAcrossWorkspaces = async (
       ), archived as (
         ${ARCHIVE_GONE}
       ), counted as (
-        select workspace_id, lane_id, count(*) as jobs from gone group by workspace_id, lane_id
+        ${COMPLETED_BY_LANE}
       ), tallied as (
-        insert into tally (workspace_id, lane_id, at, completed) select workspace_id, lane_id, moment(), jobs from counted
+        ${COUNT_COMPLETED}
       ), used as (
         ${RECORD_SUCCEEDED_ATTEMPTS}
       )
-      select count(*) as moved, case when ${withIds} then array_agg(id) end as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned
+      select count(*) as moved, case when ${withIds} then array_agg(id) end as ids, ${ANNOUNCE_COMPLETED} as announced, ${ASSIGN_SLOTS_OF_GONE} as assigned
       from gone`,
   )) ?? { moved: 0, ids: null };
 
@@ -84,6 +86,8 @@ export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Set
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
         returning j.workspace_id, j.lane_id, j.id, j.concurrency_key
+      ), tallied as (
+        ${COUNT_DISCARDED}
       )
       select count(*) as moved, array_agg(id) as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   )) ?? { moved: 0, ids: null };
@@ -146,9 +150,9 @@ export const refuseAcrossWorkspaces = async (
         ) s
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
-        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared, s.recorded
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared, s.recorded, ${EVENT_IF_FAILED}
       ), tallied as (
-        ${TALLY_FAILED}
+        ${COUNT_REFUSED}
       ), used as (
         ${RECORD_FAILED_ATTEMPTS}
       ), opening as (
@@ -165,5 +169,6 @@ export const refuseAcrossWorkspaces = async (
         ${RECORD_SPENT_PROBES}
       )
       select (select count(*) from moved) as moved, case when ${withIds} then (select array_agg(id) from moved) end as ids,
-        (select coalesce(json_agg(opened), '[]') from opened) as opened, ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
+        (select coalesce(json_agg(opened), '[]') from opened) as opened, ${ANNOUNCE_FAILED} as announced,
+        ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
   )) ?? { moved: 0, ids: null, opened: [] };
