@@ -20,7 +20,7 @@ export interface WorkflowOptions<Parsed, Input, Signals = WorkflowSignals> exten
   readonly attempts?: number;
   /** How long to wait before the second attempt; twice as long before each further one. Milliseconds; 1,000 by default. */
   readonly backoff?: { readonly delay: number };
-  /** How many runs execute at the same time, over all workers. No limit by default. */
+  /** How many executions of its code there are at once, over all workers: of runs, hooks and undos. No limit by default. */
   readonly concurrency?: number;
   /** Version of the code. */
   readonly version?: string;
