@@ -1,4 +1,4 @@
-import type { CompletedSignal, Status, Usage, UsageQuery } from "@tidemill/contract";
+import type { CompletedSignal, LiveEvent, Status, Usage, UsageQuery } from "@tidemill/contract";
 import { Api } from "./api.ts";
 import { checkNames } from "./check-names.ts";
 import { EnqueueBatcher } from "./enqueue/batcher.ts";
@@ -18,6 +18,7 @@ import { Workers } from "./resources/workers.ts";
 import { Workflows } from "./resources/workflows.ts";
 import { checkSchema, type StandardSchema } from "./schema.ts";
 import { Transport } from "./transport.ts";
+import { watchWorkspace } from "./watch/watch-workspace.ts";
 import { checkSignal, type SignalDefinition } from "./workflow/signal.ts";
 
 /** Settings of a queue's handle. */
@@ -108,6 +109,19 @@ export class Tidemill {
   /** Executions and attempts of a month. */
   usage(query: UsageQuery = {}, call?: CallOptions): Promise<Usage> {
     return this.#api.get("/v1/usage", call, query);
+  }
+
+  /**
+   * What changes in the workspace, as it happens: the kinds of records, at most once a second. It connects again when the connection breaks.
+   *
+   * ```ts
+   * for await (const event of tidemill.live({ signal })) {
+   *   if (event.type === "connected" || event.kinds.includes("jobs")) await showJobs();
+   * }
+   * ```
+   */
+  live(call?: CallOptions): AsyncGenerator<LiveEvent, void> {
+    return watchWorkspace(this.#api.transport, call);
   }
 
   #batcherOf(queue: string): EnqueueBatcher | null {

@@ -7,6 +7,7 @@ export type {
   Explanation,
   JobState,
   Key,
+  LiveEvent,
   RunEvent,
   RunJournal,
   Schedule,

@@ -72,6 +72,7 @@ const LEAST: Record<string, Role> = {
   "GET /v1/audit-events": "admin",
   "GET /v1/usage": "read",
   "GET /v1/status": "read",
+  "GET /v1/live": "read",
 };
 
 test("every route has its least role here, and no other", async ({ service }) => {

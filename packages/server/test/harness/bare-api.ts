@@ -7,6 +7,7 @@ import { createExplain } from "#explain";
 import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
+import { createLive } from "#live";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
@@ -25,6 +26,7 @@ const anything = new Proxy((() => {}) as never, {
 
 /** Every module with endpoints for tenants. */
 const MODULES: Module[] = [
+  createLive,
   createApprovals,
   createAudit,
   createCallbacks,
