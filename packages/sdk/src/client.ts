@@ -1,4 +1,4 @@
-import type { LiveEvent, Status, Usage, UsageQuery } from "@tidemill/contract";
+import type { CompletedSignal, LiveEvent, Status, Usage, UsageQuery } from "@tidemill/contract";
 import { Api } from "./api.ts";
 import { checkNames } from "./check-names.ts";
 import { EnqueueBatcher } from "./enqueue/batcher.ts";
@@ -19,6 +19,7 @@ import { Workflows } from "./resources/workflows.ts";
 import { checkSchema, type StandardSchema } from "./schema.ts";
 import { Transport } from "./transport.ts";
 import { watchWorkspace } from "./watch/watch-workspace.ts";
+import { checkSignal, type SignalDefinition } from "./workflow/signal.ts";
 
 /** Settings of a queue's handle. */
 export interface QueueOptions<Payload> {
@@ -82,6 +83,22 @@ export class Tidemill {
     const { schema } = options;
     checkSchema("schema", schema);
     return new Queue(this.#api, name, { schema, batcher: (queue) => this.#batcherOf(queue) });
+  }
+
+  /**
+   * Completes a signal of a workflow: the run that waits for it goes on. A signal can be completed once.
+   *
+   * ```ts
+   * await tidemill.signal(onboard.signals.approval, `approve.${userId}`, { ok: true });
+   * ```
+   *
+   * @param of the kind of signal, which gives the payload its type
+   * @param id as the workflow chose it
+   * @throws {TypeError} when `of` is none; otherwise as `signals.complete`
+   */
+  signal<Payload>(of: SignalDefinition<Payload>, id: string, payload: NoInfer<Payload>, call?: CallOptions): Promise<CompletedSignal> {
+    checkSignal("The first argument of signal", of);
+    return this.signals.complete(id, payload, { of, ...call });
   }
 
   /** The workspace's health, and what is left of its quota and its request rate. */
