@@ -1,3 +1,4 @@
+import { VisuallyHidden } from "@mantine/core";
 import { memo } from "react";
 import { formatDuration } from "../../../time/format.ts";
 import type { Axis } from "./fold-idle.ts";
@@ -26,7 +27,6 @@ export const TimelineLine = memo(({ row, index, top, axis, isSelected, isFirst, 
       data-row={index}
       data-status={status}
       aria-selected={isSelected}
-      aria-label={`${name}, ${kind}, ${status}, ${took}${note ? `, ${note}` : ""}`}
       tabIndex={isSelected || isFirst ? 0 : -1}
       className={classes.row}
       style={{ transform: `translateY(${top}px)` }}
@@ -39,6 +39,7 @@ export const TimelineLine = memo(({ row, index, top, axis, isSelected, isFirst, 
     >
       <span className={classes.name}>
         <span className={classes.mark} data-status={status} />
+        <VisuallyHidden>{status}</VisuallyHidden>
         <span className={classes.nameText}>{name}</span>
         <span className={classes.kind}>{note || (kind === "step" ? "" : kind)}</span>
       </span>
