@@ -128,14 +128,16 @@ export async function composeNode({
   const live = createLive({ ...shared, changes, notify: engine.notify, reply: engine.reply });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
   const { waker, aborter, outlet } = engine;
+  /** This node has changed a workspace, or what somebody may do in it. */
+  const notifyChanged = (workspaceId: WorkspaceId) => {
+    endCallsOf(workspaceId);
+    engine.notify({ kind: "workspaceChanged", workspaceId });
+  };
   const workspaces = createWorkspaces({
     ...shared,
     adminContext,
     emptyWorkspace,
-    notifyChanged: (workspaceId) => {
-      endCallsOf(workspaceId);
-      engine.notify({ kind: "workspaceChanged", workspaceId });
-    },
+    notifyChanged,
     abortWorkspace: (workspaceId) => {
       endCallsOf(workspaceId);
       aborter.abortWorkspace(workspaceId);
@@ -152,7 +154,7 @@ export async function composeNode({
     workflows.workspaceChanged(workspaceId);
     live.workspaceChanged(workspaceId);
   };
-  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url(), onWorkspaceChanged: notifyChanged });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 

@@ -8,6 +8,7 @@ import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
 import { createLive } from "#live";
+import { createPeople } from "#people";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
@@ -33,6 +34,7 @@ const MODULES: Module[] = [
   createDeadLetters,
   createExplain,
   createJobs,
+  createPeople,
   createQueues,
   createSchedules,
   createStatus,
