@@ -39,11 +39,24 @@ export const AUDIT_EVENT_TYPES = [
   "signal.completed",
   "workflow.hook.errored",
   "workflow.hook.slow",
+  "deploy.marked",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
 /** The types of resources that audit events are about. */
-export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "secret", "queue", "job", "schedule", "dlq", "workflow", "run", "signal"] as const;
+export const AUDIT_RESOURCE_TYPES = [
+  "workspace",
+  "key",
+  "secret",
+  "queue",
+  "job",
+  "schedule",
+  "dlq",
+  "workflow",
+  "run",
+  "signal",
+  "deploy",
+] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 
 const HASH = "^[0-9a-f]{64}$";

@@ -8,6 +8,7 @@ import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
+import { createMetrics } from "#metrics";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
 import { createPushes } from "#pushes";
@@ -158,6 +159,7 @@ export async function composeNode({
     people,
     usage,
     createStatus({ ...shared, rateLimiter }),
+    createMetrics(shared),
     createRetention(shared),
     callbacks,
     pushes,
