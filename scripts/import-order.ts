@@ -6,7 +6,7 @@
 export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["kernel"],
   ["http", "outbound"],
-  ["audit"],
+  ["audit", "outbox"],
   ["workspaces"],
   ["usage"],
   ["redaction"],
@@ -16,13 +16,13 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["approvals", "dead-letters", "schedules", "webhooks"],
+  ["approvals", "dead-letters", "schedules", "live"],
   ["workflows"],
   ["workers"],
   ["queues"],
   ["callbacks", "explain"],
-  ["pushes"],
-  ["metrics", "dashboard", "retention", "status"],
+  ["pushes", "webhooks"],
+  ["dashboard", "metrics", "retention", "status"],
 ];
 
 export const FOLDERS: readonly string[] = IMPORT_ORDER.flat();
