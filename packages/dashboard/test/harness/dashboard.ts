@@ -64,13 +64,18 @@ export class Dashboard {
   async axe(page: Page): Promise<string[]> {
     await page.evaluate(AXE);
     const { violations } = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as AxeResults;
-    // Only contrast differs in the other theme.
+    // Only contrast differs in the other theme, which another tab seems to have chosen.
     const inOther = (await page.evaluate(`(async () => {
       const { dataset } = document.documentElement;
       const scheme = dataset.mantineColorScheme;
-      dataset.mantineColorScheme = scheme === "dark" ? "light" : "dark";
+      const choose = async (newValue) => {
+        dispatchEvent(new StorageEvent("storage", { storageArea: localStorage, key: "mantine-color-scheme-value", newValue }));
+        while (dataset.mantineColorScheme !== newValue) await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+      };
+      await choose(scheme === "dark" ? "light" : "dark");
       try { return await axe.run(document, { runOnly: ["color-contrast"], resultTypes: ["violations"] }); }
-      finally { dataset.mantineColorScheme = scheme; }
+      finally { await choose(scheme); }
     })()`)) as AxeResults;
     return [...violations, ...inOther.violations]
       .filter(({ impact }) => impact === "serious" || impact === "critical")
