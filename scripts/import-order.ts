@@ -15,7 +15,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["approvals", "dead-letters", "schedules", "webhooks"],
+  ["approvals", "dead-letters", "operations", "schedules", "webhooks"],
   ["workflows"],
   ["workers"],
   ["queues"],

@@ -40,6 +40,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
   job: { owner: "jobs", holds: "Unfinished jobs and dead letters." },
   job_history: { owner: "jobs", holds: "Finished jobs, in one partition per month of expiry." },
   job_record: { owner: "jobs", holds: "View: every job that a caller may see." },
+  active_job: { owner: "jobs", holds: "View: jobs of queues that are active." },
+  operation: { owner: "operations", holds: "Changes of many jobs, and how far they are." },
   tally: { owner: "jobs", holds: "Counts of what finished: appended to, and folded later." },
   idempotency_key: { owner: "jobs", holds: "The names that callers gave to their jobs." },
   batch_key: { owner: "jobs", holds: "The names that callers gave to their batches in the last day." },

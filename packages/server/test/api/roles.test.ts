@@ -49,6 +49,8 @@ const LEAST: Record<string, Role> = {
   "POST /v1/queues/{name}/jobs/{id}/replay": "write",
   "POST /v1/queues/{name}/jobs/{id}/approve": "write",
   "POST /v1/queues/{name}/jobs/{id}/reject": "write",
+  "GET /v1/jobs": "read",
+  "GET /v1/jobs/count": "read",
   "GET /v1/approvals": "read",
   "GET /v1/schedules": "read",
   "POST /v1/schedules": "write",
