@@ -26,6 +26,7 @@ COPY --from=runtime /app ./
 COPY --from=build /app/packages/contract/dist packages/contract/dist
 COPY --from=build /app/packages/server/dist packages/server/dist
 COPY --from=build /app/packages/server/migrations packages/server/migrations
+COPY --from=build /app/packages/dashboard/dist packages/dashboard/dist
 COPY --from=build /app/packages/cli/dist packages/cli/dist
 COPY LICENSE ./
 

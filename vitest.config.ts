@@ -21,7 +21,11 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/test/**/*.test.ts"],
-    globalSetup: ["packages/server/test/harness/postgres.ts", "packages/server/test/harness/command.ts"],
+    globalSetup: [
+      "packages/dashboard/test/built.ts",
+      "packages/server/test/harness/postgres.ts",
+      "packages/server/test/harness/command.ts",
+    ],
     setupFiles: ["packages/server/test/harness/show-service-log.ts"],
     reporters: ["default", "./scripts/count-reporter.ts"],
     // These bounds only end what hangs: a busy machine may be several times slower than an idle one.

@@ -11,6 +11,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["usage"],
   ["redaction"],
   ["vault"],
+  ["people"],
   ["lanes"],
   ["circuits"],
   ["jobs"],
@@ -21,7 +22,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["queues"],
   ["callbacks", "explain"],
   ["pushes"],
-  ["retention", "status"],
+  ["dashboard", "retention", "status"],
 ];
 
 export const FOLDERS: readonly string[] = IMPORT_ORDER.flat();

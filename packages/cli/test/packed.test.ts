@@ -11,7 +11,7 @@ import { test } from "../../server/test/harness/stage.ts";
 
 const run = promisify(execFile);
 const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
-const PACKAGES = ["contract", "sdk", "server", "cli"];
+const PACKAGES = ["contract", "sdk", "dashboard", "server", "cli"];
 /** Downloads of packages that npm's cache does not have take long. Milliseconds. */
 const TIMEOUT_MS = 300_000;
 
@@ -19,7 +19,8 @@ const TIMEOUT_MS = 300_000;
 async function pack(into: string): Promise<string[]> {
   const copy = path.join(into, "repository");
   await mkdir(path.join(copy, "packages"), { recursive: true });
-  for (const name of ["package.json", "tsconfig.json", "tsconfig.build.json"]) await cp(path.join(REPOSITORY, name), path.join(copy, name));
+  for (const name of ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"])
+    await cp(path.join(REPOSITORY, name), path.join(copy, name));
   for (const name of PACKAGES) {
     const from = path.join(REPOSITORY, "packages", name);
     await cp(from, path.join(copy, "packages", name), { recursive: true, filter: (file) => !/\/(node_modules|dist|test)$/.test(file) });
@@ -76,6 +77,7 @@ test("npx tidemill up works in an empty folder from the packed packages", { time
     env: { ...env, TIDEMILL_URL: url, TIDEMILL_KEY: key },
   });
   expect(JSON.parse(stdout)).toMatchObject({ queue: "emails", payload: { to: "ada" } });
+  expect(await (await fetch(`${url}/dashboard/`)).text()).toContain("<title>Tidemill</title>");
   process.kill(-(npx.pid as number), "SIGINT");
   await once(npx, "close");
 });

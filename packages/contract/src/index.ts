@@ -12,6 +12,7 @@ export * from "./limits.ts";
 export * from "./names.ts";
 export * from "./not-found.ts";
 export * from "./paging.ts";
+export * from "./people.ts";
 export * from "./plans.ts";
 export * from "./problem.ts";
 export * from "./queues.ts";

@@ -8,13 +8,24 @@ interface HealthOptions {
   readonly isReady: () => boolean;
 }
 
+interface PublicOptions {
+  /** Whether pages of the dashboard may use the operator API. For all other requests it is not there (http/server.ts). */
+  readonly operatorPages?: boolean;
+}
+
 /** Mounts the routes of the public listener: the API of all modules, its OpenAPI document, and the health checks. */
-export async function mountPublic(api: Api, modules: readonly Module[], health: HealthOptions): Promise<void> {
+export async function mountPublic(
+  api: Api,
+  modules: readonly Module[],
+  health: HealthOptions,
+  { operatorPages = false }: PublicOptions = {},
+): Promise<void> {
   const refuseOthers = refuseOtherMethods(api);
   await describeApi(api);
   await mountDocsPage(api);
   mountHealth(api, health);
   for (const { routes } of modules) routes?.(api);
+  if (operatorPages) for (const { operatorRoutes } of modules) operatorRoutes?.(api);
   refuseOthers();
 }
 

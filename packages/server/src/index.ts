@@ -30,6 +30,7 @@ export {
   type WorkspaceId,
 } from "#kernel";
 export { queueNotFound } from "#lanes";
+export { makeSetupLink, readPublicUrl } from "#people";
 export { findQueue, type Queue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#vault";

@@ -60,9 +60,9 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     checkHost: checkHost(config.host),
     connections: { listener: "public", max: share.capacity, clock, share },
   });
-  await mountPublic(api, modules, { database, isReady });
+  await mountPublic(api, modules, { database, isReady }, { operatorPages: Boolean(authenticator.pages) });
   const internal = createApi({
-    authenticator,
+    authenticator: { ...authenticator, pages: null },
     emit,
     random,
     checkHost: checkHost(config.internalHost),

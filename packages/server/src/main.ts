@@ -2,12 +2,14 @@ import type { Registry } from "prom-client";
 import { createApprovals } from "#approvals";
 import { createAudit } from "#audit";
 import { createCallbacks } from "#callbacks";
+import { createDashboard } from "#dashboard";
 import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
+import { createPeople } from "#people";
 import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -41,6 +43,7 @@ interface ComposedNode {
   readonly lease: Engine["lease"];
   readonly listeners: Listeners;
   firstKey(): string | null;
+  setupUrl(): string | null;
 }
 
 /**
@@ -127,6 +130,7 @@ export async function composeNode({
     workers.workspaceChanged(workspaceId);
     workflows.workspaceChanged(workspaceId);
   };
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -151,6 +155,7 @@ export async function composeNode({
     vault,
     createAudit(shared),
     workspaces,
+    people,
     usage,
     createStatus({ ...shared, rateLimiter }),
     createRetention(shared),
@@ -158,8 +163,9 @@ export async function composeNode({
     pushes,
     workers,
     workflows,
+    createDashboard(shared),
   ];
-  const { authenticator } = workspaces;
+  const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {
     workers.drain();
     workflows.drain();
@@ -173,6 +179,7 @@ export async function composeNode({
       listeners.ports,
       // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
       workspaces.first,
+      people.first,
       engine.lease,
       // From now on this node counts as alive, and a rotation of the master key waits for it.
       { start: () => openVault.releaseLock(), stop: async () => {} },
@@ -184,5 +191,5 @@ export async function composeNode({
     ],
     (error) => emit("close_failed", { error }),
   );
-  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey };
+  return { services, lease: engine.lease, listeners, firstKey: workspaces.firstKey, setupUrl: people.setupUrl };
 }

@@ -27,6 +27,8 @@ export interface Node {
   readonly internalUrl: string;
   /** The first workspace's key when this start made it, else null. */
   readonly firstKey: string | null;
+  /** The link for the first person of the dashboard while there is nobody, else null. */
+  readonly setupUrl: string | null;
   /** Finishes what is under way, gives back the rest, and closes. */
   stop(): Promise<void>;
   /** Looks for work now instead of at the next poll. */
@@ -79,6 +81,7 @@ export async function startNode(config: Config, { clock, random, events = new Ev
       url: node.listeners.url(),
       internalUrl: node.listeners.internalUrl(),
       firstKey: node.firstKey(),
+      setupUrl: node.setupUrl(),
       stop: () => (stopped ??= stop()),
       wake: () => services.wake(),
     };

@@ -47,11 +47,13 @@ export function addDoctorCommand(program: Command): void {
 export function addDatabaseCommands(program: Command): void {
   addWorkspaceCommands(program.command("workspace").description("Manage workspaces, one per tenant"));
   addKeyCommands(program.command("key").description("Manage the API keys of workspaces"));
+  addPeopleCommands(program.command("people").description("Manage the people who sign in to the dashboard"));
   addVaultCommands(program.command("vault").description("Manage the master key of the secrets vault"));
 }
 
 const loadWorkspace = () => import("./workspace.ts");
 const loadKey = () => import("./key.ts");
+const loadPeople = () => import("./people.ts");
 const loadVault = () => import("./vault.ts");
 
 /** Options for the limits of a plan. Source: contract §2. */
@@ -124,6 +126,14 @@ function addKeyCommands(key: Command): void {
 }
 
 const splitNames = (text: string): string[] => text.split(",").map((name) => name.trim());
+
+function addPeopleCommands(people: Command): void {
+  people
+    .command("setup-link")
+    .description("Make a link that makes whoever opens it first an operator. It can be used once, within 72 hours")
+    .option(...JSON_OPTION)
+    .action(lazily(loadPeople, ({ makeSetupLinkCommand }) => makeSetupLinkCommand));
+}
 
 function addVaultCommands(vault: Command): void {
   vault

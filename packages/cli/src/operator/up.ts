@@ -33,7 +33,7 @@ export async function up(): Promise<void> {
 }
 
 /** A key that was given is not shown: it would stand in logs. */
-function welcome({ url, internalUrl, firstKey }: Node, { bootstrapKey, env }: Config, tookMs: number): string {
+function welcome({ url, internalUrl, firstKey, setupUrl }: Node, { bootstrapKey, env }: Config, tookMs: number): string {
   const isGiven = firstKey !== null && firstKey === bootstrapKey;
   const key = isGiven ? "'\"$TIDEMILL_BOOTSTRAP_KEY\"'" : firstKey;
   const lines = [
@@ -44,6 +44,9 @@ function welcome({ url, internalUrl, firstKey }: Node, { bootstrapKey, env }: Co
     `  Docs     ${url}/docs`,
     `  Metrics  ${internalUrl}/metrics`,
   ];
+  if (setupUrl) {
+    lines.splice(4, 0, `  Sign in  ${setupUrl}`, "           The link can be used once. It makes you the first person of the dashboard.");
+  }
   if (env === "development")
     lines.push("  Mode     development: callbacks may go to loopback addresses. Set TIDEMILL_ENV=production to refuse them.");
   if (firstKey) {

@@ -1,25 +1,16 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { INCLUDED_ROLES, type Plan, type Role } from "@tidemill/contract";
+import { INCLUDED_ROLES, type Role } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { type ProblemError, problem, typeId, type Uuid, type WorkspaceId } from "#kernel";
-
-/** The holder of a valid workspace key. Its plan and limits may be as old as the cache of keys allows (`find-principal.ts`). */
-export interface Principal {
-  readonly keyId: Uuid;
-  readonly workspaceId: WorkspaceId;
-  readonly role: Role;
-  /** The queues that a key of role `worker` may serve. Null: all. */
-  readonly queues: readonly string[] | null;
-  readonly plan: Plan;
-  /** Null means no limit, here and in `executionsPerMonth`. */
-  readonly requestsPerMinute: number | null;
-  readonly executionsPerMonth: number | null;
-}
+import { type ProblemError, problem, typeId, type WorkspaceId } from "#kernel";
+import { checkSameOrigin, type PageAuthenticator, pageScopeOf } from "./page-requests.ts";
+import type { Principal } from "./principal.ts";
 
 /** What a route requires: a key with at least this role, or the operator's token. A route without it requires nothing. */
 export type Access = Role | "operator";
 
 export interface Authenticator {
+  /** Null when there is no dashboard, or none on this listener. */
+  readonly pages?: PageAuthenticator | null;
   readonly findPrincipal: (key: string) => Promise<Principal | null>;
   /** Null closes the operator API. */
   readonly operatorToken: string | null;
@@ -34,6 +25,22 @@ declare module "fastify" {
   }
 }
 
+/** Finds out who sent a request: by its cookie if it is one of the dashboard's pages to the API, otherwise by its bearer token. */
+export async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+  const { pages } = authenticator;
+  const scope = pages ? pageScopeOf(request) : null;
+  const { config } = request.routeOptions;
+  if (pages && (scope || config.page)) checkSameOrigin(request, pages.publicOrigin);
+  if (!pages || !scope) return authenticateBearer(authenticator, request);
+  const { person, principal } = await pages.authenticate(request, scope);
+  request.person = person;
+  request.principal = principal;
+  // A page reaches only routes of the API, and those of operators only as one.
+  if (!request.is404 && (config.access === undefined || (config.access === "operator") !== (scope.kind === "operator"))) {
+    throw problem("FORBIDDEN", {}, { message: "Pages cannot use this route." });
+  }
+}
+
 const BEARER = /^Bearer +(\S+) *$/i;
 
 /**
@@ -41,7 +48,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
  *
  * @throws UNAUTHORIZED
  */
-export async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+async function authenticateBearer(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
   const { access } = request.routeOptions.config;
   if (access === undefined) return;
   const token = tokenOf(request);
@@ -61,15 +68,19 @@ export async function identify(authenticator: Authenticator, request: FastifyReq
   if (token !== undefined) request.principal = await authenticator.findPrincipal(token);
 }
 
+const CONFIRM = "Confirm that it is you: POST /dashboard/auth/confirm with your password or a code.";
+
 /**
- * Checks that the key of an authenticated request has the role that its route requires.
+ * Checks that the sender of an authenticated request has the role that its route requires, and has confirmed who they are where it says so.
  *
  * @throws FORBIDDEN
  */
-export function checkRole({ principal, routeOptions }: FastifyRequest): void {
-  const { access } = routeOptions.config;
-  if (!principal || access === undefined || access === "operator") return;
-  if (!hasRole(principal, access)) throw problem("FORBIDDEN", { role: principal.role, needs: access });
+export function checkRole({ principal, person, routeOptions }: FastifyRequest): void {
+  const { access, confirm } = routeOptions.config;
+  if (principal && access !== undefined && access !== "operator" && !hasRole(principal, access)) {
+    throw problem("FORBIDDEN", { role: principal.role, needs: access }, person ? { message: "Your role does not allow this." } : {});
+  }
+  if (confirm && person && !person.confirmed) throw problem("FORBIDDEN", { confirm: true }, { message: CONFIRM });
 }
 
 /** Whether a key may do what that role may. */
@@ -84,8 +95,16 @@ export function principalOf(request: FastifyRequest): Principal {
 /** The workspace of an authenticated request. */
 export const workspaceOf = (request: FastifyRequest): WorkspaceId => principalOf(request).workspaceId;
 
-/** The actor of an authenticated request, as the audit log names it: the id of its key. */
-export const actorOf = (request: FastifyRequest): string => typeId("key", principalOf(request).keyId);
+/** The actor of an authenticated request, as the audit log names it: the id of its key, or of the person. */
+export function actorOf(request: FastifyRequest): string {
+  const { keyId, person } = principalOf(request);
+  if (person) return typeId("usr", person.personId);
+  if (keyId === null) throw new Error("A principal has neither a key nor a person.");
+  return typeId("key", keyId);
+}
+
+/** The actor of a request to the operator API: the person, or `operator` for the operator's token. */
+export const operatorActorOf = ({ person }: FastifyRequest): string => (person ? typeId("usr", person.personId) : "operator");
 
 const tokenOf = (request: FastifyRequest): string | undefined => BEARER.exec(request.headers.authorization ?? "")?.[1];
 

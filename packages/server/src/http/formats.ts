@@ -43,7 +43,10 @@ const RESERVED = new Set<string>([
 /** Whether callbacks set this header themselves. A queue cannot set it. */
 export const isReservedHeader = (name: string): boolean => RESERVED.has(name.toLowerCase()) || /^(x-service-|proxy-)/i.test(name);
 
-const ACTOR = /^(key_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
+const ACTOR = /^((key|usr)_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
+
+/** Whether mail arrives there only a mail can show. No spaces, quotes, angle brackets, commas: they would be more than an address in a header. */
+const MAIL_ADDRESS = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,189}$/;
 
 /** A comma-separated list of the given words. */
 const listOf = (words: readonly string[]) => (text: string) => text.split(",").every((word) => words.includes(word));
@@ -59,6 +62,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   "callback-header-name": (name) => TOKEN.test(name) && !isReservedHeader(name),
   "http-header-name": (name) => TOKEN.test(name) && !OF_CONNECTION.has(name.toLowerCase()) && !/^proxy-/i.test(name),
   "header-value": isHeaderValue,
+  "mail-address": (text) => MAIL_ADDRESS.test(text) && isStorable(text),
   host: (text) => readHost(text) !== null,
   /** PostgreSQL's `text` cannot store NUL, and UTF-8 cannot encode a lone surrogate. */
   storable: isStorable,
@@ -79,6 +83,7 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "callback-header-name": "must be a header name that callbacks do not set themselves",
   "http-header-name": "must be a header name that does not belong to the connection",
   "header-value": "must contain only characters that a header value may have",
+  "mail-address": "must be a mail address",
   host: "must be a host name or an IP address, without scheme, port or wildcard",
   storable: "must not contain NUL characters or lone surrogates",
   "run-statuses": `must be one or more of ${RUN_STATUSES.join(", ")}`,
@@ -86,7 +91,7 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "attempt-errors": `must be one or more of ${ATTEMPT_ERRORS.join(", ")}`,
   "audit-event-types": `must be one or more of ${AUDIT_EVENT_TYPES.join(", ")}`,
   "audit-resource-types": `must be one or more of ${AUDIT_RESOURCE_TYPES.join(", ")}`,
-  actors: 'must be one or more actors: ids of keys, "operator" or "system"',
+  actors: 'must be one or more actors: ids of keys or people, "operator" or "system"',
   "job-states": `must be one or more of ${JOB_STATES.join(", ")}`,
 };
 

@@ -65,7 +65,8 @@ export async function describeApi(api: Api): Promise<void> {
     transform: ({ schema, url, route: { config } }) => {
       const { params, querystring, headers, body, response, ...rest } = schema;
       if (rest.operationId !== undefined) operations.set(rest.operationId, describeOperation(components, schema, config ?? {}));
-      return { url, schema: rest };
+      // The operator API is documented elsewhere. Here only pages of the dashboard can use it.
+      return { url, schema: { ...rest, ...(config?.access === "operator" && { hide: true }) } };
     },
     transformObject: (described) => {
       if (!("openapiObject" in described)) return described.swaggerObject;

@@ -25,6 +25,7 @@ import { Connections, type ConnectionsOptions } from "./connections.ts";
 import { type JsonBodyOptions, parseJsonBody, RawJson, readRawBody } from "./json-body.ts";
 import { runForRequest } from "./loop-time.ts";
 import { nearRoute } from "./near-route.ts";
+import { pageScopeOf, rewritePageUrl } from "./page-requests.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
@@ -96,6 +97,7 @@ export function createApi(options: ApiOptions): Api {
       connections?.watch(server);
       return server;
     },
+    ...(authenticator.pages && { rewriteUrl: rewritePageUrl }),
     routerOptions: { maxParamLength: 512 },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -132,6 +134,7 @@ export function createApi(options: ApiOptions): Api {
     done();
   });
   api.decorateRequest("principal", null);
+  api.decorateRequest("person", null);
   api.decorateRequest("overLimit", null);
   trackInFlight(api as unknown as Api);
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
@@ -142,9 +145,13 @@ export function createApi(options: ApiOptions): Api {
     void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff").header("cache-control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
     if (!request.routeOptions.config.anyHost) checkHost(request.headers.host);
-    if (!isServing() && request.routeOptions.config.access !== undefined) throw unavailable("The node is starting or stopping.");
+    const { access, page } = request.routeOptions.config;
+    if (!isServing() && (access !== undefined || page)) throw unavailable("The node is starting or stopping.");
+    const ofPage = pageScopeOf(request) !== null;
+    // The operator API of the public listener is for pages only. For all others it is not there.
+    if (authenticator.pages && access === "operator" && !ofPage) throw unknownRoute(request);
     await authenticate(authenticator, request);
-    if (rateLimiter && request.is404 && request.url.startsWith("/v1/")) await identify(authenticator, request);
+    if (rateLimiter && request.is404 && !ofPage && request.url.startsWith("/v1/")) await identify(authenticator, request);
     connections?.admit(request, reply);
     if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);
     checkRole(request);
@@ -169,7 +176,10 @@ export function createApi(options: ApiOptions): Api {
 /** Returns what makes the error for a request of an unknown route. */
 function unknownRoutes(api: Api): (request: FastifyRequest) => ProblemError {
   const routes = new Set<string>();
-  api.addHook("onRoute", ({ url, path }) => void routes.add(url ?? path));
+  // Names of the operator API are not suggested.
+  api.addHook("onRoute", ({ url, path, config }) => {
+    if (config?.access !== "operator") routes.add(url ?? path);
+  });
   return ({ method, url }) => {
     const [path = ""] = url.split("?");
     return notFound({ resource: "route", method, path, suggestion: nearRoute(path, routes) });

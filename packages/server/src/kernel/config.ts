@@ -108,6 +108,12 @@ export const SETTINGS = {
   host: setting("TIDEMILL_HOST", string, "127.0.0.1", "Address on which the API listens."),
   internalPort: setting("TIDEMILL_INTERNAL_PORT", port, 8081, "Port of metrics and the operator API. 0 chooses a free port."),
   internalHost: setting("TIDEMILL_INTERNAL_HOST", string, "127.0.0.1", "Address on which metrics and the operator API listen."),
+  dashboard: setting(
+    "TIDEMILL_DASHBOARD",
+    oneOf(["on", "off"]),
+    "on",
+    "`off` removes the dashboard: its pages, signing in, and the API that its pages use.",
+  ),
   publicUrl: setting("TIDEMILL_PUBLIC_URL", httpUrl, null, "URL at which clients reach the API. Requests for its host are served."),
   allowedHosts: setting(
     "TIDEMILL_ALLOWED_HOSTS",

@@ -39,6 +39,11 @@ export const EVENTS = {
   node_lease_lost: event("warn", "The node could not renew its lease in time. It ended its attempts and registers anew.", {
     leaseId: "number?",
   }),
+  setup_link_made: event(
+    "warn",
+    "Nobody can sign in to the dashboard yet. Whoever opens this link first becomes its first person. It can be used once, within 72 hours.",
+    { url: "string" },
+  ),
   bootstrap_key_refused: event("warn", "`TIDEMILL_BOOTSTRAP_KEY` is not a key of this database: the first workspace exists already."),
   loop_failed: event(
     "warn",

@@ -36,7 +36,11 @@ function subjectOf(details: NotFoundDetails): string {
   switch (details.resource) {
     case "job":
       return `job ${quoted(details.id)} in the queue ${quoted(details.queue)}`;
+    case "link":
+      return "such link. It was used, has expired, or is misspelt";
+    case "invitation":
     case "key":
+    case "member":
     case "run":
     case "signal":
     case "workspace":

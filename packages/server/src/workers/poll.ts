@@ -22,6 +22,8 @@ export interface PolledLane extends LaneKey {
   limited: boolean;
   /** Mean length of the payloads that the last claim brought. Null before the first. */
   payloadLength: number | null;
+  /** Since when claims have found it, or jobs of it, held by other transactions. Null: the last one has not. Milliseconds of the elapsed clock. */
+  busySinceMs: number | null;
   /** When its queue was looked up. Milliseconds of the elapsed clock. */
   foundMs: number;
   timer: NodeJS.Timeout | undefined;

@@ -47,6 +47,7 @@ export class PolledLanes {
         wakes: 0,
         limited: false,
         payloadLength: null,
+        busySinceMs: null,
         foundMs: nowMs,
         timer: undefined,
       };

@@ -1,7 +1,8 @@
 import type { Engine } from "#engine";
 import type { LaneFound, VersionFilter, WorkerClaim } from "#jobs";
-import { type EmitEvent, isTimeout, Line, type WorkspaceId } from "#kernel";
+import { type Clock, type EmitEvent, isTimeout, Line, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-workers.ts";
 import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
 import { Poll, type PolledLane, type PollRequest } from "./poll.ts";
@@ -14,6 +15,7 @@ export interface PollsOptions {
   /** Gives back jobs that were claimed for a poll whose client is gone. */
   readonly giveBack: (worker: KnownWorker, claims: readonly WorkerClaim[]) => void;
   readonly emit: EmitEvent;
+  readonly clock: Pick<Clock, "elapsedMs">;
 }
 
 const PAUSE_AFTER_FAILURE_MS = 250;
@@ -221,7 +223,7 @@ export class Polls {
     for (const [lane, ofLane] of Map.groupBy(asks, (ask) => ask.lane)) {
       const got = claims.filter(({ laneId }) => laneId === lane.laneId);
       if (got.length > 0) lane.payloadLength = got.reduce((sum, { payload }) => sum + payload.length, 0) / got.length;
-      const { limited: isLimited, opensInMs, isPulled } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null, isPulled: true };
+      const { limited: isLimited, opensInMs, isPulled, isBusy } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null, isPulled: true };
       if (!isPulled) {
         this.forget(lane.laneId);
         continue;
@@ -233,7 +235,9 @@ export class Polls {
       const asked = ofLane.reduce((sum, { take }) => sum + take, 0);
       const isEmpty = got.length < asked && opensInMs !== 0;
       if (isEmpty && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
-      if (opensInMs !== null && opensInMs > 0) this.#wakeLater(lane, opensInMs);
+      lane.busySinceMs = isBusy ? (lane.busySinceMs ?? this.#options.clock.elapsedMs()) : null;
+      if (lane.busySinceMs !== null) this.#wakeLater(lane, busyRetryMs(this.#options.clock.elapsedMs() - lane.busySinceMs));
+      else if (opensInMs !== null && opensInMs > 0) this.#wakeLater(lane, opensInMs);
       else if (isEmpty && lane.filter) this.#wakeLater(lane, Math.max(MIN_RECHECK_MS, this.#filterOf(lane)?.othersGoneInMs ?? 0));
     }
   }

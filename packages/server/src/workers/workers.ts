@@ -62,6 +62,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     filterOf: (lane) => versions.filterOf(lane),
     giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
     emit,
+    clock,
   });
   const deps: WorkDeps = { ...give, clock, tenants, polls, versions, workers, redactorOf: redactorOf({ secrets, loopTime }) };
   const writeCalls = new PeriodicLoop(

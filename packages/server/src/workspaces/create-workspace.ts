@@ -6,8 +6,12 @@ import { limitsOf, showWorkspaceId } from "./workspace.ts";
 import { anyWorkspace, insertWorkspace, lockFirstWorkspace } from "./workspace-store.ts";
 
 /** Creates a workspace with its first key, which has the role admin. Source: contract §2. */
-export const createWorkspace = (database: Database, adminContext: AdminContext, workspace: CreateWorkspace): Promise<CreatedWorkspace> =>
-  database.transaction((tx) => create(tx, adminContext, OPERATOR, workspace));
+export const createWorkspace = (
+  database: Database,
+  adminContext: AdminContext,
+  workspace: CreateWorkspace,
+  actorId = OPERATOR,
+): Promise<CreatedWorkspace> => database.transaction((tx) => create(tx, adminContext, actorId, workspace));
 
 /** Creates the first workspace. Returns null if any exists. Nodes that start at the same time create only one. */
 export const createFirstWorkspace = (

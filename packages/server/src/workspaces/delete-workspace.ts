@@ -14,6 +14,7 @@ export const deleteWorkspace = (
   { audit }: Pick<AdminContext, "audit">,
   workspaceId: WorkspaceId,
   onDelete: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>,
+  actorId = OPERATOR,
 ): Promise<void> =>
   database.transaction(async (tx) => {
     const deleted = await markWorkspaceDeleted(tx, workspaceId);
@@ -22,7 +23,7 @@ export const deleteWorkspace = (
     await audit.record(tx, {
       workspaceId,
       eventType: "workspace.deleted",
-      actorId: OPERATOR,
+      actorId,
       resourceType: "workspace",
       resourceId: showWorkspaceId(workspaceId),
       input: { name: deleted.name, plan: deleted.plan, limits: limitsOf(deleted) },

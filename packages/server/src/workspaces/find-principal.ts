@@ -38,7 +38,7 @@ export class PrincipalFinder {
     const nowMs = this.#clock.elapsedMs();
     const known = this.#cache.get(key);
     if (known && known.untilMs > nowMs) {
-      if (known.holder) this.#uses.record(known.holder.keyId);
+      if (known.holder?.keyId) this.#uses.record(known.holder.keyId);
       return known.principal;
     }
     if (!isWellFormedKey(key) && key !== this.#chosenKey) return Promise.resolve(null);
@@ -47,7 +47,7 @@ export class PrincipalFinder {
     found.principal.then(
       (holder) => {
         found.holder = holder;
-        if (holder) this.#uses.record(holder.keyId);
+        if (holder?.keyId) this.#uses.record(holder.keyId);
       },
       // A lookup that failed is not cached.
       () => this.#cache.delete(key),

@@ -12,9 +12,9 @@ import {
   WorkspaceKeyPath,
   WorkspacePath,
 } from "@tidemill/contract";
-import { type Access, type Api, nextPage, noContent, readPage, replies } from "#http";
+import { type Access, type Api, nextPage, noContent, operatorActorOf, readPage, replies } from "#http";
 import { type Database, type Db, notFound, typeId, type WorkspaceId } from "#kernel";
-import { type AdminContext, OPERATOR } from "./admin-context.ts";
+import type { AdminContext } from "./admin-context.ts";
 import { createKey } from "./create-key.ts";
 import { createWorkspace } from "./create-workspace.ts";
 import { deleteWorkspace } from "./delete-workspace.ts";
@@ -38,7 +38,7 @@ export interface OperatorRoutes {
 
 const config: { access: Access } = { access: "operator" };
 
-/** The operator API, on the internal listener only. Source: contract §2. */
+/** The operator API: on the internal listener for the operator's token, on the public one for pages of operators. Source: contract §2, §13. */
 export function mountOperatorApi(
   api: Api,
   { database, adminContext, onWorkspaceChanged, onDeleteWorkspace, onWorkspaceDeleted }: OperatorRoutes,
@@ -58,7 +58,7 @@ export function mountOperatorApi(
   api.post(
     "/admin/v1/workspaces",
     { config, schema: { body: CreateWorkspace, response: replies({ 201: CreatedWorkspace }) } },
-    async (request, reply) => reply.code(201).send(await createWorkspace(database, adminContext, request.body)),
+    async (request, reply) => reply.code(201).send(await createWorkspace(database, adminContext, request.body, operatorActorOf(request))),
   );
 
   api.get(
@@ -72,7 +72,7 @@ export function mountOperatorApi(
     { config, schema: { params: WorkspacePath, body: PatchWorkspace, response: replies({ 200: Workspace }, "NOT_FOUND") } },
     async (request) => {
       const id = workspaceIn(request.params);
-      const patched = await patchWorkspace(database, adminContext, id, request.body);
+      const patched = await patchWorkspace(database, adminContext, id, request.body, operatorActorOf(request));
       onWorkspaceChanged(id);
       return patched;
     },
@@ -83,7 +83,7 @@ export function mountOperatorApi(
     { config, schema: { params: WorkspacePath, response: replies({ 204: noContent("The workspace is gone.") }, "NOT_FOUND") } },
     async (request, reply) => {
       const id = workspaceIn(request.params);
-      await deleteWorkspace(database, adminContext, id, onDeleteWorkspace);
+      await deleteWorkspace(database, adminContext, id, onDeleteWorkspace, operatorActorOf(request));
       onWorkspaceDeleted(id);
       return reply.code(204).send();
     },
@@ -106,7 +106,7 @@ export function mountOperatorApi(
     "/admin/v1/workspaces/:id/keys",
     { config, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
     async (request, reply) => {
-      const actor = { workspaceId: workspaceIn(request.params), actorId: OPERATOR };
+      const actor = { workspaceId: workspaceIn(request.params), actorId: operatorActorOf(request) };
       return reply.code(201).send(await createKey(database, adminContext, actor, request.body));
     },
   );
@@ -118,7 +118,7 @@ export function mountOperatorApi(
       const workspaceId = workspaceIn(request.params);
       const keyId = readKeyId(request.params.key_id);
       if (!keyId) throw notFound({ resource: "key", id: request.params.key_id });
-      await revokeKey(database, adminContext, { workspaceId, actorId: OPERATOR }, keyId);
+      await revokeKey(database, adminContext, { workspaceId, actorId: operatorActorOf(request) }, keyId);
       onWorkspaceChanged(workspaceId);
       return reply.code(204).send();
     },

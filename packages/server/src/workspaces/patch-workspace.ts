@@ -15,6 +15,7 @@ export const patchWorkspace = (
   { audit }: Pick<AdminContext, "audit">,
   workspaceId: WorkspaceId,
   request: PatchWorkspace,
+  actorId = OPERATOR,
 ): Promise<Workspace> =>
   database.transaction(async (tx) => {
     const before = await lockWorkspace(tx, workspaceId);
@@ -27,7 +28,7 @@ export const patchWorkspace = (
     await audit.record(tx, {
       workspaceId,
       eventType: "workspace.updated",
-      actorId: OPERATOR,
+      actorId,
       resourceType: "workspace",
       resourceId: showWorkspaceId(workspaceId),
       input: request,

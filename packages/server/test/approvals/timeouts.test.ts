@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { decideSharesAcrossWorkspaces } from "#jobs";
-import { sql } from "#kernel";
+import { rows, sql } from "#kernel";
+import { markLaneDeleted } from "#lanes";
 import { approvalQueue, approve } from "../harness/approvals.ts";
 import { laneOf, test, uuidOfJob } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
@@ -78,18 +79,18 @@ describe("a job that nobody decides in its queue's time", () => {
     expect(await service.job(job)).toMatchObject({ state: "waiting", approval: { by: "ops" } });
   });
 
-  test("a job that nobody decides in its queue's time is left to the sweep, when its queue was deleted", async ({
-    service,
-    database,
-    engine,
-  }) => {
+  test("a job that nobody decides in its queue's time is left to the sweep, when its queue was deleted", async ({ service, engine }) => {
     const queue = await approvalQueue(service, { approval: { timeout: 60, on_timeout: "approve" } });
     const job = await service.enqueue({ queue });
     const { workspaceId } = await laneOf(service, queue);
-    await service.ok("DELETE", `/v1/queues/${queue}`);
-    await service.clock.advance(60);
-    await decideSharesAcrossWorkspaces(engine, [workspaceId], { maxJobs: 10, maxWeight: 10, bytesPerWeight: 8_000 });
-    const found = await database.query("select state, decide_at from job where id = $1", [uuidOfJob(job)]);
+    // All in one transaction: otherwise the sweep, or the node's own decisions, could come in between.
+    const found = await engine.transaction(async (tx) => {
+      await tx.query(sql`select from job where id = ${uuidOfJob(job)} for update`);
+      await service.clock.advance(60);
+      await markLaneDeleted(tx, workspaceId, "queue", queue);
+      await decideSharesAcrossWorkspaces(tx, [workspaceId], { maxJobs: 10, maxWeight: 10, bytesPerWeight: 8_000 });
+      return rows(tx, sql`select state, decide_at from job where id = ${uuidOfJob(job)}`);
+    });
     expect(found).toEqual([{ state: "pending_approval", decide_at: null }]);
   });
 });

@@ -1,6 +1,6 @@
 import type { Explanation, GateName } from "@tidemill/contract";
 import { explainJob } from "#explain";
-import type { Database, JobId } from "#kernel";
+import { type Database, type JobId, sql } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
@@ -54,11 +54,9 @@ export class ExplainFixture {
        where job.id = put.id and state in ('waiting', 'delayed', 'pending_approval', 'active', 'failed')`,
       [ids, key, this.lane.laneId],
     );
-    await this.#database.query("select assign_key_slots(array[$1::uuid], array[$2::bigint], array[$3])", [
-      this.lane.workspaceId,
-      this.lane.laneId,
-      key,
-    ]);
+    // By a connection of the engine: planned on the file's own connection, it takes ten times as long.
+    const { workspaceId, laneId } = this.lane;
+    await this.#engine.query(sql`select assign_key_slots(array[${workspaceId}::uuid], array[${laneId}::bigint], array[${key}::text])`);
     return ids;
   }
 

@@ -22,6 +22,7 @@ function setUp() {
     filterOf: () => null,
     giveBack: () => {},
     emit: () => {},
+    clock: { elapsedMs: () => performance.now() },
   });
   const laneOf = (n: number): PolledLane =>
     polls.lanes.found({ workspaceId: workspaceOf(n), laneId: n as LaneId }, { kind: "queue", name: `queue-${n}` }, 0);

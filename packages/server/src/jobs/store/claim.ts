@@ -4,7 +4,7 @@ import { DELIVERING_PLANS, type LaneId, type LaneKey, type LaneService, RECORD_S
 import type { Claim } from "../claim.ts";
 import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 
-/** When two claims want the same limited lane at once, the later one tries again after this. Milliseconds. */
+/** When another transaction holds the limited lane, or jobs that a worker could take, the claim is tried again after this. Milliseconds. */
 const BUSY_RETRY_MS = 25;
 
 /** The lease of the node that claims, and how the lanes that it claims from are served. */
@@ -51,6 +51,8 @@ export interface LaneFound {
   readonly opensInMs: number | null;
   /** Whether workers serve it. */
   readonly isPulled: boolean;
+  /** Whether other transactions hold the lane, or jobs of it that this claim could have taken. */
+  readonly isBusy?: boolean;
 }
 
 type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneFound | null };
@@ -61,6 +63,8 @@ interface ClaimParts {
   readonly picked: Fragment;
   /** The lanes of jobs that were found and not picked, for another claim to take. */
   readonly cut: Fragment;
+  /** Lanes that gave less than was asked for because other transactions hold jobs. */
+  readonly busy: Fragment;
   /** What the update reads besides `picked`, and sets. */
   readonly from: Fragment;
   readonly lease: Fragment;
@@ -71,6 +75,8 @@ interface ClaimParts {
 const FOR_NODE: ClaimParts = {
   picked: fragment`select next.*, 1 as place from next where seen`,
   cut: fragment`select null::bigint as lane_id where false`,
+  // A node finds them with its next poll.
+  busy: fragment`select null::bigint as lane_id, false as limited where false`,
   from: fragment`picked`,
   lease: fragment`lease_id = (select lease_id from claimant)`,
   columns: fragment``,
@@ -91,6 +97,14 @@ const FOR_WORKERS: ClaimParts = {
     ) weighed
     where bytes_before < 4 * 1024 * 1024`,
   cut: fragment`select lane_id from next where seen and not id in (select id from picked)`,
+  busy: fragment`
+    select l.lane_id, l.limited from gate l cross join lateral (
+      select id from job
+      where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and ${CLAIMABLE} and not id in (select id from next)
+      order by priority desc, run_at, id limit 1
+    ) claimable
+    where not l.paused and l.served = 'pull' and exists (select from claimant)
+      and (select count(*) from next where next.lane_id = l.lane_id) < least(l.take, l.slots_free, l.starts_free)`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
   lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request,
     code_version = case when job.kind in ('run', 'undo') then coalesce(job.code_version, holder.version) end`,
@@ -223,6 +237,8 @@ async function claim(
         ${parts.picked}
       ), cut as (
         ${parts.cut}
+      ), busy as (
+        select lane_id from (${filter ? FOR_NODE.busy : parts.busy}) held where limited = ${limited}
       ), probed as (
         ${RECORD_PROBES}
       ), claimed as (
@@ -233,17 +249,25 @@ async function claim(
       ), started as (
         ${RECORD_STARTS}
       ), found as (
-        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'isPulled', l.served = 'pull', 'opensInMs',
-          case when exists (select from next where next.lane_id = l.lane_id and not seen) and ${filter !== null} then ${BUSY_RETRY_MS}::int
-            when exists (select from next where next.lane_id = l.lane_id and not seen) or l.lane_id in (select lane_id from cut) then 0
+        select json_build_object('laneId', l.lane_id, 'limited', l.limited, 'isPulled', l.served = 'pull', 'isBusy', b.is_busy, 'opensInMs',
+          case when n.unseen and not b.is_busy or l.lane_id in (select lane_id from cut) then 0
+            when b.is_busy then ${BUSY_RETRY_MS}::int
             when n.jobs >= l.starts_free and n.jobs < coalesce(l.slots_free, n.jobs + 1)
             then extract(epoch from coalesce(l.starts_at - l.read_at, l.rate_seconds * interval '1 second')) * 1000 end) as found
-        from gate l cross join lateral (select count(*) as jobs from picked p where p.lane_id = l.lane_id) n
+        from gate l
+        cross join lateral (
+          select (select count(*) from picked p where p.lane_id = l.lane_id) as jobs,
+            exists (select from next where next.lane_id = l.lane_id and not seen) as unseen
+        ) n
+        cross join lateral (select n.unseen and ${filter !== null} or l.lane_id in (select lane_id from busy) as is_busy) b
         where ${limited} or ${filter !== null} or l.limited or l.served <> ${served}::lane_service
         union all
         select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'opensInMs', 0) from cut where not ${limited}
         union all
-        select json_build_object('laneId', l.id, 'limited', true, 'isPulled', l.served = 'pull', 'opensInMs', ${BUSY_RETRY_MS}::int)
+        select json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'isBusy', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
+        from busy where not ${limited} and not lane_id in (select lane_id from cut)
+        union all
+        select json_build_object('laneId', l.id, 'limited', true, 'isPulled', l.served = 'pull', 'isBusy', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
         from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
           requested (workspace_id, lane_id)
         join lane l on l.workspace_id = requested.workspace_id and l.id = requested.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'

@@ -1,0 +1,53 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { auth } from "./api.ts";
+
+export type Role = "admin" | "write" | "read" | "worker";
+
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly operator: boolean;
+  readonly has_password: boolean;
+  readonly totp: boolean;
+}
+
+export interface Membership {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+  readonly role: Role;
+}
+
+/** `GET /dashboard/auth/session`. */
+export interface Session {
+  readonly person: Person | null;
+  readonly workspaces: readonly Membership[];
+  readonly confirmed_until: string | null;
+  readonly sign_in: {
+    readonly passkeys: boolean;
+    readonly oidc: { readonly name: string } | null;
+    readonly sign_up: "open" | "closed";
+    readonly mail: boolean;
+  };
+}
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: ({ signal }) => auth.get<Session>("/session", { signal }),
+  staleTime: 60_000,
+});
+
+/** The session, which the gate has loaded before any page is shown. */
+export function useSession(): Session {
+  const { data } = useQuery(sessionQuery);
+  if (!data) throw new Error("useSession is for components inside of the gate.");
+  return data;
+}
+
+/** The person who is signed in. */
+export function usePerson(): Person {
+  const { person } = useSession();
+  if (!person) throw new Error("usePerson is for pages behind sign-in.");
+  return person;
+}

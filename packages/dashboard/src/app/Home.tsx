@@ -1,0 +1,16 @@
+import { Navigate } from "@tanstack/react-router";
+import { useSession } from "../api/session.ts";
+import { EmptyState } from "../ui/EmptyState.tsx";
+import { firstPage } from "./pages.ts";
+import { lastWorkspace } from "./preferences.ts";
+
+/** `/dashboard/`: goes to the workspace that was open last. */
+export function Home() {
+  const { workspaces } = useSession();
+  const last = lastWorkspace();
+  const workspace = workspaces.find(({ id }) => id === last) ?? workspaces[0];
+  if (!workspace) {
+    return <EmptyState title="You belong to no workspace yet">Ask an administrator of a workspace for an invitation.</EmptyState>;
+  }
+  return <Navigate to={`/${firstPage()}`} params={{ workspace: workspace.id }} replace />;
+}

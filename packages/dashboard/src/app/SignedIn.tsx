@@ -1,0 +1,28 @@
+import { useQuery } from "@tanstack/react-query";
+import { Navigate, Outlet, useLocation, useParams } from "@tanstack/react-router";
+import { sessionQuery } from "../api/session.ts";
+import { ErrorState } from "../ui/ErrorState.tsx";
+import { LoadingState } from "../ui/LoadingState.tsx";
+import { PageMissing } from "../ui/PageMissing.tsx";
+import { Shell } from "./Shell.tsx";
+import { useWorkspaceOrNull } from "./workspace.tsx";
+
+/** The gate: pages behind it are shown to people who are signed in. Others are sent to sign in, and come back. */
+export function SignedIn() {
+  const { data: session, error, refetch } = useQuery(sessionQuery);
+  const { href } = useLocation();
+  if (!session) return error ? <ErrorState error={error} onRetry={refetch} what="your session" /> : <LoadingState />;
+  if (!session.person) return <Navigate to="/sign-in" search={href === "/" ? {} : { next: href }} replace />;
+  return (
+    <Shell>
+      <PageOfWorkspace />
+    </Shell>
+  );
+}
+
+/** The page, if its workspace is one of the person's. */
+function PageOfWorkspace() {
+  const { workspace } = useParams({ strict: false }) as { workspace?: string };
+  const known = useWorkspaceOrNull();
+  return workspace !== undefined && known === null ? <PageMissing /> : <Outlet key={workspace} />;
+}

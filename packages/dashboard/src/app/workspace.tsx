@@ -1,0 +1,36 @@
+import { useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { type Api, workspaceApi } from "../api/api.ts";
+import { type Membership, type Role, useSession } from "../api/session.ts";
+
+export interface Workspace extends Membership {
+  readonly api: Api;
+  /** Whether the person's role includes another. The server decides; this only hides what would be refused. */
+  may(role: "read" | "write" | "admin"): boolean;
+}
+
+const INCLUDES: Readonly<Record<Role, readonly Role[]>> = {
+  admin: ["admin", "write", "read", "worker"],
+  write: ["write", "read"],
+  read: ["read"],
+  worker: ["worker"],
+};
+
+/** The workspace of the page's address. Null outside of `/w/…`, and for one that the person does not belong to. */
+export function useWorkspaceOrNull(): Workspace | null {
+  const { workspace: id } = useParams({ strict: false }) as { workspace?: string };
+  const { workspaces, person } = useSession();
+  return useMemo(() => {
+    if (id === undefined) return null;
+    const operators = person?.operator ? { id, name: id, plan: "", role: "admin" as const } : undefined;
+    const found = workspaces.find((one) => one.id === id) ?? operators;
+    return found ? { ...found, api: workspaceApi(id), may: (role) => INCLUDES[found.role].includes(role) } : null;
+  }, [id, workspaces, person]);
+}
+
+/** The workspace of the page. */
+export function useWorkspace(): Workspace {
+  const workspace = useWorkspaceOrNull();
+  if (!workspace) throw new Error("useWorkspace is for pages below /w/$workspace.");
+  return workspace;
+}

@@ -1,0 +1,26 @@
+import type { Plan, Role } from "@tidemill/contract";
+import type { Uuid, WorkspaceId } from "#kernel";
+
+/** The person whose session a request was sent with. */
+export interface SignedIn {
+  readonly personId: Uuid;
+  readonly sessionId: Uuid;
+  /** Whether they proved within the last minutes that it is them. */
+  readonly confirmed: boolean;
+}
+
+/** The holder of a valid workspace key, or a person in a workspace of theirs. The plan and limits may be as old as the cache of keys allows (`find-principal.ts`). */
+export interface Principal {
+  /** Null for a person. */
+  readonly keyId: Uuid | null;
+  /** The person, for requests of the dashboard's pages. */
+  readonly person?: SignedIn;
+  readonly workspaceId: WorkspaceId;
+  readonly role: Role;
+  /** The queues that a key of role `worker` may serve. Null: all. */
+  readonly queues: readonly string[] | null;
+  readonly plan: Plan;
+  /** Null means no limit, here and in `executionsPerMonth`. */
+  readonly requestsPerMinute: number | null;
+  readonly executionsPerMonth: number | null;
+}

@@ -1,0 +1,4 @@
+export { readPublicUrl } from "./base-url.ts";
+export { removeMemberships } from "./membership-store.ts";
+export * from "./people.ts";
+export { makeSetupLink } from "./setup-link.ts";

@@ -1,0 +1,62 @@
+import type { LinkKind, PersonRole } from "@tidemill/contract";
+import { type Db, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+
+export interface NewLink {
+  readonly id: Uuid;
+  readonly kind: LinkKind;
+  readonly hash: Buffer;
+  readonly workspaceId: WorkspaceId | null;
+  readonly role: PersonRole | null;
+  readonly email: string | null;
+  readonly personId: PersonId | null;
+  readonly mailed: boolean;
+  readonly createdBy: string;
+  readonly hours: number;
+}
+
+export const insertLink = (db: Db, link: NewLink): Promise<{ created_at: Timestamp; expires_at: Timestamp } | null> =>
+  row(
+    db,
+    sql`
+      insert into link (id, kind, token_hash, workspace_id, role, email, person_id, mailed, created_by, expires_at)
+      values (${link.id}, ${link.kind}, ${link.hash}, ${link.workspaceId}, ${link.role}, ${link.email}, ${link.personId}, ${link.mailed},
+        ${link.createdBy}, moment() + ${link.hours} * interval '1 hour')
+      returning created_at, expires_at`,
+  );
+
+export interface LinkRow {
+  readonly id: Uuid;
+  readonly kind: LinkKind;
+  readonly workspaceId: WorkspaceId | null;
+  readonly workspaceName: string | null;
+  readonly role: PersonRole | null;
+  readonly email: string | null;
+  readonly personId: PersonId | null;
+  readonly mailed: boolean;
+  readonly createdBy: string;
+  readonly expiresAt: Timestamp;
+}
+
+/** A link that can still be used. That of a deleted workspace cannot. Uses index link_token_hash_key. */
+export const findLinkAcrossWorkspaces = (db: Db, hash: Buffer): Promise<LinkRow | null> =>
+  row(
+    db,
+    sql`
+      select l.id, l.kind, l.workspace_id as "workspaceId", w.name as "workspaceName", l.role, l.email, l.person_id as "personId", l.mailed,
+        l.created_by as "createdBy", l.expires_at as "expiresAt"
+      from link l left join workspace w on w.id = l.workspace_id and w.deleted_at is null
+      where l.token_hash = ${hash} and l.expires_at > moment() and (l.workspace_id is null or w.id is not null)`,
+  );
+
+/** Uses up a link. Of two that use it at the same time, one gets false. Uses the primary key. */
+export const deleteLink = async (db: Db, id: Uuid): Promise<boolean> =>
+  (await row(db, sql`delete from link where id = ${id} and expires_at > moment() returning id`)) !== null;
+
+export const deleteSetupLinks = (db: Db): Promise<unknown> => rows(db, sql`delete from link where kind = 'setup'`);
+
+/** Locks set-up links, so that of several only one can be used. */
+export const lockSetup = (db: Db): Promise<unknown> => row(db, sql`select pg_advisory_xact_lock(7305512021)`);
+
+/** The workspace that the first person becomes an admin of. Uses the primary key. */
+export const findFirstWorkspace = async (db: Db): Promise<WorkspaceId | null> =>
+  (await row<{ id: WorkspaceId }>(db, sql`select id from workspace where deleted_at is null order by id limit 1`))?.id ?? null;

@@ -1,0 +1,71 @@
+import { type Argon2Parameters, argon2, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import { type Random, unavailable } from "#kernel";
+
+const hashAsync = promisify(argon2);
+
+/** Costs of argon2id, as OWASP recommends them: 19 MiB, two passes, one lane. */
+const COSTS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
+const SALT_BYTES = 16;
+/** Each takes a core and 19 MiB. */
+const MAX_AT_ONCE = 2;
+/** About three seconds of work. */
+const MAX_WAITING = 64;
+
+const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+/** Hashes and verifies passwords, at most two at once. */
+export class Passwords {
+  readonly #random: Random;
+  readonly #waiting: (() => void)[] = [];
+  /** Verified for accounts that do not exist or have no password, so that these take as long as others. */
+  readonly #nobodys: string;
+  #running = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#nobodys = phcOf(COSTS, random.bytes(SALT_BYTES), random.bytes(COSTS.tagLength));
+  }
+
+  /** Returns the hash of a password in PHC string format. @throws UNAVAILABLE when too many are waiting */
+  async hash(password: string): Promise<string> {
+    const nonce = this.#random.bytes(SALT_BYTES);
+    return phcOf(COSTS, nonce, await this.#compute({ ...COSTS, nonce, message: messageOf(password) }));
+  }
+
+  /** Whether a password has that hash. Takes as long for no hash, and returns false. @throws UNAVAILABLE when too many are waiting */
+  async verify(password: string, stored: string | null): Promise<boolean> {
+    const [, memory, passes, parallelism, salt = "", tag = ""] = PHC.exec(stored ?? this.#nobodys) ?? [];
+    const expected = Buffer.from(tag, "base64");
+    const computed = await this.#compute({
+      memory: Number(memory),
+      passes: Number(passes),
+      parallelism: Number(parallelism),
+      tagLength: expected.length,
+      nonce: Buffer.from(salt, "base64"),
+      message: messageOf(password),
+    });
+    return timingSafeEqual(computed, expected) && stored !== null;
+  }
+
+  async #compute(parameters: Argon2Parameters): Promise<Buffer> {
+    if (this.#running < MAX_AT_ONCE) this.#running += 1;
+    else if (this.#waiting.length >= MAX_WAITING) throw unavailable("Too many people sign in at the moment.");
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await hashAsync("argon2id", parameters);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
+  }
+}
+
+/** The same text typed on different keyboards can differ in bytes. */
+const messageOf = (password: string): string => password.normalize("NFKC");
+
+function phcOf({ memory, passes, parallelism }: typeof COSTS, salt: Buffer, tag: Buffer): string {
+  const encode = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "");
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(salt)}$${encode(tag)}`;
+}

@@ -1,0 +1,53 @@
+import type { Module, PageAuthenticator } from "#http";
+import type { Config, Database, EmitEvent, Service } from "#kernel";
+import type { AdminContext } from "#workspaces";
+import { mountAuth } from "./auth-routes.ts";
+import { readPublicUrl } from "./base-url.ts";
+import { SessionCookie } from "./cookie.ts";
+import { Passwords } from "./password.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { Sessions } from "./sessions.ts";
+import { makeFirstSetupLink } from "./setup-link.ts";
+
+export interface PeopleOptions {
+  readonly config: Config;
+  readonly api: Database;
+  readonly adminContext: AdminContext;
+  readonly emit: EmitEvent;
+  readonly nodeUrl: () => string;
+}
+
+export interface People extends Module {
+  /** Null without a dashboard. */
+  readonly pages: PageAuthenticator | null;
+  /** Makes a link for the first person when the node starts, while there is none. */
+  readonly first: Service;
+  /** The address of the link that this start made. */
+  setupUrl(): string | null;
+}
+
+/** People, how they sign in, and their sessions. */
+export function createPeople({ config, api: database, adminContext, emit, nodeUrl }: PeopleOptions): People {
+  if (config.dashboard === "off") {
+    return { pages: null, first: { start: () => {}, stop: async () => {} }, setupUrl: () => null };
+  }
+  const publicUrl = readPublicUrl(config.publicUrl);
+  const cookie = new SessionCookie(publicUrl);
+  const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin });
+  const passwords = new Passwords(adminContext.random);
+  const context: PeopleContext = { ...adminContext, database, passwords, sessions, cookie, publicUrl, emit, nodeUrl };
+  const howToSignIn = { passkeys: false, oidc: null, sign_up: "closed", mail: false } as const;
+  let setupUrl: string | null = null;
+  return {
+    pages: sessions,
+    first: {
+      start: async () => {
+        setupUrl = await makeFirstSetupLink(database, context);
+        if (setupUrl !== null) emit("setup_link_made", { url: setupUrl });
+      },
+      stop: async () => {},
+    },
+    setupUrl: () => setupUrl,
+    routes: (api) => mountAuth(api, context, howToSignIn),
+  };
+}

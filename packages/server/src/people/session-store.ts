@@ -1,0 +1,88 @@
+import type { PersonRole, Plan } from "@tidemill/contract";
+import { type Db, type PersonId, row, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+
+export type SignedInWith = "password" | "passkey" | "oidc" | "link";
+
+export interface NewSession {
+  readonly id: Uuid;
+  readonly personId: PersonId;
+  readonly hash: Buffer;
+  /** The version of the credentials that were proven. */
+  readonly version: number;
+  readonly signedInWith: SignedInWith;
+  readonly address: string | null;
+  readonly userAgent: string | null;
+}
+
+/**
+ * Opens a session of 30 days, in which the person counts as confirmed for ten minutes. Returns null when their credentials have changed
+ * since they were proven. Uses the primary key of person, which stays locked against a change until the transaction ends.
+ */
+export const insertSession = (db: Db, session: NewSession): Promise<{ id: Uuid } | null> =>
+  row(
+    db,
+    sql`
+      insert into session (id, person_id, token_hash, credentials_version, signed_in_with, address, user_agent, confirmed_until, expires_at)
+      select ${session.id}, id, ${session.hash}, credentials_version, ${session.signedInWith}, ${session.address}, ${session.userAgent},
+        moment() + interval '10 minutes', moment() + interval '30 days'
+      from person where id = ${session.personId} and credentials_version = ${session.version} for share
+      returning id`,
+  );
+
+/** A session that is valid, and its person. */
+export interface SessionRow {
+  readonly sessionId: Uuid;
+  readonly personId: PersonId;
+  readonly version: number;
+  readonly name: string;
+  readonly email: string;
+  readonly emailVerified: boolean;
+  readonly operator: boolean;
+  readonly hasPassword: boolean;
+  readonly confirmedUntil: Timestamp | null;
+}
+
+/**
+ * Finds a session that has not ended, was used in the last 12 hours, and was opened with the credentials that its person still has. Uses
+ * index session_token_hash_key. Records at most once a minute that it was used.
+ */
+export const findSession = (db: Db, hash: Buffer): Promise<SessionRow | null> =>
+  row(
+    db,
+    sql`
+      with found as (
+        select s.id as "sessionId", s.last_used_at, p.id as "personId", p.credentials_version as version, p.name, p.email,
+          p.email_verified_at is not null as "emailVerified", p.operator, p.password_hash is not null as "hasPassword",
+          case when s.confirmed_until > moment() then s.confirmed_until end as "confirmedUntil"
+        from session s join person p on p.id = s.person_id and p.credentials_version = s.credentials_version
+        where s.token_hash = ${hash} and s.expires_at > moment() and s.last_used_at > moment() - interval '12 hours'
+      ), used as (
+        update session set last_used_at = moment()
+        where id = (select "sessionId" from found where last_used_at < moment() - interval '1 minute')
+      )
+      select "sessionId", "personId", version, name, email, "emailVerified", operator, "hasPassword", "confirmedUntil" from found`,
+  );
+
+/** What a person may do in a workspace, and its plan and limits. */
+export interface WorkspaceAccess {
+  readonly workspaceId: WorkspaceId;
+  readonly role: PersonRole;
+  readonly plan: Plan;
+  readonly requestsPerMinute: number | null;
+  readonly executionsPerMonth: number | null;
+}
+
+/** Null when the person is no member. Operators may read all workspaces. Uses the primary keys of workspace and membership. */
+export const findAccess = (db: Db, personId: PersonId, workspaceId: WorkspaceId, operator: boolean): Promise<WorkspaceAccess | null> =>
+  row(
+    db,
+    sql`
+      select w.id as "workspaceId", coalesce(m.role, 'read') as role, w.plan, w.requests_per_minute as "requestsPerMinute",
+        w.executions_per_month as "executionsPerMonth"
+      from workspace w left join membership m on m.workspace_id = w.id and m.person_id = ${personId}
+      where w.id = ${workspaceId} and w.deleted_at is null and (m.role is not null or ${operator})`,
+  );
+
+/** Ends a session. Uses index session_token_hash_key. */
+export const deleteSessionByToken = (db: Db, hash: Buffer): Promise<{ person_id: PersonId } | null> =>
+  row(db, sql`delete from session where token_hash = ${hash} returning person_id`);

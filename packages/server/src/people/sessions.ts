@@ -1,0 +1,104 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { PageAuthenticator, PageScope, Principal, SignedIn } from "#http";
+import { type Database, type Db, notFound, type PersonId, problem, type Random, type UuidSource } from "#kernel";
+import { readWorkspaceId } from "#workspaces";
+import type { SessionCookie } from "./cookie.ts";
+import { deleteSessionByToken, findAccess, findSession, insertSession, type SessionRow, type SignedInWith } from "./session-store.ts";
+import { hashNewToken, hashToken, makeToken } from "./token.ts";
+
+/** A person whose credentials, in that version, were just proven. */
+export interface ProvenPerson {
+  readonly id: PersonId;
+  readonly version: number;
+}
+
+export interface SessionsOptions {
+  readonly database: Database;
+  readonly random: Random;
+  readonly ids: UuidSource;
+  readonly cookie: SessionCookie;
+  readonly publicOrigin: string | null;
+}
+
+const MAX_USER_AGENT = 256;
+
+/** Sessions of people. They are read from the database for each request, so that all nodes know at once when one has ended. */
+export class Sessions implements PageAuthenticator {
+  readonly publicOrigin: string | null;
+  readonly #database: Database;
+  readonly #random: Random;
+  readonly #ids: UuidSource;
+  readonly #cookie: SessionCookie;
+
+  constructor({ database, random, ids, cookie, publicOrigin }: SessionsOptions) {
+    this.#database = database;
+    this.#random = random;
+    this.#ids = ids;
+    this.#cookie = cookie;
+    this.publicOrigin = publicOrigin;
+  }
+
+  /** The session of a request, or null. */
+  async find(request: FastifyRequest): Promise<SessionRow | null> {
+    const hash = hashToken(this.#cookie.read(request) ?? "");
+    return hash && findSession(this.#database, hash);
+  }
+
+  /** @throws UNAUTHORIZED */
+  async require(request: FastifyRequest): Promise<SessionRow> {
+    const session = await this.find(request);
+    if (!session) throw notSignedIn();
+    return session;
+  }
+
+  async authenticate(request: FastifyRequest, scope: PageScope): Promise<{ person: SignedIn; principal: Principal | null }> {
+    const session = await this.require(request);
+    const person = { personId: session.personId, sessionId: session.sessionId, confirmed: session.confirmedUntil !== null };
+    if (scope.kind === "operator") {
+      if (!session.operator) throw problem("FORBIDDEN", {}, { message: "Only operators may do this." });
+      return { person, principal: null };
+    }
+    const workspaceId = readWorkspaceId(scope.id);
+    const access = workspaceId && (await findAccess(this.#database, session.personId, workspaceId, session.operator));
+    if (!access) throw notFound({ resource: "workspace", id: scope.id });
+    return { person, principal: { keyId: null, queues: null, person, ...access } };
+  }
+
+  /**
+   * Opens a session, and ends the one that the request came with. Returns null when the credentials have changed since they were proven.
+   * The cookie is set when the transaction `db` has ended (`setCookie`).
+   */
+  async open(db: Db, request: FastifyRequest, person: ProvenPerson, signedInWith: SignedInWith): Promise<OpenedSession | null> {
+    const token = makeToken(this.#random);
+    const opened = await insertSession(db, {
+      id: this.#ids.next(),
+      personId: person.id,
+      hash: hashNewToken(token),
+      version: person.version,
+      signedInWith,
+      address: request.ip,
+      userAgent: request.headers["user-agent"]?.slice(0, MAX_USER_AGENT) ?? null,
+    });
+    if (!opened) return null;
+    await this.#endOld(db, request);
+    return { setCookie: (reply) => this.#cookie.set(reply, token) };
+  }
+
+  /** Ends the session of a request. Returns whose it was. */
+  async end(request: FastifyRequest, reply: FastifyReply): Promise<PersonId | null> {
+    const ended = await this.#endOld(this.#database, request);
+    this.#cookie.clear(reply);
+    return ended;
+  }
+
+  async #endOld(db: Db, request: FastifyRequest): Promise<PersonId | null> {
+    const hash = hashToken(this.#cookie.read(request) ?? "");
+    return (hash && (await deleteSessionByToken(db, hash))?.person_id) ?? null;
+  }
+}
+
+export interface OpenedSession {
+  readonly setCookie: (reply: FastifyReply) => void;
+}
+
+const notSignedIn = () => problem("UNAUTHORIZED", {}, { message: "Sign in first." });

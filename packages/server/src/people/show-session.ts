@@ -1,0 +1,25 @@
+import type { Session } from "@tidemill/contract";
+import { type Db, typeId } from "#kernel";
+import { showWorkspaceId } from "#workspaces";
+import { listOwnAcrossWorkspaces } from "./membership-store.ts";
+import type { SessionRow } from "./session-store.ts";
+
+/** Who is signed in, as the pages need it. */
+export async function showSession(db: Db, session: SessionRow | null, signIn: Session["sign_in"]): Promise<Session> {
+  if (!session) return { person: null, workspaces: [], confirmed_until: null, sign_in: signIn };
+  const workspaces = await listOwnAcrossWorkspaces(db, session.personId);
+  return {
+    person: {
+      id: typeId("usr", session.personId),
+      name: session.name,
+      email: session.email,
+      email_verified: session.emailVerified,
+      operator: session.operator,
+      has_password: session.hasPassword,
+      totp: false,
+    },
+    workspaces: workspaces.map(({ id, ...workspace }) => ({ id: showWorkspaceId(id), ...workspace })),
+    confirmed_until: session.confirmedUntil,
+    sign_in: signIn,
+  };
+}
