@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { usePerson } from "../api/session.ts";
 import { Icon } from "../ui/Icon.tsx";
 import classes from "./Navigation.module.css";
-import { NAV_SECTIONS, PAGES, type Page } from "./pages.ts";
+import { useNavigablePages } from "./navigable-pages.ts";
+import { NAV_SECTIONS, type Page } from "./pages.ts";
 import { useWorkspaceOrNull } from "./workspace.tsx";
 
 /** The pages that the person may see, in sections. */
@@ -40,16 +40,4 @@ function NavigationLink({ page: { path, title, nav } }: { page: Page }) {
       <span>{title}</span>
     </Link>
   );
-}
-
-/** The pages of the navigation. Those of a workspace need one. */
-export function useNavigablePages(): readonly Page[] {
-  const workspace = useWorkspaceOrNull();
-  const person = usePerson();
-  return PAGES.filter(({ path, nav, role }) => {
-    if (!nav) return false;
-    if (role === "operator") return person.operator;
-    if (!path.startsWith("w/$workspace/")) return true;
-    return workspace !== null && (role === undefined || workspace.may(role));
-  });
 }

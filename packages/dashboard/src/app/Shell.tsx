@@ -1,9 +1,15 @@
 import { Burger } from "@mantine/core";
 import { useLocation } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { handleSession } from "../api/api.ts";
+import { Icon } from "../ui/Icon.tsx";
+import { confirmAgain, sessionEnded } from "./dialogs.ts";
 import { Navigation } from "./Navigation.tsx";
+import { Palette } from "./Palette.tsx";
 import { rememberWorkspace } from "./preferences.ts";
+import { SessionDialogs } from "./SessionDialogs.tsx";
 import classes from "./Shell.module.css";
+import { Shortcuts } from "./Shortcuts.tsx";
 import { TopBar } from "./TopBar.tsx";
 import { WorkspaceSwitcher } from "./WorkspaceSwitcher.tsx";
 import { useWorkspaceOrNull } from "./workspace.tsx";
@@ -11,6 +17,8 @@ import { useWorkspaceOrNull } from "./workspace.tsx";
 /** What stands around every page of people who are signed in. */
 export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
+  const [goingTo, setGoingTo] = useState(false);
+  const openPalette = useCallback(() => setGoingTo(true), []);
   const { pathname } = useLocation();
   const workspace = useWorkspaceOrNull();
   // biome-ignore lint/correctness/useExhaustiveDependencies: on a narrow window, the navigation closes when the page changes.
@@ -18,6 +26,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useEffect(() => {
     if (workspace) rememberWorkspace(workspace.id);
   }, [workspace]);
+  useEffect(() => handleSession({ onEnded: sessionEnded, confirm: confirmAgain }), []);
   return (
     <div className={classes.shell}>
       <a className={classes.skip} href="#main">
@@ -29,12 +38,20 @@ export function Shell({ children }: { children: ReactNode }) {
       </div>
       <aside className={classes.side} data-open={open || undefined}>
         <WorkspaceSwitcher />
+        <button type="button" className={classes.search} onClick={openPalette}>
+          <Icon name="search" size={14} />
+          <span>Go to…</span>
+          <kbd>⌘K</kbd>
+        </button>
         <Navigation />
         <div className={classes.foot}>
           <TopBar />
         </div>
       </aside>
       <div className={classes.content}>{children}</div>
+      <Palette opened={goingTo} onClose={() => setGoingTo(false)} />
+      <Shortcuts onPalette={openPalette} />
+      <SessionDialogs />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { usePerson } from "../api/session.ts";
 import { Icon } from "../ui/Icon.tsx";
 import { notifyFailure } from "../ui/notices.ts";
 import { SchemeSwitch } from "./SchemeSwitch.tsx";
+import { ZoneSwitch } from "./ZoneSwitch.tsx";
 
 /** What concerns the person: how times and colors are shown, the account, signing out. */
 export function TopBar() {
@@ -12,6 +13,7 @@ export function TopBar() {
   return (
     <Group gap={4} wrap="nowrap">
       <SchemeSwitch />
+      <ZoneSwitch />
       <Menu position="top-start">
         <Menu.Target>
           <ActionIcon aria-label={`Account of ${person.name}`}>

@@ -1,0 +1,102 @@
+import { type InfiniteData, useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useMemo, useState } from "react";
+import { useWorkspace } from "../app/workspace.tsx";
+import type { Kind } from "./kinds.ts";
+import { countNew, type ListRow, mergePages, type Page } from "./merge-pages.ts";
+import type { Query } from "./request.ts";
+
+/** Rows of one request. */
+const PAGE_SIZE = 100;
+
+export interface KeysetListOptions<T> {
+  readonly kind: Kind;
+  readonly path: string;
+  readonly query?: Query;
+  readonly idOf: (record: T) => string;
+  readonly enabled?: boolean;
+}
+
+export interface KeysetList<T> {
+  /** Undefined until the first page is there. */
+  readonly rows: readonly ListRow<T>[] | undefined;
+  readonly error: unknown;
+  readonly hasMore: boolean;
+  readonly isLoadingMore: boolean;
+  /** Whether the last request for more rows failed. */
+  readonly moreError: unknown;
+  readonly loadMore: () => void;
+  /** How many records have come since the list was loaded, at most a page of them. */
+  readonly newCount: number;
+  /** Loads the list anew from its top. */
+  readonly reload: () => void;
+  /** The list asks again for what is shown. */
+  readonly onVisible: (from: number, to: number) => void;
+}
+
+/**
+ * A list of records that is loaded page by page. Rows never move by themselves: what is shown is asked for again when records of its kind
+ * change, and changes its row in place. New records are counted, and shown by `reload`.
+ */
+export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true }: KeysetListOptions<T>): KeysetList<T> {
+  const { id: workspaceId, api } = useWorkspace();
+  const client = useQueryClient();
+  const fetchPage = (cursor: string | null, signal: AbortSignal) =>
+    api.get<Page<T>>(path, { query: { limit: PAGE_SIZE, ...query, cursor }, signal });
+  // Not under its kind: an event would load all its pages again.
+  const listKey = [workspaceId, "list", kind, path, query];
+  const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt, refetch } = useInfiniteQuery({
+    queryKey: listKey,
+    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled,
+  });
+  const pages = data?.pages ?? [];
+  const [shown, setShown] = useState<readonly number[]>([0]);
+  const asked = [...new Set([0, ...shown])].filter((at) => at < pages.length);
+  const newest = useQueries({
+    queries: asked.map((at) => {
+      const cursor = (data?.pageParams[at] ?? null) as string | null;
+      return {
+        queryKey: [workspaceId, kind, "page", path, query, cursor],
+        queryFn: ({ signal }: { signal: AbortSignal }) => fetchPage(cursor, signal),
+        initialData: pages[at] as Page<T>,
+        initialDataUpdatedAt: dataUpdatedAt,
+      };
+    }),
+    combine: dataOf<T>,
+  });
+  const askedText = asked.join();
+  const rows = useMemo(() => {
+    const fresh = new Map(askedText.split(",").flatMap((at, index) => (newest[index] ? [[Number(at), newest[index]] as const] : [])));
+    return data && mergePages(data.pages, fresh, idOf);
+  }, [data, newest, askedText, idOf]);
+  const newCount = rows && newest[0] ? countNew(rows, newest[0], idOf) : 0;
+  const reload = () => {
+    client.removeQueries({ queryKey: [workspaceId, kind, "page", path] });
+    client.setQueryData<InfiniteData<Page<T>, string | null>>(
+      listKey,
+      (old) => old && { pages: old.pages.slice(0, 1), pageParams: old.pageParams.slice(0, 1) },
+    );
+    void refetch();
+  };
+  const onVisible = useCallback((from: number, to: number) => {
+    const first = Math.floor(from / PAGE_SIZE);
+    const last = Math.floor(to / PAGE_SIZE);
+    setShown((old) => (old[0] === first && old.at(-1) === last ? old : [...new Set([first, last])]));
+  }, []);
+  return {
+    rows,
+    error: data ? null : error,
+    hasMore: hasNextPage,
+    isLoadingMore: isFetchingNextPage,
+    moreError: isFetchNextPageError ? error : null,
+    loadMore: () => void (isFetchingNextPage || fetchNextPage()),
+    newCount,
+    reload,
+    onVisible,
+  };
+}
+
+const dataOf = <T>(results: { data: Page<T> | undefined }[]): (Page<T> | undefined)[] => results.map(({ data }) => data);

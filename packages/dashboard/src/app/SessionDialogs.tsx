@@ -1,0 +1,83 @@
+import { Button, Group, Modal, PasswordInput, TextInput } from "@mantine/core";
+import { useLocation } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { auth } from "../api/api.ts";
+import { ROOT, search } from "../api/request.ts";
+import { usePerson } from "../api/session.ts";
+import { ErrorState } from "../ui/ErrorState.tsx";
+import { useAsked } from "./dialogs.ts";
+
+/** The dialogs about the session, over whatever page is open. */
+export function SessionDialogs() {
+  const asked = useAsked();
+  if (asked?.kind === "ended") return <SessionEnded />;
+  if (asked?.kind === "confirm") return <ConfirmAgain answer={asked.answer} />;
+  return null;
+}
+
+/** The page stays as it is, with what was typed. Signing in leads back to it. */
+function SessionEnded() {
+  const { href } = useLocation();
+  return (
+    <Modal
+      opened
+      onClose={() => {}}
+      withCloseButton={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+      title="Your session has ended"
+    >
+      <p>Sign in again to go on. You come back to this page.</p>
+      <Group justify="flex-end">
+        <Button variant="filled" component="a" href={`${ROOT}sign-in${search({ next: href })}`} data-autofocus>
+          Sign in
+        </Button>
+      </Group>
+    </Modal>
+  );
+}
+
+/** Asks who the person is before something that gives access. It is good for ten minutes. */
+function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
+  const { has_password: hasPassword, totp } = usePerson();
+  const [text, setText] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      await auth.post("/confirm", hasPassword ? { password: text } : { code: text });
+      answer(true);
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  const shared = {
+    value: text,
+    onChange: (event: { currentTarget: { value: string } }) => setText(event.currentTarget.value),
+    required: true,
+  };
+  return (
+    <Modal opened onClose={() => answer(false)} title="Confirm that it is you" closeButtonProps={{ "aria-label": "Close" }}>
+      <form onSubmit={(event) => void submit(event)}>
+        {hasPassword ? (
+          <PasswordInput label="Your password" autoComplete="current-password" data-autofocus {...shared} />
+        ) : totp ? (
+          <TextInput label="The code of your authenticator" autoComplete="one-time-code" inputMode="numeric" data-autofocus {...shared} />
+        ) : (
+          <p>Sign out and sign in again: this needs a session that has just begun.</p>
+        )}
+        {error !== null && <ErrorState error={error} what="" title="Not confirmed" />}
+        <Group justify="flex-end" mt="md">
+          <Button onClick={() => answer(false)}>Cancel</Button>
+          <Button type="submit" variant="filled" loading={busy} disabled={!hasPassword && !totp}>
+            Confirm
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,42 @@
+import { useSyncExternalStore } from "react";
+
+/** What stands over the page because of a response: the session has ended, or the person must confirm who they are. */
+type Asked = { readonly kind: "ended" } | { readonly kind: "confirm"; readonly answer: (confirmed: boolean) => void };
+
+let asked: Asked | null = null;
+let confirming: Promise<boolean> | null = null;
+const listeners = new Set<() => void>();
+
+function ask(next: Asked | null): void {
+  asked = next;
+  for (const listener of listeners) listener();
+}
+
+export const sessionEnded = (): void => {
+  if (asked?.kind === "confirm") asked.answer(false);
+  ask({ kind: "ended" });
+};
+
+/** Asks once for all requests that wait for it. */
+export function confirmAgain(): Promise<boolean> {
+  confirming ??= new Promise<boolean>((resolve) => {
+    ask({
+      kind: "confirm",
+      answer: (confirmed) => {
+        confirming = null;
+        ask(null);
+        resolve(confirmed);
+      },
+    });
+  });
+  return confirming;
+}
+
+export const useAsked = (): Asked | null =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => asked,
+  );

@@ -1,0 +1,15 @@
+import { usePerson } from "../api/session.ts";
+import { PAGES, type Page } from "./pages.ts";
+import { useWorkspaceOrNull } from "./workspace.tsx";
+
+/** The pages of the navigation that the person may see. Those of a workspace need one. */
+export function useNavigablePages(): readonly Page[] {
+  const workspace = useWorkspaceOrNull();
+  const person = usePerson();
+  return PAGES.filter(({ path, nav, role }) => {
+    if (!nav) return false;
+    if (role === "operator") return person.operator;
+    if (!path.startsWith("w/$workspace/")) return true;
+    return workspace !== null && (role === undefined || workspace.may(role));
+  });
+}

@@ -1,0 +1,44 @@
+import { Button, Menu } from "@mantine/core";
+import { Icon } from "./Icon.tsx";
+
+export interface ChoiceFilterProps {
+  readonly label: string;
+  readonly choices: readonly string[];
+  /** The chosen ones, separated by commas. */
+  readonly value: string;
+  readonly single: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+/** A menu of choices. Several of them mean "or". */
+export function ChoiceFilter({ label, choices, value, single, onChange }: ChoiceFilterProps) {
+  const chosen = value === "" ? [] : value.split(",");
+  const shown = chosen.length > 2 ? `${chosen.length} chosen` : chosen.join(", ").replaceAll("_", " ");
+  const toggle = (choice: string) => {
+    if (single) return onChange(chosen.includes(choice) ? "" : choice);
+    onChange(choices.filter((one) => (one === choice) !== chosen.includes(one)).join(","));
+  };
+  return (
+    <Menu closeOnItemClick={single} position="bottom-start">
+      <Menu.Target>
+        <Button rightSection={<Icon name="chevronDown" size={12} />} variant={chosen.length > 0 ? "light" : "default"}>
+          {label}
+          {shown && `: ${shown}`}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {choices.map((choice) => (
+          <Menu.Item
+            key={choice}
+            role="menuitemcheckbox"
+            aria-checked={chosen.includes(choice)}
+            rightSection={chosen.includes(choice) ? <Icon name="check" /> : null}
+            onClick={() => toggle(choice)}
+          >
+            {choice.replaceAll("_", " ")}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,17 @@
+import { toMs, useNow } from "../time/clock.ts";
+import { formatExact, formatRelative } from "../time/format.ts";
+import { useZone } from "../time/zone.ts";
+
+/** A moment: how long ago or in how long, and exactly in the person's zone when pointed at. `exact` shows the exact one. */
+export function Time({ at, exact = false, zone: given }: { at: string | null | undefined; exact?: boolean; zone?: string }) {
+  const now = useNow();
+  const { zone } = useZone();
+  if (!at) return <span>–</span>;
+  const ms = toMs(at);
+  const exactly = formatExact(ms, given ?? zone, { millis: exact });
+  return (
+    <time dateTime={at} title={exact ? formatRelative(ms, now) : exactly}>
+      {exact ? exactly : formatRelative(ms, now)}
+    </time>
+  );
+}

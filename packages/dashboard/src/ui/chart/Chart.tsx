@@ -1,0 +1,33 @@
+import { lazy, Suspense } from "react";
+import classes from "./Chart.module.css";
+import type { ChartProps } from "./chart-props.ts";
+
+const Plot = lazy(() => import("./Plot.tsx"));
+
+/** Series over time, with marks laid over them. Its code is loaded when the first one is shown. */
+export function Chart(props: ChartProps) {
+  const { label, height = 160, series, marks = [] } = props;
+  const shown = series.flatMap(({ name, values }) => {
+    const known = values.filter((value) => value !== null);
+    return known.length > 0 ? [`${name}: last ${known.at(-1)}, highest ${Math.max(...known)}`] : [`${name}: none`];
+  });
+  return (
+    <figure className={classes.figure} aria-label={`${label}. ${shown.join(". ")}.`}>
+      <figcaption className={classes.caption}>
+        <span className={classes.label}>{label}</span>
+        {series.map(({ name, color }) => (
+          <span key={name} className={classes.key}>
+            <span className={classes.dot} style={{ background: `var(${color})` }} />
+            {name}
+          </span>
+        ))}
+      </figcaption>
+      <div style={{ height }} className={classes.plot}>
+        <Suspense>
+          <Plot {...props} height={height} />
+        </Suspense>
+      </div>
+      {marks.length > 0 && <span className={classes.marks}>{marks.length === 1 ? "1 change" : `${marks.length} changes`}</span>}
+    </figure>
+  );
+}

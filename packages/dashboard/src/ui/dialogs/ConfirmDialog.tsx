@@ -1,0 +1,87 @@
+import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { ErrorState } from "../ErrorState.tsx";
+
+/** Above this count, the name must be typed. */
+const TYPED_ABOVE = 100;
+
+export interface ConfirmDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  /** What happens, as a question: "Purge 1,200 jobs?". */
+  readonly title: string;
+  /** What follows from it. */
+  readonly children: ReactNode;
+  /** The verb: "Purge". */
+  readonly action: string;
+  /** Resolves when it is done; the dialog then closes. What it throws is shown. */
+  readonly onConfirm: () => Promise<unknown>;
+  /** How many records it changes. */
+  readonly count?: number;
+  /** What must be typed if there are many, or always with `typed`: the name of the queue or the workspace. */
+  readonly name?: string;
+  readonly typed?: boolean;
+  readonly danger?: boolean;
+}
+
+/** Asks before something is done that cannot be undone, or that changes much. */
+export function ConfirmDialog({ opened, onClose, title, children, action, onConfirm, count = 1, name, typed, danger }: ConfirmDialogProps) {
+  const [text, setText] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const mustType = name !== undefined && (typed || count > TYPED_ABOVE);
+  const close = () => {
+    setText("");
+    setError(null);
+    onClose();
+  };
+  const confirm = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await onConfirm();
+      close();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened={opened} onClose={close} title={title} closeButtonProps={{ "aria-label": "Close" }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void confirm();
+        }}
+      >
+        {children}
+        {mustType && (
+          <TextInput
+            mt="sm"
+            label={`Type ${name} to confirm`}
+            value={text}
+            onChange={({ currentTarget }) => setText(currentTarget.value)}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+          />
+        )}
+        {error !== null && <ErrorState error={error} what="the result" title="It was not done" />}
+        <Group justify="flex-end" mt="md">
+          <Button onClick={close}>Cancel</Button>
+          <Button
+            type="submit"
+            variant="filled"
+            color={danger ? "red" : "tide"}
+            loading={busy}
+            disabled={mustType && text !== name}
+            data-autofocus={!mustType || undefined}
+          >
+            {action}
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

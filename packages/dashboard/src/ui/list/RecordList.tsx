@@ -1,0 +1,42 @@
+import { Button } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { KeysetList } from "../../api/use-keyset-list.ts";
+import { ErrorState } from "../ErrorState.tsx";
+import { LoadingState } from "../LoadingState.tsx";
+import classes from "./RecordList.module.css";
+import { RowTable, type RowTableProps } from "./RowTable.tsx";
+
+export interface RecordListProps<T> extends Omit<RowTableProps<T>, "rows" | "onVisible" | "onEnd"> {
+  readonly list: KeysetList<T>;
+  /** In errors: "Could not load the runs". */
+  readonly what: string;
+  /** Shown when there is nothing: an `EmptyState`. */
+  readonly empty: ReactNode;
+}
+
+/** A list from `useKeysetList` as a table: loading, failed, empty, or rows, of which more are loaded near the end. */
+export function RecordList<T>({ list, what, empty, ...table }: RecordListProps<T>) {
+  const { rows, error, newCount, reload, hasMore, isLoadingMore, moreError, loadMore, onVisible } = list;
+  if (error) return <ErrorState error={error} what={what} onRetry={reload} />;
+  if (!rows) return <LoadingState what={what} />;
+  return (
+    <>
+      {newCount > 0 && (
+        <div className={classes.bar} role="status">
+          <Button variant="light" onClick={reload}>
+            {newCount} new
+          </Button>
+        </div>
+      )}
+      {rows.length === 0 ? (
+        empty
+      ) : (
+        <RowTable {...table} rows={rows} onVisible={onVisible} onEnd={hasMore && !moreError ? loadMore : undefined} />
+      )}
+      {moreError ? <ErrorState error={moreError} what="more rows" onRetry={loadMore} /> : null}
+      <p className={classes.foot} role="status">
+        {isLoadingMore ? "Loading more…" : rows.length > 0 && !hasMore ? "That is all." : ""}
+      </p>
+    </>
+  );
+}

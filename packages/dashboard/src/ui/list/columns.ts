@@ -1,0 +1,19 @@
+import type { ReactNode } from "react";
+
+/** A column of a table. */
+export interface Column<T> {
+  readonly id: string;
+  readonly header: string;
+  /** Its width as a track of a grid: `8rem`, `minmax(10rem, 2fr)`. */
+  readonly width: string;
+  readonly cell: (record: T) => ReactNode;
+  readonly align?: "end";
+  /** Left out on narrow windows. */
+  readonly wide?: boolean;
+}
+
+/** Where a row leads: the page of its record. */
+export interface RowTarget {
+  readonly to: string;
+  readonly params: Readonly<Record<string, string>>;
+}

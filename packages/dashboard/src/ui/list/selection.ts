@@ -1,0 +1,32 @@
+import { useCallback, useRef, useState } from "react";
+
+/** The selected rows of a list. Shift selects from the last one that was clicked. */
+export interface Selection {
+  readonly ids: ReadonlySet<string>;
+  readonly toggle: (id: string, shift: boolean, order: readonly string[]) => void;
+  readonly set: (ids: Iterable<string>) => void;
+  readonly clear: () => void;
+}
+
+export function useSelection(): Selection {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const anchor = useRef<string | null>(null);
+  const toggle = useCallback((id: string, shift: boolean, order: readonly string[]) => {
+    setIds((old) => {
+      const next = new Set(old);
+      const select = !old.has(id);
+      const from = shift && anchor.current !== null ? order.indexOf(anchor.current) : -1;
+      const at = order.indexOf(id);
+      const range = from < 0 ? [id] : order.slice(Math.min(from, at), Math.max(from, at) + 1);
+      for (const one of range) {
+        if (select || from >= 0) next.add(one);
+        else next.delete(one);
+      }
+      return next;
+    });
+    anchor.current = id;
+  }, []);
+  const set = useCallback((given: Iterable<string>) => setIds(new Set(given)), []);
+  const clear = useCallback(() => setIds(new Set()), []);
+  return { ids, toggle, set, clear };
+}
