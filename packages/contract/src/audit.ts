@@ -31,6 +31,9 @@ export const AUDIT_EVENT_TYPES = [
   "approval.overruled",
   "dlq.retried",
   "dlq.purged",
+  "operation.started",
+  "operation.completed",
+  "operation.cancelled",
   "workflow.created",
   "workflow.updated",
   "workflow.deleted",
@@ -43,7 +46,19 @@ export const AUDIT_EVENT_TYPES = [
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
 /** The types of resources that audit events are about. */
-export const AUDIT_RESOURCE_TYPES = ["workspace", "key", "secret", "queue", "job", "schedule", "dlq", "workflow", "run", "signal"] as const;
+export const AUDIT_RESOURCE_TYPES = [
+  "workspace",
+  "key",
+  "secret",
+  "queue",
+  "job",
+  "schedule",
+  "dlq",
+  "operation",
+  "workflow",
+  "run",
+  "signal",
+] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 
 const HASH = "^[0-9a-f]{64}$";

@@ -13,34 +13,38 @@ create view active_job as
 
 -- Changes of many jobs at once, which a caller asked for. Nodes execute them in portions.
 create table operation (
-  workspace_id uuid not null references workspace on delete cascade,
-  id           uuid not null,
-  action       text not null check (action in ('retry', 'cancel', 'remove')),
-  state        text not null check (state in ('running', 'completed', 'cancelled')),
-  -- Which jobs it is for: the filter as the caller gave it, JSON. Null: `job_ids`.
-  filter       text,
-  job_ids      uuid[],
-  actor_id     text not null,
-  -- How many jobs matched when it was asked for, or how many were counted if not all were.
-  matched      bigint not null,
-  is_exact     boolean not null,
-  -- Jobs that were changed, and those that another request or an attempt was faster with.
-  done         bigint not null default 0,
-  skipped      bigint not null default 0,
-  -- The jobs that were picked and are not changed yet: the portion under way.
-  portion      uuid[] not null default '{}',
-  -- Jobs with ids below this one come next. Null: all were picked.
-  before_id    uuid,
-  -- Null once it has ended. Operations take turns by it.
-  turn_at      timestamptz,
-  created_at   timestamptz not null,
-  finished_at  timestamptz,
+  workspace_id  uuid not null references workspace on delete cascade,
+  id            uuid not null,
+  action        text not null check (action in ('retry', 'cancel', 'remove')),
+  state         text not null check (state in ('running', 'completed', 'cancelled')),
+  -- Which jobs it is for, as the caller gave it: JSON. Null: jobs that were named by their ids.
+  filter        text,
+  -- How many ids the caller gave.
+  ids           integer,
+  actor_id      text not null,
+  -- How many jobs matched at the request. If they were too many to count: how many were counted.
+  matched       bigint not null,
+  matched_exact boolean not null,
+  -- Jobs that were changed, and jobs that no longer matched when it was their turn.
+  done          bigint not null default 0,
+  skipped       bigint not null default 0,
+  -- The jobs that were picked and are not changed yet, with their lanes.
+  portion       uuid[] not null,
+  portion_lanes bigint[] not null,
+  -- The next jobs have ids below this one. Null: all were picked.
+  before_id     uuid,
+  -- Operations take turns by it. Null: it has ended.
+  turn_at       timestamptz,
+  created_at    timestamptz not null,
+  finished_at   timestamptz,
   primary key (workspace_id, id),
-  check ((filter is null) <> (job_ids is null)),
+  check ((filter is null) <> (ids is null)),
   check ((state = 'running') = (turn_at is not null)),
-  check ((state = 'running') = (finished_at is null))
+  check ((state = 'running') = (finished_at is null)),
+  check (cardinality(portion) = cardinality(portion_lanes))
 );
 create index operation_turn on operation (turn_at) where state = 'running';
+create index operation_running on operation (workspace_id) where state = 'running';
 create index operation_finished on operation (finished_at) where state <> 'running';
 
 select make_tenant_views();

@@ -10,6 +10,7 @@ import { createJobs } from "#jobs";
 import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
+import { createOperations } from "#operations";
 import { createPushes } from "#pushes";
 import { createQueues } from "#queues";
 import { createRetention } from "#retention";
@@ -149,6 +150,7 @@ export async function composeNode({
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
     createJobs({ ...shared, waker, aborter, outlet }),
     createDeadLetters({ ...shared, waker }),
+    createOperations({ ...shared, waker, aborter }),
     createExplain(shared),
     createApprovals({ ...shared, waker }),
     schedules,

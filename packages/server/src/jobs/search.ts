@@ -27,7 +27,7 @@ export interface JobSearch {
 }
 
 /** Payloads that a page reads to look for a text in them. Bytes. */
-export const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
+const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
 /** Rows that a count reads at most, and in each statement. */
 const MAX_COUNTED_ROWS = 50_000;
 const COUNTED_AT_ONCE = 10_000;

@@ -41,6 +41,7 @@ function subjectOf(details: NotFoundDetails): string {
     case "invitation":
     case "key":
     case "member":
+    case "operation":
     case "run":
     case "signal":
     case "workspace":
