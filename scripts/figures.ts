@@ -283,11 +283,14 @@ export async function figures(): Promise<Figure[]> {
     // Upkeep.
     {
       value: (await code.constant("usage/usage.ts", "FOLD_MS")) / SECOND,
-      in: { "docs/architecture.md": ["Every {} s a loop folds"], "docs/decisions/0018-one-poll.md": ["| fold usage, fold tally | {} s,"] },
+      in: {
+        "docs/architecture.md": ["Every {} s a loop folds"],
+        "docs/decisions/0018-one-poll.md": ["| fold usage and counts, fold tally | {} s,"],
+      },
     },
     {
       value: (await code.number("src/jobs/jobs.ts", /loop\("fold-tally", ([\d_]+)/)) / SECOND,
-      in: { "docs/decisions/0018-one-poll.md": ["fold usage, fold tally | 5 s, {} s"] },
+      in: { "docs/decisions/0018-one-poll.md": ["fold usage and counts, fold tally | 5 s, {} s"] },
     },
     {
       value: (await code.number("src/retention/retention.ts", /loop\("sweep-lanes", ([\d_]+)/)) / SECOND,

@@ -91,7 +91,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         c.opened_at, c.probe_at, coalesce(c.probe_at <= moment(), false) as probe_is_due, c.last_error,
         least(line.counted, line.max_counted) as ahead, line.counted > line.max_counted as ahead_is_more,
         in_flight.lane_active, in_flight.key_active, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
-        (select coalesce(sum(t.completed + t.failed), 0) from tally t
+        (select coalesce(sum(t.completed + t.failed), 0) from tally_now t
           where t.workspace_id = ${workspaceId} and t.lane_id = ${laneId} and t.at > moment() - interval '1 minute') as finished_last_minute,
         coalesce((
           select json_agg(json_build_array(extract(epoch from e.at + g.rate_seconds * interval '1 second') * 1000, e.jobs) order by e.at)

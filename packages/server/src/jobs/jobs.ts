@@ -1,7 +1,9 @@
 import type { Module } from "#http";
 import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, type Transactional, type UuidSource } from "#kernel";
 import { Enqueuer, type Outlet } from "./enqueue.ts";
+import { recountJobsAcrossWorkspaces } from "./recount.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
+import { foldCountsAcrossWorkspaces } from "./store/fold-counts.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
 import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
 
@@ -17,16 +19,27 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
 
 const HOUR_MS = 3_600_000;
 
+/** How long after its start a node recounts jobs for the first time. Milliseconds. */
+const FIRST_RECOUNT_MS = 600_000;
+
 /** Jobs: their routes, and the loops that keep their tables small. */
 export function createJobs({ writes, housekeeping, ids, random, emit, outlet, shares, ...routes }: JobsOptions): Module {
   const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
+  let isFirst = true;
+  const recount = async () => {
+    if (!isFirst) return recountJobsAcrossWorkspaces(housekeeping, emit);
+    isFirst = false;
+    return FIRST_RECOUNT_MS;
+  };
   return {
     routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),
     services: [
       loop("sweep-idempotency-keys", 60_000, () => sweepIdempotencyKeysAcrossWorkspaces(housekeeping)),
       loop("sweep-batch-keys", 60_000, () => sweepBatchKeysAcrossWorkspaces(housekeeping)),
+      loop("fold-counts", 5_000, () => foldCountsAcrossWorkspaces(housekeeping)),
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
+      loop("recount-jobs", 12 * HOUR_MS, recount),
       loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),
     ],
   };

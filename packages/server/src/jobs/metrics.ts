@@ -12,30 +12,28 @@ interface Counts extends Record<JobState, number> {
 }
 
 /**
- * A lane's metrics. Live jobs are counted in indexes, finished jobs are summed from the tally. The oldest waiting job is found by one
- * index lookup per priority, and one among the jobs that wait for their key. Latency is that of the newest 1,000 finished jobs. Uses
- * indexes job_claimable, job_blocked, job_active, job_parked and the primary keys.
+ * A lane's metrics. The number of jobs is kept (docs/decisions/0037-kept-counts.md); only active ones are counted. The oldest waiting job
+ * is found by one index lookup per priority, and one among the jobs that wait for their key. Latency is that of the newest 1,000 finished
+ * jobs. Uses indexes job_delta_workspace, job_claimable, job_blocked, job_active and the primary keys.
  */
 export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(
     db,
     sql`
-      with recursive live as (
-        select (select count(*) from job where workspace_id = ${workspaceId} and lane_id = ${laneId}
-            and state = 'waiting' and (concurrency_key is null or key_slot is not null))
-          + (select count(*) from job where workspace_id = ${workspaceId} and lane_id = ${laneId}
-            and state = 'waiting' and concurrency_key is not null and key_slot is null) as waiting,
-          (select count(*) from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'active') as active,
-          count(*) filter (where state = 'delayed') as delayed,
-          count(*) filter (where state = 'pending_approval') as pending_approval, count(*) filter (where state = 'failed') as failed
-        from job
-        where workspace_id = ${workspaceId} and lane_id = ${laneId} and state in ('delayed', 'pending_approval', 'failed')
+      with recursive kept as (
+        select coalesce(sum(live), 0)::bigint as live, coalesce(sum(delayed), 0)::bigint as delayed,
+          coalesce(sum(pending_approval), 0)::bigint as pending_approval, coalesce(sum(dead), 0)::bigint as failed
+        from job_count_now where workspace_id = ${workspaceId} and lane_id = ${laneId}
+      ), active as (
+        select active_jobs(${workspaceId}::uuid, ${laneId}::bigint) as active
+      ), live as (
+        select greatest(0, kept.live - active.active) as waiting, active.active, kept.delayed, kept.pending_approval, kept.failed from kept, active
       ), finished as (
         select coalesce(sum(t.completed), 0)::bigint as completed, coalesce(sum(t.cancelled), 0)::bigint as cancelled,
           coalesce(sum(t.rejected), 0)::bigint as rejected,
           coalesce(sum(t.completed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as completed_last_minute,
           coalesce(sum(t.failed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as failed_last_minute
-        from tally t join workspace w on w.id = t.workspace_id
+        from tally_now t join workspace w on w.id = t.workspace_id
         where t.workspace_id = ${workspaceId} and t.lane_id = ${laneId}
           and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
       ), head as (

@@ -1,6 +1,6 @@
 import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { deleteBatchKeys, deleteFinishedJobs, deleteIdempotencyKeys, deleteLiveJobs, deleteTally } from "./store/sweep.ts";
+import { deleteBatchKeys, deleteCounts, deleteFinishedJobs, deleteIdempotencyKeys, deleteLiveJobs } from "./store/sweep.ts";
 
 /** Rows in one statement. */
 const CHUNK = 5_000;
@@ -11,5 +11,5 @@ export async function sweepLaneJobs(db: Db, lane: LaneKey): Promise<void> {
   while ((await deleteFinishedJobs(db, lane, CHUNK)) === CHUNK);
   while ((await deleteIdempotencyKeys(db, lane, CHUNK)) === CHUNK);
   while ((await deleteBatchKeys(db, lane, CHUNK)) === CHUNK);
-  await deleteTally(db, lane);
+  await deleteCounts(db, lane);
 }

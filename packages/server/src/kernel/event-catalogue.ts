@@ -62,6 +62,12 @@ export const EVENTS = {
     error: "error",
   }),
   notify_failed: event("warn", "Other nodes could not be notified of new work. They find it when they poll.", { error: "error" }),
+  counts_corrected: event(
+    "warn",
+    "The number of jobs that is kept was wrong in some queues, and was corrected: nodes of an older version ran beside newer ones, or jobs were changed by hand.",
+    { lanes: "number" },
+    [{ type: "counter", name: "tidemill_counts_corrected_total", help: "Queues whose number of jobs was corrected.", increment: "lanes" }],
+  ),
   history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
   partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {
     error: "error",

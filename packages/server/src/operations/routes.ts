@@ -36,7 +36,7 @@ const WHAT: Record<OperationAction, { summary: string; description: string }> = 
   },
   remove: {
     summary: "Remove many jobs",
-    description: "Removes jobs that have finished. This cannot be undone.",
+    description: "Removes jobs that have finished, which cannot be undone.",
   },
 };
 
@@ -52,7 +52,7 @@ export function mountOperations(api: Api, { tenants, audit, ids, onStarted }: Op
           tags,
           security,
           summary,
-          description: `${description} It is for the jobs that match the filter, or those of the ids, when the request is made. Nodes change them in the background: \`GET /v1/operations/:id\` says how far they are. \`INVALID_STATE\` means that 10 operations of the workspace are running.`,
+          description: `${description} It changes the jobs that match the filter or have the ids, in the background: \`GET /v1/operations/:id\` says how far it is. \`INVALID_STATE\` means that 10 operations of the workspace are running.`,
           operationId: `${action}Jobs`,
           body: StartOperation,
           response: replies({ 202: Operation }, "INVALID_STATE", "PAYLOAD_TOO_LARGE"),

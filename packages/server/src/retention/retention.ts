@@ -1,6 +1,6 @@
 import type { Module } from "#http";
 import { type EmitEvent, PeriodicLoop, type Random, type Transactional } from "#kernel";
-import { sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
+import { foldRunCountsAcrossWorkspaces, sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
 import { maintainPartitions } from "./partitions.ts";
 import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
 import { sweepDeletedWorkspacesAcrossWorkspaces } from "./sweep-workspaces.ts";
@@ -21,6 +21,7 @@ export function createRetention({ housekeeping, random, emit }: RetentionOptions
       loop("sweep-lanes", 15_000, () => sweepDeletedLanesAcrossWorkspaces(housekeeping)),
       loop("sweep-workspaces", 60_000, () => sweepDeletedWorkspacesAcrossWorkspaces(housekeeping)),
       loop("sweep-runs", HOUR_MS, () => sweepExpiredRunsAcrossWorkspaces(housekeeping)),
+      loop("fold-run-counts", 5_000, () => foldRunCountsAcrossWorkspaces(housekeeping)),
       loop("sweep-event-keys", HOUR_MS, () => sweepEventKeysAcrossWorkspaces(housekeeping)),
       loop("partitions", HOUR_MS, () => maintainPartitions(housekeeping, emit)),
     ],

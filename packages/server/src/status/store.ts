@@ -15,31 +15,26 @@ export interface WorkspaceSummary extends Record<JobState, number> {
 }
 
 /**
- * Counts what a workspace has. Jobs that have not finished are counted, finished ones are summed from the tally. Uses indexes that begin
- * with the workspace: job_claimable and job_blocked, or the primary key if the planner prefers it; job_active, job_parked, tally_lane,
- * and those of schedule. Executions of runs and hooks, which wait in lanes of their own, are not counted as jobs. Those that wait are
- * subtracted: a filter by kind would read every waiting job instead of its index entry.
+ * Reads what a workspace has. The number of jobs and runs is kept (docs/decisions/0037-kept-counts.md), finished jobs are summed from the
+ * tally, and only active jobs are counted. Uses indexes that begin with the workspace: job_delta_workspace, run_delta_workspace, tally_lane,
+ * those of schedule and the primary keys; and job_active. Executions of runs and hooks, which wait in lanes of their own, are no jobs.
  */
 export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Promise<WorkspaceSummary> {
   const summary = await row<WorkspaceSummary>(
     db,
     sql`
-      with parked as (
-        select count(*) filter (where state = 'delayed') as delayed, count(*) filter (where state = 'pending_approval') as pending_approval,
-          count(*) filter (where state = 'failed') as failed
-        from job where workspace_id = ${workspaceId} and state in ('delayed', 'pending_approval', 'failed') and kind = 'queue'
-      ), executions as (
-        select coalesce(sum(
-            (select count(*) from job where workspace_id = ${workspaceId} and lane_id = l.id and state = 'waiting'
-              and (concurrency_key is null or key_slot is not null))
-            + (select count(*) from job where workspace_id = ${workspaceId} and lane_id = l.id and state = 'waiting'
-              and concurrency_key is not null and key_slot is null)), 0)::bigint as waiting
-        from lane l where l.workspace_id = ${workspaceId} and l.kind <> 'queue'
+      with kept as (
+        select coalesce(sum(c.live), 0)::bigint as live, coalesce(sum(c.delayed), 0)::bigint as delayed,
+          coalesce(sum(c.pending_approval), 0)::bigint as pending_approval, coalesce(sum(c.dead), 0)::bigint as failed
+        from job_count_now c join lane l on l.workspace_id = c.workspace_id and l.id = c.lane_id and l.kind = 'queue' and l.deleted_at is null
+        where c.workspace_id = ${workspaceId}
+      ), active as (
+        select active_jobs(${workspaceId}::uuid, null) as active
       ), finished as (
         select coalesce(sum(t.completed), 0)::bigint as completed, coalesce(sum(t.cancelled), 0)::bigint as cancelled,
           coalesce(sum(t.rejected), 0)::bigint as rejected,
           coalesce(sum(t.failed) filter (where t.at > moment() - interval '1 minute'), 0)::bigint as failed_last_minute
-        from workspace w join tally t on t.workspace_id = w.id and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
+        from workspace w join tally_now t on t.workspace_id = w.id and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
           join lane l on l.workspace_id = t.workspace_id and l.id = t.lane_id and l.deleted_at is null
         where w.id = ${workspaceId}
       ), held as (
@@ -48,17 +43,14 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
         from queue_record where workspace_id = ${workspaceId} and deleted_at is null
       )
       select w.name, w.plan,
-        (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and (concurrency_key is null or key_slot is not null))
-          + (select count(*) from job where workspace_id = ${workspaceId} and state = 'waiting' and concurrency_key is not null
-            and key_slot is null) - (select waiting from executions) as waiting,
-        (select count(*) from job where workspace_id = ${workspaceId} and state = 'active' and kind = 'queue') as active,
+        greatest(0, kept.live - active.active) as waiting, active.active, kept.delayed, kept.pending_approval, kept.failed,
         (select count(*) from schedule where workspace_id = ${workspaceId} and not starts_with(name, 'workflow:')) as schedules,
         (select json_object_agg(status, runs) from (
-          select r.status, count(*) as runs from run r
+          select r.status, sum(r.runs)::bigint as runs from run_count_now r
           join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
-          where r.workspace_id = ${workspaceId} group by r.status) by_status) as runs,
-        parked.*, finished.*, held.*
-      from workspace w, parked, finished, held where w.id = ${workspaceId}`,
+          where r.workspace_id = ${workspaceId} group by r.status having sum(r.runs) <> 0) by_status) as runs,
+        finished.*, held.*
+      from workspace w, kept, active, finished, held where w.id = ${workspaceId}`,
   );
   if (!summary) throw new Error("The workspace of a valid key does not exist.");
   return summary;

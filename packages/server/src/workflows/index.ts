@@ -1,4 +1,5 @@
 export { type CallPayload, callKind, isCallWanted } from "./calls/index.ts";
+export * from "./fold-run-counts.ts";
 export { giveHook } from "./give-hooks.ts";
 export { type ClaimedRun, giveRuns } from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";

@@ -4,9 +4,10 @@ import type { Reply } from "../harness/ask.ts";
 import { comparable } from "../harness/operator.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
-import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
+import { newWorkspace, Service, type test as Test, until } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_OPERATION = "op_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
 
@@ -71,7 +72,7 @@ const ask = (
 /** The same names for resources that exist in no workspace. The name of the caller's own queue stays. */
 const absentTwin = ({ name, id }: Named): Named => ({
   name: name.replace("theirs", "absent").replace("THEIRS", "ABSENT"),
-  id: id.startsWith("key_") ? ABSENT_KEY : id.startsWith("run_") ? ABSENT_RUN : id && ABSENT_JOB,
+  id: id.startsWith("key_") ? ABSENT_KEY : id.startsWith("run_") ? ABSENT_RUN : id.startsWith("op_") ? ABSENT_OPERATION : id && ABSENT_JOB,
 });
 
 const names = (operation: Operation): string[] => operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
@@ -86,6 +87,8 @@ export function describeTenancy(test: typeof Test): void {
       await furnish(other, "mine");
       await service.ok("POST", "/v1/queues", { name: "mine-too" });
       const theirRun = await furnishRun(other, "theirs");
+      const theirOperation = (await other.ok("POST", "/v1/jobs/retry", { filter: { queue: "nowhere" } })).id;
+      await until(async () => (await other.ok("GET", `/v1/operations/${theirOperation}`)).state !== "running");
       const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
       const before = await everythingStored(service.database);
       let compared = 0;
@@ -101,7 +104,10 @@ export function describeTenancy(test: typeof Test): void {
         ];
         const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
         const ofRuns = operation.path.startsWith("/v1/runs/");
-        const foreign = ofRuns
+        const ofOperations = operation.path.startsWith("/v1/operations/");
+        const foreign = ofOperations
+          ? [{ name: "", id: theirOperation }]
+          : ofRuns
           ? [{ name: "", id: theirRun }]
           : ofKeys
             ? keys

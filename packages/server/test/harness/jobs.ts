@@ -52,8 +52,13 @@ export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed)
     : `insert into job (${columns}, finished_at, error_code, lease_id)
        select ${fields}, case when $3::job_state = 'failed' then ${finishedAt} end, $8::json ->> 'code', $10::bigint from generate_series(1, $9) returning id`;
   const put = await database.query<{ id: JobId }>(text, FINISHED.includes(state) ? values : [...values, leaseId]);
+  if (!FINISHED.includes(state)) await recount(database, lane);
   return put.map(({ id }) => id);
 }
+
+/** Corrects the kept number of jobs, after jobs were inserted or changed past the statements that keep it. */
+const recount = (database: TestDatabase, { workspaceId }: Pick<LaneKey, "workspaceId">): Promise<unknown> =>
+  database.query("select recount_jobs($1)", [workspaceId]);
 
 /** The job's state. Null if it does not exist. */
 export async function stateOf(database: TestDatabase, id: JobId): Promise<JobState | null> {

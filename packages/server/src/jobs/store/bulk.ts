@@ -1,15 +1,8 @@
 import type { JobState } from "@tidemill/contract";
 import { type Db, fragment, type JobId, plainArray, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import {
-  ARCHIVE_GONE,
-  ASSIGN_SLOTS_OF_GONE,
-  ASSIGN_SLOTS_OF_MOVED,
-  ASSIGN_SLOTS_OF_WAITING,
-  RESTORE_TAKEN,
-  TALLY_GONE,
-  UNTALLY_TAKEN,
-} from "./fragments.ts";
+import { COUNT_ADDED, COUNT_GONE, COUNT_PURGED, COUNT_REVIVED, UNCOUNT_TAKEN } from "./counts.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, ASSIGN_SLOTS_OF_WAITING, RESTORE_TAKEN } from "./fragments.ts";
 
 /** Jobs of queues to change, as far as they are in one of the states and were enqueued, and finished if they have, by `until`. */
 export interface ManyJobs {
@@ -92,7 +85,7 @@ export const cancelMany = (
       ), archived as (
         ${ARCHIVE_GONE}
       ), tallied as (
-        ${TALLY_GONE}
+        ${COUNT_GONE}
       )
       select ${shown(fragment`gone`, fragment`lease_id`)}, ${ASSIGN_SLOTS_OF_GONE} as assigned`,
     ),
@@ -114,6 +107,8 @@ export const retryManyFailed = (tx: Db, { workspaceId, jobs, states, until }: Ma
         update job j set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
         from picked s where ${REQUESTED}
         returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key
+      ), counted as (
+        ${COUNT_REVIVED}
       )
       select ${shown(fragment`moved`, NO_LEASE)}, ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
     ),
@@ -139,10 +134,12 @@ export const restoreMany = (tx: Db, { workspaceId, jobs, states, until }: ManyJo
         delete from job_history j using picked s where ${REQUESTED} and j.expires_at = s.expires_at
         returning j.*, s.to_state
       ), tallied as (
-        ${UNTALLY_TAKEN}
+        ${UNCOUNT_TAKEN}
       ), moved as (
         ${RESTORE_TAKEN}
         returning *
+      ), added as (
+        ${COUNT_ADDED}
       )
       select ${shown(fragment`moved`, NO_LEASE)}, ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
     ),
@@ -160,10 +157,12 @@ export const removeManyFailed = (tx: Db, { workspaceId, jobs, states, until }: M
       ), picked as (
         select locked.* from ${IN_ORDER} s cross join lateral (
           select j.workspace_id, j.lane_id, j.id from job j where ${ELIGIBLE} and state = 'failed' for update) locked
-      ), gone as (
+      ), moved as (
         delete from job j using picked s where ${REQUESTED} returning j.*
+      ), counted as (
+        ${COUNT_PURGED}
       )
-      select ${shown(fragment`gone`, NO_LEASE)}`,
+      select ${shown(fragment`moved`, NO_LEASE)}`,
     ),
   );
 
@@ -183,7 +182,7 @@ export const removeManyFinished = (tx: Db, { workspaceId, jobs, states, until }:
       ), taken as (
         delete from job_history j using picked s where ${REQUESTED} and j.expires_at = s.expires_at returning j.*
       ), tallied as (
-        ${UNTALLY_TAKEN}
+        ${UNCOUNT_TAKEN}
       )
       select ${shown(fragment`taken`, NO_LEASE)}`,
     ),

@@ -1,5 +1,6 @@
 import { type Db, plainArray, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+import { COUNT_DUE } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
 /** Where the next batch goes on when more jobs are due than one moves. */
@@ -77,6 +78,8 @@ export async function moveDueAcrossWorkspaces(
         update job j set state = 'waiting' from due
         where j.workspace_id = any(array[due.workspace_id]) and j.lane_id = due.lane_id and j.id = due.id
         returning j.workspace_id, j.lane_id, j.concurrency_key
+      ), tallied as (
+        ${COUNT_DUE}
       )
       select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms, null::bigint as share, null::uuid as visited,
         ${ASSIGN_SLOTS_OF_MOVED} as assigned

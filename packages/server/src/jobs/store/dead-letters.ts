@@ -1,6 +1,7 @@
 import type { DeadLetterFilter, RetryAll } from "@tidemill/contract";
 import { type Db, type Fragment, fragment, type JobId, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import { COUNT_PURGED, COUNT_REVIVED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
 /** Selects failed jobs of one queue, or of all queues when `laneId` is null. Every given filter must match. */
@@ -37,6 +38,7 @@ const chunkDone = (found: readonly Row[]): ChunkDone => ({
 /** What happens to the jobs of CTE `picked`, as CTE `moved`, and what is selected with each lane of `moved`. */
 interface Change {
   readonly moved: Fragment;
+  readonly counted: Fragment;
   readonly perLane: Fragment;
 }
 
@@ -47,11 +49,13 @@ const RETRY: Change = {
   moved: fragment`
     update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null where ${PICKED}
     returning workspace_id, lane_id, concurrency_key`,
+  counted: COUNT_REVIVED,
   perLane: ASSIGN_SLOTS_OF_MOVED,
 };
 
 const PURGE: Change = {
-  moved: fragment`delete from job where ${PICKED} returning lane_id`,
+  moved: fragment`delete from job where ${PICKED} returning workspace_id, lane_id`,
+  counted: COUNT_PURGED,
   perLane: fragment`null`,
 };
 
@@ -62,7 +66,7 @@ const PURGE: Change = {
  */
 const changeFailed = async (
   db: Db,
-  { moved, perLane }: Change,
+  { moved, counted, perLane }: Change,
   { workspaceId, laneId, filter }: DeadLetterQuery,
   { until, before, limit }: DeadLetterChunk,
 ): Promise<ChunkDone> =>
@@ -95,6 +99,8 @@ const changeFailed = async (
             for update skip locked) j
         ), moved as (
           ${moved}
+        ), tallied as (
+          ${counted}
         )
         select lane_id, count(*) as jobs, null::uuid as reached, ${perLane} as changed from moved group by lane_id
         union all

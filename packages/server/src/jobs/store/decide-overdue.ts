@@ -1,7 +1,8 @@
 import type { Decision, JobState } from "@tidemill/contract";
 import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING, TALLY_GONE } from "./fragments.ts";
+import { COUNT_APPROVED, COUNT_GONE } from "./counts.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
 /** How long until the next approval times out, in milliseconds: 0 or less when one is overdue. Uses index job_undecided. */
 export const findNextDecisionAcrossWorkspaces = async (db: Db): Promise<number | null> =>
@@ -96,7 +97,9 @@ export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Work
       ), archived as (
         ${ARCHIVE_GONE}
       ), tallied as (
-        ${TALLY_GONE}
+        ${COUNT_GONE}
+      ), approved as (
+        ${COUNT_APPROVED}
       )
       select d.*, coalesce(m.state, 'rejected') as state, m.run_at, ${ASSIGN_SLOTS_OF_WAITING} as assigned
       from due d left join moved m on m.workspace_id = d.workspace_id and m.lane_id = d.lane_id and m.id = d.id

@@ -1,7 +1,8 @@
 import type { Decision } from "@tidemill/contract";
 import { type Db, row, sql } from "#kernel";
 import type { JobKey, JobRow } from "../job.ts";
-import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING, TALLY_GONE } from "./fragments.ts";
+import { COUNT_APPROVED, COUNT_GONE } from "./counts.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
 /** A decision by a caller, with the name and the comment that the caller gave. */
 export type Ruling = Pick<Decision, "decision" | "by" | "comment">;
@@ -19,6 +20,8 @@ export const approveJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, co
           decide_at = null, approval = show_decision('approved', ${by}, ${comment})
         where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'pending_approval'
         returning *
+      ), tallied as (
+        ${COUNT_APPROVED}
       )
       select moved.*, null as result, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
   );
@@ -34,7 +37,7 @@ export const rejectJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, com
         returning *, 'rejected'::job_state as final_state, attempts_log as final_log,
           show_decision('rejected', ${by}, ${comment}) as final_approval, null::text as result
       ), tallied as (
-        ${TALLY_GONE}
+        ${COUNT_GONE}
       )
       ${ARCHIVE_GONE}
       returning *`,

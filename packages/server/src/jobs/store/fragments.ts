@@ -1,8 +1,8 @@
 import { fragment } from "#kernel";
 
 /*
- * What statements on jobs share. Each move of a job is one statement. These parts make it also write the history, the tally and the slots
- * of concurrency keys. docs/sql.md explains the idioms.
+ * What statements on jobs share. Each move of a job is one statement. These parts make it also write the history and the slots of
+ * concurrency keys; counts.ts has those that count. docs/sql.md explains the idioms.
  */
 
 /** The columns that `job` and `job_history` share, without those that change when a job finishes. */
@@ -18,22 +18,6 @@ export const ARCHIVE_GONE = fragment`
   select ${LIFELONG}, final_state, moment(), final_log, final_approval, result,
     coalesce(moment() + retention_days * interval '1 day', 'infinity')
   from gone join (select id as owner_id, retention_days from workspace) owner on owner_id = workspace_id`;
-
-/** Counts the jobs of CTE `gone` as finished now, in their `final_state`. */
-export const TALLY_GONE = fragment`
-  insert into tally (workspace_id, lane_id, at, cancelled, rejected)
-  select workspace_id, lane_id, moment(), count(*) filter (where final_state = 'cancelled'), count(*) filter (where final_state = 'rejected')
-  from gone group by workspace_id, lane_id`;
-
-/** Subtracts the jobs of CTE `taken`, rows of history, from the counts. */
-export const UNTALLY_TAKEN = fragment`
-  insert into tally (workspace_id, lane_id, at, completed, cancelled, rejected)
-  select workspace_id, lane_id, finished_at, -(state = 'completed')::int, -(state = 'cancelled')::int, -(state = 'rejected')::int from taken`;
-
-/** Counts the jobs of CTE `moved` that failed for good. */
-export const TALLY_FAILED = fragment`
-  insert into tally (workspace_id, lane_id, at, failed)
-  select workspace_id, lane_id, moment(), count(*) from moved where state = 'failed' group by workspace_id, lane_id`;
 
 /** Inserts the jobs of CTE `taken`, rows of history, as live jobs in `to_state` with fresh attempts. */
 export const RESTORE_TAKEN = fragment`

@@ -1,5 +1,6 @@
 import { type Db, largeTextArray, plainArray, row, sql, textArray, toMoment } from "#kernel";
 import type { JobKey } from "../job.ts";
+import { COUNT_ADDED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
 /** A job that a module enqueues into a lane of its own. */
@@ -38,6 +39,8 @@ export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<
             ${textArray(jobs.map(({ version = null }) => version))}::text[])
             as j (workspace_id, lane_id, id, kind, priority, spared, attempts, backoff_delay_ms, run_at, concurrency_key, payload, version)
           returning workspace_id, lane_id, state, concurrency_key
+        ), tallied as (
+          ${COUNT_ADDED}
         )
         select count(*) filter (where state = 'waiting') as waiting, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
     )

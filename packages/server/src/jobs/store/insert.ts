@@ -5,6 +5,7 @@ import { RECORD_EXECUTIONS } from "#usage";
 import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
 import type { Idempotency, NewJob } from "../new-job.ts";
 import { KEYED, KEYLESS } from "./batch-keys.ts";
+import { COUNT_ENQUEUED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_WAITING, CLAIMABLE } from "./fragments.ts";
 
 /** The tick that a schedule creates a job for. */
@@ -234,6 +235,8 @@ async function insert(
         where named.id[at] > 0
       ), used as (
         ${RECORD_EXECUTIONS}
+      ), tallied as (
+        ${COUNT_ENQUEUED}
       )
       select moment() as at, ${keys.won} as won, named.id as lanes, named.attempts, named.backoff_delay_ms as backoffs, named.revision as revisions, named.served,
         (select array_agg(id) from moved where state = 'active') as active,

@@ -1,5 +1,6 @@
 import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { JobKey } from "../job.ts";
+import { COUNT_GONE, COUNT_RESCHEDULED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
 /** When a job that waits is due; null: now. */
@@ -12,14 +13,21 @@ export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<un
   rows(
     tx,
     sql`
-      with moved as (
-        update job j set attempts_log = '', run_at = coalesce(d.at, moment()),
-          state = case when d.at > moment() then 'delayed' else 'waiting' end::job_state
+      with was as (
+        select d.at, j.workspace_id, j.lane_id, j.id, j.state
         from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
           ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.at))}::timestamptz[])
           as d (workspace_id, lane_id, id, at)
-        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
-        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key
+        join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+        for update of j
+      ), moved as (
+        update job j set attempts_log = '', run_at = coalesce(d.at, moment()),
+          state = case when d.at > moment() then 'delayed' else 'waiting' end::job_state
+        from was d
+        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, d.state as was
+      ), tallied as (
+        ${COUNT_RESCHEDULED}
       )
       select ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   );
@@ -34,7 +42,9 @@ export const removeUnrecorded = (
     sql`
       with gone as (
         delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}
-        returning workspace_id, lane_id, id, concurrency_key, lease_id, attempt
+        returning workspace_id, lane_id, id, state, concurrency_key, lease_id, attempt, null::job_state as final_state
+      ), tallied as (
+        ${COUNT_GONE}
       )
       select lease_id, attempt, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   );
@@ -53,8 +63,12 @@ export const removeUnlockedAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]):
           ${plainArray(jobs.map((one) => one.id))}::uuid[]) as s (workspace_id, lane_id, id)
         join job j on j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
         for update of j skip locked
+      ), gone as (
+        delete from job j using found
+        where j.workspace_id = any(array[found.workspace_id]) and j.lane_id = found.lane_id and j.id = found.id
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.lease_id, null::job_state as final_state
+      ), tallied as (
+        ${COUNT_GONE}
       )
-      delete from job j using found
-      where j.workspace_id = any(array[found.workspace_id]) and j.lane_id = found.lane_id and j.id = found.id
-      returning j.id, j.lease_id`,
+      select id, lease_id from gone`,
   );

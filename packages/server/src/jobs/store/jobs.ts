@@ -1,15 +1,8 @@
 import type { JobState } from "@tidemill/contract";
 import { type Db, row, sql } from "#kernel";
 import type { JobKey, JobRow } from "../job.ts";
-import {
-  ARCHIVE_GONE,
-  ASSIGN_SLOTS_OF_GONE,
-  ASSIGN_SLOTS_OF_MOVED,
-  ASSIGN_SLOTS_OF_WAITING,
-  RESTORE_TAKEN,
-  TALLY_GONE,
-  UNTALLY_TAKEN,
-} from "./fragments.ts";
+import { COUNT_ADDED, COUNT_GONE, COUNT_REVIVED, UNCOUNT_TAKEN } from "./counts.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, ASSIGN_SLOTS_OF_WAITING, RESTORE_TAKEN } from "./fragments.ts";
 
 /** A live or finished job. Uses the primary keys of job and of job_history's partitions. */
 export const findJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { attempts_log: string }) | null> =>
@@ -53,7 +46,7 @@ export const cancelJob = (
         ${ARCHIVE_GONE}
         returning *
       ), tallied as (
-        ${TALLY_GONE}
+        ${COUNT_GONE}
       )
       select archived.*, gone.lease_id as claimed_by, ${ASSIGN_SLOTS_OF_GONE} as assigned
       from archived join gone using (id)`,
@@ -65,12 +58,15 @@ export const removeJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<
     db,
     sql`
       with failed as (
-        delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'failed' returning id
+        delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'failed'
+        returning workspace_id, lane_id
+      ), purged as (
+        insert into job_delta (workspace_id, lane_id, at, dead) select workspace_id, lane_id, moment(), -1 from failed
       ), taken as (
         delete from job_history
         where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and expires_at > moment() returning *
       ), tallied as (
-        ${UNTALLY_TAKEN}
+        ${UNCOUNT_TAKEN}
       )
       select true as failed from failed union all select false from taken`,
   );
@@ -84,6 +80,8 @@ export const retryFailedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Pro
         update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null
         where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'failed'
         returning *
+      ), tallied as (
+        ${COUNT_REVIVED}
       )
       select moved.*, null as result, ${ASSIGN_SLOTS_OF_MOVED} as assigned from moved`,
   );
@@ -108,10 +106,12 @@ export const restoreJob = (
             select from queue q where q.workspace_id = ${workspaceId} and q.id = ${laneId} and q.type = 'approval')) = ${to === "pending_approval"}
         returning *, ${to}::job_state as to_state
       ), tallied as (
-        ${UNTALLY_TAKEN}
+        ${UNCOUNT_TAKEN}
       ), moved as (
         ${RESTORE_TAKEN}
         returning *
+      ), added as (
+        ${COUNT_ADDED}
       )
       select moved.*, null as result, taken.state as was, ${ASSIGN_SLOTS_OF_WAITING} as assigned
       from moved join taken using (id)`,

@@ -1,5 +1,6 @@
 import { type Db, plainArray, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { JobKey } from "../job.ts";
+import { COUNT_RESCHEDULED } from "./counts.ts";
 
 /** A job of a run that waits, and for which workers it is due. */
 export interface DueForVersion extends JobKey {
@@ -18,13 +19,23 @@ export const makeDueAcrossWorkspaces = async (tx: Db, jobs: readonly DueForVersi
     await rows<{ run_at: Timestamp }>(
       tx,
       sql`
-        update job j set attempts_log = '', run_at = moment() + d.seconds * interval '1 second',
-          state = case when d.seconds > 0 then 'delayed' else 'waiting' end::job_state, code_version = d.version
-        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-          ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.version))}::text[],
-          ${plainArray(jobs.map(({ seconds = 0 }) => seconds))}::int[]) as d (workspace_id, lane_id, id, version, seconds)
-        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
-          and j.kind = 'run'
-        returning j.run_at`,
+        with was as (
+          select d.version, d.seconds, j.workspace_id, j.lane_id, j.id, j.state
+          from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+            ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.version))}::text[],
+            ${plainArray(jobs.map(({ seconds = 0 }) => seconds))}::int[]) as d (workspace_id, lane_id, id, version, seconds)
+          join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+            and j.kind = 'run'
+          for update of j
+        ), moved as (
+          update job j set attempts_log = '', run_at = moment() + d.seconds * interval '1 second',
+            state = case when d.seconds > 0 then 'delayed' else 'waiting' end::job_state, code_version = d.version
+          from was d
+          where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
+          returning j.workspace_id, j.lane_id, j.run_at, j.state, d.state as was
+        ), tallied as (
+          ${COUNT_RESCHEDULED}
+        )
+        select run_at from moved`,
     )
   ).map(({ run_at }) => run_at);

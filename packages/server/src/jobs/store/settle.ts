@@ -4,7 +4,8 @@ import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textAr
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
-import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE, TALLY_FAILED } from "./fragments.ts";
+import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DISCARDED, COUNT_REFUSED } from "./counts.ts";
+import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE } from "./fragments.ts";
 
 /**
  * Identifies a claim, with the log entry of its attempt. Statements compare `lease_id` by `is not distinct from`, which cannot use an
@@ -61,9 +62,9 @@ export const completeAcrossWorkspaces = async (
       ), archived as (
         ${ARCHIVE_GONE}
       ), counted as (
-        select workspace_id, lane_id, count(*) as jobs from gone group by workspace_id, lane_id
+        ${COMPLETED_BY_LANE}
       ), tallied as (
-        insert into tally (workspace_id, lane_id, at, completed) select workspace_id, lane_id, moment(), jobs from counted
+        ${COUNT_COMPLETED}
       ), used as (
         ${RECORD_SUCCEEDED_ATTEMPTS}
       )
@@ -84,6 +85,8 @@ export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Set
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
         returning j.workspace_id, j.lane_id, j.id, j.concurrency_key
+      ), tallied as (
+        ${COUNT_DISCARDED}
       )
       select count(*) as moved, array_agg(id) as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   )) ?? { moved: 0, ids: null };
@@ -148,7 +151,7 @@ export const refuseAcrossWorkspaces = async (
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
         returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared, s.recorded
       ), tallied as (
-        ${TALLY_FAILED}
+        ${COUNT_REFUSED}
       ), used as (
         ${RECORD_FAILED_ATTEMPTS}
       ), opening as (

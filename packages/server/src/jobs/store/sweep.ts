@@ -1,5 +1,6 @@
 import { type Db, row, rows, sql } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { COUNT_GONE } from "./counts.ts";
 
 /** Deletes some live jobs of a deleted lane. It skips locked jobs: waiting for them could deadlock over a concurrency key. */
 export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
@@ -10,7 +11,9 @@ export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, l
         with gone as (
           delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
             select id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit} for update skip locked))
-          returning id
+          returning workspace_id, lane_id, state, null::job_state as final_state
+        ), tallied as (
+          ${COUNT_GONE}
         )
         select count(*) as jobs from gone`,
     )
@@ -61,6 +64,17 @@ export const deleteBatchKeys = async (db: Db, { workspaceId, laneId }: LaneKey, 
     )
   )?.keys ?? 0;
 
-/** Deletes the counts of a deleted lane. */
-export const deleteTally = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
-  rows(db, sql`delete from tally where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
+/** Deletes the counts of a deleted lane, and its metrics. What is counted later goes with the lane's row. */
+export const deleteCounts = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      with unfolded as (
+        delete from job_delta where workspace_id = ${workspaceId} and lane_id = ${laneId}
+      ), counted as (
+        delete from job_count where workspace_id = ${workspaceId} and lane_id = ${laneId}
+      ), measured as (
+        delete from job_metric where workspace_id = ${workspaceId} and lane_id = ${laneId}
+      )
+      delete from tally where workspace_id = ${workspaceId} and lane_id = ${laneId}`,
+  );

@@ -2,7 +2,8 @@ import type { JobState } from "@tidemill/contract";
 import { type Db, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { Claim } from "../claim.ts";
-import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS, TALLY_FAILED } from "./fragments.ts";
+import { COUNT_TAKEN_BACK } from "./counts.ts";
+import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS } from "./fragments.ts";
 
 /** Which claims of nodes to take back, and how to log them. */
 export interface TakingBack {
@@ -49,7 +50,7 @@ export const takeBackAcrossWorkspaces = (
         from held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
         returning j.workspace_id, j.lane_id, j.state, j.concurrency_key
       ), tallied as (
-        ${TALLY_FAILED}
+        ${COUNT_TAKEN_BACK}
       )
       select workspace_id, lane_id, state, count(*) as jobs, ${ASSIGN_SLOTS_OF_MOVED} as assigned
       from moved group by workspace_id, lane_id, state`,
