@@ -82,7 +82,7 @@ export const JobFilter = Type.Object(filters, {
   title: "JobFilter",
   description: "Which jobs the request is for: those that match every given filter. They are the filters of `GET /v1/jobs`.",
   additionalProperties: false,
-  examples: [{ state: "failed", queue: "emails", error_code: "TIMEOUT" }],
+  examples: [{ queue: "emails", error_code: "TIMEOUT" }],
 });
 export type JobFilter = Static<typeof JobFilter>;
 
@@ -150,7 +150,7 @@ export const StartOperation = Type.Object(
     description:
       "Which jobs to change: all that match `filter`, or those of `ids`. One of the two is required; `{}` as a filter means every job.",
     additionalProperties: false,
-    examples: [{ filter: { state: "failed", queue: "emails" } }],
+    examples: [{ filter: { queue: "emails", error_code: "TIMEOUT" } }],
   },
 );
 export type StartOperation = Static<typeof StartOperation>;

@@ -283,6 +283,7 @@ test("an operation that takes no body refuses one that says something", async ({
   const { operations, bad } = await asked(service);
   const bodyless = operations.filter(({ method, requestBody }) => !requestBody && method !== "GET");
   expect(bodyless.map(({ id }) => id).sort()).toEqual([
+    "cancelOperation",
     "cancelRun",
     "deleteJob",
     "deleteQueue",

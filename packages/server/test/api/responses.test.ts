@@ -1,13 +1,13 @@
 import { ERRORS } from "@tidemill/contract";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, inject } from "vitest";
+import { uuidOf } from "#kernel";
 import { FORMATS } from "../../src/http/formats.ts";
 import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
 import type { Reply } from "../harness/ask.ts";
 import { Wire } from "../harness/database-wire.ts";
 import { laneOf, putCircuit } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
-import { uuidOf } from "#kernel";
 import { putOperation } from "../harness/operations.ts";
 import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";

@@ -108,12 +108,12 @@ export function describeTenancy(test: typeof Test): void {
         const foreign = ofOperations
           ? [{ name: "", id: theirOperation }]
           : ofRuns
-          ? [{ name: "", id: theirRun }]
-          : ofKeys
-            ? keys
-            : names(operation).includes("id")
-              ? jobs
-              : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
+            ? [{ name: "", id: theirRun }]
+            : ofKeys
+              ? keys
+              : names(operation).includes("id")
+                ? jobs
+                : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           const twin = absentTwin(named);
@@ -174,7 +174,7 @@ export function describeTenancy(test: typeof Test): void {
       const byFilter = operations.filter(({ parameters }) => parameters.some(({ name }) => name === "queue"));
       expect([byBody.map(({ id }) => id).sort(), byFilter.map(({ id }) => id)]).toEqual([
         ["createSchedule", "patchSchedule", "purgeDeadLetters", "retryDeadLetters"],
-        ["listDeadLetters", "listApprovals", "listSchedules"],
+        ["listAllJobs", "countJobs", "listDeadLetters", "listApprovals", "listSchedules"],
       ]);
       for (const operation of byBody) {
         const example = operation.id === "createSchedule" ? { cron: "@daily", timezone: "UTC" } : {};

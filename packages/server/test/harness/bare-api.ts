@@ -7,6 +7,7 @@ import { createExplain } from "#explain";
 import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
+import { createOperations } from "#operations";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
@@ -31,6 +32,7 @@ const MODULES: Module[] = [
   createDeadLetters,
   createExplain,
   createJobs,
+  createOperations,
   createQueues,
   createSchedules,
   createStatus,

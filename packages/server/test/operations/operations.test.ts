@@ -2,10 +2,9 @@ import { describe, expect } from "vitest";
 import type { Db, Transactional } from "#kernel";
 import { executeNext } from "../../src/operations/execute.ts";
 import { auditLog } from "../harness/audit.ts";
-import type { TestDatabase } from "../harness/database.ts";
 import { laneOf, test } from "../harness/engine.ts";
-import { putOperation } from "../harness/operations.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { putOperation } from "../harness/operations.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 
 const ACTIONS = ["retry", "cancel", "remove"] as const;
@@ -49,7 +48,9 @@ async function everyState(service: Service) {
 
 /** Where the kept counts differ from the jobs. */
 const drift = (service: Service) =>
-  service.database.query("select * from count_drift((select workspace_id from api_key where hash = sha256($1::text::bytea)))", [service.key]);
+  service.database.query("select * from count_drift((select workspace_id from api_key where hash = sha256($1::text::bytea)))", [
+    service.key,
+  ]);
 
 describe("an operation on many jobs", () => {
   test("a retry of all jobs retries those that a retry of one job would, each as that does", async ({ service }) => {
